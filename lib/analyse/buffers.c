@@ -94,8 +94,9 @@ static const struct column value_columns[VALUES] = {
               .unit = "us",
               .decimals = 1,
               .detail = 1,
-              .description = "what operations on other memory took beyond the median of registered ones of the "
-                             "same communicator, function and size; null: there are not both"},
+              .description =
+                  "what operations on other memory took beyond the median of registered ones of the "
+                  "same communicator, function and size; null: there are not both"},
     [REASON] = {.name = "reason",
                 .type = CELL_TEXT,
                 .description = "why calls were not on registered memory, or why that is not known"},

@@ -19,23 +19,26 @@ static int64_t all_calls(const struct shares *shares)
 
 static int caution_no_buffers(int64_t lacking, int64_t calls, struct table *table, struct error *error)
 {
-    return lacking ? table_add_warning(table, error,
-                                       "the buffers of %lld of %lld calls are not recorded: ncclprof record does, "
-                                       "and so does NCCL's log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG",
-                                       (long long)lacking, (long long)calls)
+    return lacking ? table_add_warning(
+                         table, error,
+                         "the buffers of %lld of %lld calls are not recorded: ncclprof record does, "
+                         "and so does NCCL's log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG",
+                         (long long)lacking, (long long)calls)
                    : 0;
 }
 
 static int caution_no_source(int64_t lacking, int64_t calls, struct table *table, struct error *error)
 {
-    return lacking ? table_add_warning(
-                         table, error,
-                         "what memory was registered is not recorded for %lld of %lld calls: NCCL 2.23 and later "
-                         "log it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG; with PyTorch's allocator "
-                         "hook, a snapshot of each rank tells it, too (torch.cuda.memory._record_memory_history() at "
-                         "the start, torch.cuda.memory._dump_snapshot('memory_rank0.pickle') at the end)",
-                         (long long)lacking, (long long)calls)
-                   : 0;
+    return lacking
+               ? table_add_warning(
+                     table, error,
+                     "what memory was registered is not recorded for %lld of %lld calls: NCCL 2.23 and later "
+                     "log it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG; with PyTorch's allocator "
+                     "hook, a snapshot of each rank tells it, too "
+                     "(torch.cuda.memory._record_memory_history() at "
+                     "the start, torch.cuda.memory._dump_snapshot('memory_rank0.pickle') at the end)",
+                     (long long)lacking, (long long)calls)
+               : 0;
 }
 
 static int caution_silent_log(const struct shares *shares, const struct known_memory *known,
@@ -48,28 +51,36 @@ static int caution_silent_log(const struct shares *shares, const struct known_me
                : 0;
 }
 
+int caution_snapshot_rule(int64_t calls, struct table *table, struct error *error)
+{
+    return table_add_warning(
+        table, error,
+        "%lld calls are judged by allocator snapshots, as if "
+        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set: snapshots do not tell "
+        "(ncclprof buffers --allocator-hook off, if it was not)",
+        (long long)calls);
+}
+
 static int caution_snapshot(const struct shares *shares, const struct known_memory *known,
                             struct table *table, struct error *error)
 {
     if (shares->source_calls[SOURCE_SNAPSHOT] && known->hook_is_on &&
-        table_add_warning(table, error,
-                          "%lld calls are judged by allocator snapshots, as if "
-                          "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set: snapshots do not tell "
-                          "(--allocator-hook off, if it was not)",
-                          (long long)shares->source_calls[SOURCE_SNAPSHOT]))
+        caution_snapshot_rule(shares->source_calls[SOURCE_SNAPSHOT], table, error))
         return -1;
     if (shares->timeless_calls && known->hook_is_on &&
-        table_add_warning(table, error,
-                          "%lld of these have no time of day: memory that came later, or went earlier, counts as "
-                          "registered for them",
-                          (long long)shares->timeless_calls))
+        table_add_warning(
+            table, error,
+            "%lld of these have no time of day: memory that came later, or went earlier, counts as "
+            "registered for them",
+            (long long)shares->timeless_calls))
         return -1;
     return known->strange_snapshots
-               ? table_add_warning(table, error,
-                                   "%lld allocator snapshots are left out, as nobody can tell whose they are: "
-                                   "name their files by rank (memory_rank0.pickle), in the traces' directory or "
-                                   "above it",
-                                   (long long)known->strange_snapshots)
+               ? table_add_warning(
+                     table, error,
+                     "%lld allocator snapshots are left out, as nobody can tell whose they are: "
+                     "name their files by rank (memory_rank0.pickle), in the traces' directory or "
+                     "above it",
+                     (long long)known->strange_snapshots)
                : 0;
 }
 

@@ -11,4 +11,7 @@
 int caution_buffers(const struct shares *shares, const struct known_memory *known, struct table *table,
                     int *is_unjudged, struct error *error);
 
+/* That calls count as registered by a rule of which nothing tells that it was in force. */
+int caution_snapshot_rule(int64_t calls, struct table *table, struct error *error);
+
 #endif

@@ -43,10 +43,9 @@ static int keep_part(void *context, const struct share_call *call)
                                                   costing->part_count + 1, sizeof *costing->parts))
         return -1;
     enum memory_state state = call->judgement.state;
-    costing->parts[costing->part_count++] =
-        (struct part){call->instance_id, (uint32_t)call->group,
-                      (uint8_t)(memory_is_judged(state) && state != MEMORY_REGISTERED),
-                      (uint8_t)memory_is_judged(state)};
+    costing->parts[costing->part_count++] = (struct part){
+        call->instance_id, (uint32_t)call->group,
+        (uint8_t)(memory_is_judged(state) && state != MEMORY_REGISTERED), (uint8_t)memory_is_judged(state)};
     return 0;
 }
 

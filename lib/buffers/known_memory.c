@@ -124,8 +124,7 @@ static int finish_logs(const struct known_memory *known)
 /* Ends want to know where all began: the rows are gone through twice. */
 static int load_logs(struct known_memory *known, struct store *store, int64_t run_id, struct error *error)
 {
-    struct statement *rows =
-        store_prepare_for(store, schema_analysis_buffers_registrations, run_id, error);
+    struct statement *rows = store_prepare_for(store, schema_analysis_buffers_registrations, run_id, error);
     int more = rows ? 1 : -1;
     while (more == 1 && (more = statement_step(rows, error)) == 1)
         if (take_row(known, rows))
@@ -164,9 +163,12 @@ static int64_t count_call(struct known_member *member, const struct known_call *
 }
 
 static const enum memory_state states[] = {
-    [COVERED] = MEMORY_REGISTERED,         [COVERED_NOT] = MEMORY_NOT_REGISTERED,
-    [COVERED_LATER] = MEMORY_LATER,        [COVERED_NO_MORE] = MEMORY_FREED,
-    [COVERED_BY_TWO] = MEMORY_STRADDLES,   [COVERED_PARTLY] = MEMORY_PARTLY,
+    [COVERED] = MEMORY_REGISTERED,
+    [COVERED_NOT] = MEMORY_NOT_REGISTERED,
+    [COVERED_LATER] = MEMORY_LATER,
+    [COVERED_NO_MORE] = MEMORY_FREED,
+    [COVERED_BY_TWO] = MEMORY_STRADDLES,
+    [COVERED_PARTLY] = MEMORY_PARTLY,
     [COVERED_EXPANDABLE] = MEMORY_EXPANDABLE,
 };
 
@@ -175,9 +177,9 @@ static enum memory_state state_of(const struct ranges *ranges, const struct know
 {
     if ((needs->send_bytes && !call->send_buffer) || (needs->receive_bytes && !call->receive_buffer))
         return MEMORY_NO_BUFFERS;
-    enum memory_state send = needs->send_bytes ? states[ranges_cover(ranges, call->send_buffer,
-                                                                     needs->send_bytes, place)]
-                                               : MEMORY_REGISTERED;
+    enum memory_state send = needs->send_bytes
+                                 ? states[ranges_cover(ranges, call->send_buffer, needs->send_bytes, place)]
+                                 : MEMORY_REGISTERED;
     if (send != MEMORY_REGISTERED || !needs->receive_bytes)
         return send;
     return states[ranges_cover(ranges, call->receive_buffer, needs->receive_bytes, place)];
@@ -198,8 +200,8 @@ static enum memory_state state_by_snapshot(const struct known_memory *known, con
     if (!known->hook_is_on)
         return MEMORY_HOOK_OFF;
     enum memory_state state = state_of(&rank->segments, call, needs, place);
-    int is_after = place->wall_ns != TIME_UNKNOWN && rank->latest_ns != TIME_UNKNOWN &&
-                   place->wall_ns > rank->latest_ns;
+    int is_after =
+        place->wall_ns != TIME_UNKNOWN && rank->latest_ns != TIME_UNKNOWN && place->wall_ns > rank->latest_ns;
     return state == MEMORY_NOT_REGISTERED && is_after ? MEMORY_AFTER_SNAPSHOT : state;
 }
 

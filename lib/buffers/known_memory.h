@@ -11,8 +11,8 @@ struct store;
 /*
  * What a store knows of registered memory, and what it says of a call. NCCL's log counts where it lists the
  * calls of a rank; else an allocator's snapshot, by the rule of torch's hook
- * (TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK, ProcessGroupNCCL.cpp): every segment is registered with every
- * communicator of its process from segment_alloc to segment_free; expandable ones never are.
+ * (TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK, ProcessGroupNCCL.cpp): every segment is registered with
+ * every communicator of its process from segment_alloc to segment_free; expandable ones never are.
  */
 
 enum memory_source { SOURCE_NONE, SOURCE_LOG, SOURCE_SNAPSHOT };
@@ -20,7 +20,7 @@ enum memory_source { SOURCE_NONE, SOURCE_LOG, SOURCE_SNAPSHOT };
 /* Of a member of a communicator, by its number in the roster. */
 struct known_member {
     struct ranges log;
-    int is_watched; /* its calls are listed where registrations would be told */
+    int is_watched;  /* its calls are listed where registrations would be told */
     int64_t file_id; /* of the calls that are being counted */
     int64_t counts[FUNCTION_COUNT];
 };
@@ -29,7 +29,7 @@ struct known_member {
 struct known_rank {
     struct ranges segments;
     int has_snapshot;
-    int64_t latest_ns;      /* the snapshots tell of nothing later, wall clock; TIME_UNKNOWN */
+    int64_t latest_ns;           /* the snapshots tell of nothing later, wall clock; TIME_UNKNOWN */
     int64_t wall_minus_local_ns; /* TIME_UNKNOWN */
 };
 

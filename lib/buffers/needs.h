@@ -4,8 +4,8 @@
 #include "model/event.h"
 
 /*
- * What of its buffers a call touches on a rank: NCCL's API, src/nccl.h.in. `bytes` is count x type size as the
- * API got them, `ranks` the communicator's size (0: not known, then no more than `bytes` is asked for).
+ * What of its buffers a call touches on a rank: NCCL's API, src/nccl.h.in. `bytes` is count x type size as
+ * the API got them, `ranks` the communicator's size (0: not known, then no more than `bytes` is asked for).
  */
 struct needs {
     uint64_t send_bytes; /* 0: it reads none */

@@ -126,8 +126,8 @@ static enum presence presence_of(const struct ranges *ranges, const struct range
                                  const struct call_place *place)
 {
     int has_time = place->wall_ns != TIME_UNKNOWN;
-    if (came_before(ranges, place, range->made) || (has_time && range->alive.begin_ns != TIME_UNKNOWN &&
-                                                    place->wall_ns < range->alive.begin_ns))
+    if (came_before(ranges, place, range->made) ||
+        (has_time && range->alive.begin_ns != TIME_UNKNOWN && place->wall_ns < range->alive.begin_ns))
         return TO_COME;
     int is_ended = range->ended != RANGES_NO_CALLS && place->number != COUNT_UNKNOWN &&
                    !came_before(ranges, place, range->ended);

@@ -13,9 +13,9 @@
 enum { RANGES_NO_CALLS = -1 };
 
 struct range {
-    uint64_t begin; /* rounded to pages as NCCL does (src/register/register.cc) */
-    uint64_t end;   /* one beyond the last byte; UINT64_MAX where that overflows */
-    int64_t id;     /* in order of which they were told, within one file */
+    uint64_t begin;           /* rounded to pages as NCCL does (src/register/register.cc) */
+    uint64_t end;             /* one beyond the last byte; UINT64_MAX where that overflows */
+    int64_t id;               /* in order of which they were told, within one file */
     struct interval_ns alive; /* wall clock; TIME_UNKNOWN: always, for ever */
     int32_t made;             /* which of `calls` came before it was; RANGES_NO_CALLS */
     int32_t ended;            /* likewise; RANGES_NO_CALLS: never, that we know of */

@@ -1,6 +1,7 @@
 #include "buffers/shares.h"
 
 #include "base/array.h"
+#include "buffers/stored_call.h"
 #include "model/block_read.h"
 #include "store/scan.h"
 
@@ -118,35 +119,9 @@ static int is_member_looked_at(const struct walk *walk)
             filter->has_rank(filter->context, roster->ranks[walk->member->rank].global_rank));
 }
 
-static int64_t issued_ns(const struct block_reader *rows, size_t row)
-{
-    static const int columns[] = {OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (!rows->absent[columns[i]][row])
-            return rows->values[columns[i]][row];
-    return TIME_UNKNOWN;
-}
-
-static struct known_call call_at(const struct walk *walk, size_t row)
-{
-    const struct block_reader *rows = &walk->scan.rows;
-    int64_t function = block_value(rows, OPERATION_FUNCTION, row, 0);
-    return (struct known_call){
-        .member = walk->member,
-        .file_id = walk->scan.block_id >> 32,
-        .function = function >= 0 && function < FUNCTION_COUNT ? (enum function)function : FUNCTION_OTHER,
-        .sequence = block_value(rows, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
-        .bytes = block_value(rows, OPERATION_BYTES, row, COUNT_UNKNOWN),
-        .root = block_value(rows, OPERATION_ROOT, row, COUNT_UNKNOWN),
-        .local_ns = issued_ns(rows, row),
-        .send_buffer = (uint64_t)block_value(rows, OPERATION_SEND_BUFFER, row, 0),
-        .receive_buffer = (uint64_t)block_value(rows, OPERATION_RECEIVE_BUFFER, row, 0),
-    };
-}
-
 static int take_row(struct walk *walk, size_t row)
 {
-    struct known_call call = call_at(walk, row);
+    struct known_call call = stored_call(&walk->scan, walk->member, row);
     struct judgement judgement = known_memory_judge(walk->known, &call);
     if (call.bytes <= 0 || !is_looked_at(walk, row))
         return 0;
@@ -163,15 +138,11 @@ static int take_row(struct walk *walk, size_t row)
 
 static int take_block(struct walk *walk, struct error *error)
 {
-    static const int columns[] = {OPERATION_FUNCTION,    OPERATION_SEQUENCE,  OPERATION_BYTES,
-                                  OPERATION_ROOT,        OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN,
-                                  OPERATION_DEVICE_BEGIN, OPERATION_SEND_BUFFER,
-                                  OPERATION_RECEIVE_BUFFER};
     static const int joined[] = {JOINED_INSTANCE, JOINED_STEP, JOINED_TAG};
     walk->member = roster_member(walk->known->roster, walk->scan.owner_id);
     if (!walk->member || !is_member_looked_at(walk))
         return 0;
-    if (scan_columns(&walk->scan, columns, sizeof columns / sizeof *columns, error) ||
+    if (scan_columns(&walk->scan, stored_call_columns, STORED_CALL_COLUMNS, error) ||
         scan_joined_columns(&walk->scan, joined, sizeof joined / sizeof *joined, error))
         return -1;
     for (size_t i = 0; i < walk->scan.rows.count; i++)

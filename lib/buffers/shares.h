@@ -29,7 +29,8 @@ struct share_group {
     int64_t failed_calls;     /* NCCL tried to use it, and could not */
     int64_t state_calls[MEMORY_STATES];
     int64_t state_bytes[MEMORY_STATES];
-    double lost_ns; /* what operations on other memory took beyond registered ones of the same size (cost.h) */
+    double
+        lost_ns; /* what operations on other memory took beyond registered ones of the same size (cost.h) */
     int64_t compared; /* operations that stands on; 0: there is nothing to compare */
 };
 
@@ -53,7 +54,8 @@ struct shares {
     struct intern texts;
     struct intern group_names;
     int64_t source_calls[3]; /* by enum memory_source, of all groups */
-    int64_t timeless_calls;  /* judged by a snapshot without a time: when its segments came and went says nothing */
+    int64_t timeless_calls;  /* judged by a snapshot without a time: when its segments came and went says
+                                nothing */
 };
 
 void shares_init(struct shares *shares);
@@ -67,8 +69,8 @@ int shares_read(struct shares *shares, struct known_memory *known, struct store 
 void shares_sort(struct shares *shares);
 
 /*
- * For who goes through the calls himself: calls `take` for each that the filter leaves, with the number of its
- * group (which is added where there was none) and its operation's (-1: it was joined with none).
+ * For who goes through the calls himself: calls `take` for each that the filter leaves, with the number of
+ * its group (which is added where there was none) and its operation's (-1: it was joined with none).
  */
 struct share_call {
     size_t group;

@@ -236,13 +236,13 @@ struct group_status {
  * numbers never change.
  */
 enum registration_kind {
-    REGISTRATION_MADE = 0,    /* memory was registered with the origin's communicator */
-    REGISTRATION_ENDED = 1,   /* the one that holds `address` ended */
-    REGISTRATION_USED = 2,    /* call `number` of `function` used the registration of its buffer */
-    REGISTRATION_FAILED = 3,  /* ... tried to, and could not */
-    REGISTRATION_WATCHED = 4, /* calls of the origin are listed where registrations would be told */
-    REGISTRATION_SNAPSHOT = 5, /* of a framework's allocator, as a whole: up to `alive.end_ns` */
-    REGISTRATION_SEGMENT = 6, /* memory that the allocator got from the driver in one piece */
+    REGISTRATION_MADE = 0,      /* memory was registered with the origin's communicator */
+    REGISTRATION_ENDED = 1,     /* the one that holds `address` ended */
+    REGISTRATION_USED = 2,      /* call `number` of `function` used the registration of its buffer */
+    REGISTRATION_FAILED = 3,    /* ... tried to, and could not */
+    REGISTRATION_WATCHED = 4,   /* calls of the origin are listed where registrations would be told */
+    REGISTRATION_SNAPSHOT = 5,  /* of a framework's allocator, as a whole: up to `alive.end_ns` */
+    REGISTRATION_SEGMENT = 6,   /* memory that the allocator got from the driver in one piece */
     REGISTRATION_EXPANDABLE = 7 /* ... in pieces that are mapped and unmapped: never registered by the hook */
 };
 
@@ -256,7 +256,7 @@ struct registration {
     enum function function;
     int64_t number; /* of calls of this function on this communicator, from 0 */
     /* How many calls of each function the origin had made on its communicator; NULL: not known. */
-    const int64_t *calls; /* FUNCTION_COUNT of them */
+    const int64_t *calls;     /* FUNCTION_COUNT of them */
     struct interval_ns alive; /* wall clock, of a segment */
     int64_t device;           /* CUDA's number in the process; COUNT_UNKNOWN */
     int64_t global_rank;      /* whose snapshot it is; COUNT_UNKNOWN */

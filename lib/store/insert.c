@@ -539,10 +539,14 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
                  struct error *error)
 {
     const size_t counts[BULK_TABLES] = {
-        [BULK_BLOCK] = batch->blocks.count,   [BULK_PROXY] = batch->proxies.count,
-        [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
-        [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
-        [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
+        [BULK_BLOCK] = batch->blocks.count,
+        [BULK_PROXY] = batch->proxies.count,
+        [BULK_TAG] = batch->tags.count,
+        [BULK_TAG_NAME] = batch->tag_names.count,
+        [BULK_ANCHOR] = batch->anchors.count,
+        [BULK_LOSS] = batch->losses.count,
+        [BULK_FACT] = batch->facts.count,
+        [BULK_STATUS] = batch->statuses.count,
         [BULK_REGISTRATION] = batch->registrations.count,
     };
     if (put_names(inserter, target, batch, error))

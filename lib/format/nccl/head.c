@@ -66,8 +66,7 @@ static int read_speaker(struct text word, struct head *head)
         begin--;
     head->host = (struct text){word.data + begin, length - begin};
     return !is_digits(tid) || !is_digits(pid) || number_int64(pid.data, pid.length, &head->pid) ||
-                   number_int64(tid.data, tid.length, &head->thread) ||
-                   !head->host.length
+                   number_int64(tid.data, tid.length, &head->thread) || !head->host.length
                ? -1
                : 0;
 }

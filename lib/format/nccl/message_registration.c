@@ -3,8 +3,8 @@
 #include "input/number.h"
 
 /*
- * What NCCL prints of registered memory (subsystem REG; 2.23 to 2.30). Lines of calls begin with "rank 3 - " or
- * "rank 3 "; each form is told by words of its own.
+ * What NCCL prints of registered memory (subsystem REG; 2.23 to 2.30). Lines of calls begin with "rank 3 - "
+ * or "rank 3 "; each form is told by words of its own.
  */
 struct form {
     const char *words;
@@ -47,8 +47,8 @@ static int read_made(struct text behind, struct message_registration *registrati
     struct text word = text_word(behind);
     *registration = (struct message_registration){.kind = REGISTRATION_MADE, .rank = COUNT_UNKNOWN};
     if (!word.length || number_hexadecimal(word.data, word.length, &registration->communicator) ||
-        text_hexadecimal(behind, "buffer", &address) ||
-        text_number(behind, "size", &registration->bytes) || registration->bytes <= 0 || !address)
+        text_hexadecimal(behind, "buffer", &address) || text_number(behind, "size", &registration->bytes) ||
+        registration->bytes <= 0 || !address)
         return -1;
     registration->address = address;
     return 1;

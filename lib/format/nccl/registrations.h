@@ -31,9 +31,9 @@ struct registered_memory {
 };
 
 struct registrations {
-    struct recent_call *calls; /* owned: a ring of REGISTRATION_CALLS */
-    size_t call_count;         /* so far */
-    struct map by_handle;      /* speaker, handle -> of `memory` */
+    struct recent_call *calls;        /* owned: a ring of REGISTRATION_CALLS */
+    size_t call_count;                /* so far */
+    struct map by_handle;             /* speaker, handle -> of `memory` */
     struct registered_memory *memory; /* owned */
     size_t memory_count;
     size_t memory_capacity;
@@ -46,8 +46,8 @@ void registrations_release(struct registrations *registrations);
 int registrations_call(struct registrations *registrations, const struct recent_call *call);
 
 /*
- * What a line says, with the seat whose it is. 1; 0 where that has been told of the call already, or nobody is
- * found whose it is (*seat is NULL); -1: no memory. Calls are borrowed from the seat.
+ * What a line says, with the seat whose it is. 1; 0 where that has been told of the call already, or nobody
+ * is found whose it is (*seat is NULL); -1: no memory. Calls are borrowed from the seat.
  */
 int registrations_take(struct registrations *registrations, const struct speakers *speakers, int64_t speaker,
                        int64_t thread, const struct message_registration *said,

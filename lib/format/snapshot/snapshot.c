@@ -2,8 +2,8 @@
 
 #include "base/buffer.h"
 #include "format/path_rank.h"
-#include "format/sniff.h"
 #include "format/snapshot/history.h"
+#include "format/sniff.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"
 #include "input/value_json.h"
@@ -25,8 +25,8 @@ static int holds(const char *bytes, size_t length, const char *word)
     return memmem(bytes, length, word, strlen(word)) != NULL;
 }
 
-/* Words of a snapshot that nothing else has: torch writes the segments first, and more of a segment than users
- * keep. */
+/* Words of a snapshot that nothing else has: torch writes the segments first, and more of a segment than
+ * users keep. */
 static int sniff(const char *bytes, size_t length, const char *path)
 {
     (void)path;
