@@ -1,8 +1,8 @@
-#include "format/snapshot/snapshot.h"
+#include "format/memory_snapshot/memory_snapshot.h"
 
 #include "base/buffer.h"
 #include "format/path_rank.h"
-#include "format/snapshot/history.h"
+#include "format/memory_snapshot/history.h"
 #include "format/sniff.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"
@@ -183,7 +183,7 @@ static int snapshot_read(struct input *input, const struct format_sink *sink, ch
     return failed || cut ? -1 : 0;
 }
 
-const struct format format_snapshot = {
+const struct format format_memory_snapshot = {
     .name = "memory-snapshot",
     .description = "snapshots of PyTorch's CUDA allocator, pickled or JSON",
     .unknown = "unknown record",

@@ -1,4 +1,4 @@
-#include "format/snapshot/history.h"
+#include "format/memory_snapshot/history.h"
 
 #include "base/array.h"
 #include "input/number.h"
