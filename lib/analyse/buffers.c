@@ -37,10 +37,14 @@ static const struct column key_columns[SHARE_KEYS] = {
      .type = CELL_INTEGER,
      .unit = "bytes",
      .description = "size S as nccl-tests counts it"},
-    {.name = "rank", .type = CELL_TEXT, .description = "global rank, or host:pid where it is not known"},
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
     {.name = "step", .type = CELL_INTEGER, .description = "training step"},
     {.name = "run", .type = CELL_INTEGER, .description = "job, where the store holds several"},
 };
+
+/* Beside the rank. */
+static const struct column process_column = {
+    .name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1};
 
 enum {
     CALLS,
@@ -138,11 +142,21 @@ static int parse_hook(const char *text, int *is_on, struct error *error)
                : error_set(error, "--allocator-hook takes on or off, not '%s'", text);
 }
 
-static int show_key(const struct shares *shares, enum share_key key, int64_t value, size_t column,
-                    struct table *table, struct error *error)
+static int show_rank(const struct roster *roster, int64_t number, size_t column, struct table *table,
+                     struct error *error)
+{
+    if (roster->ranks[number].global_rank >= 0)
+        table_set_integer(table, column, roster->ranks[number].global_rank);
+    return table_set_text(table, column + 1, roster->ranks[number].name, error);
+}
+
+static int show_key(const struct shares *shares, const struct roster *roster, enum share_key key,
+                    int64_t value, size_t column, struct table *table, struct error *error)
 {
     if (value < 0)
         return 0;
+    if (key == SHARE_RANK)
+        return show_rank(roster, value, column, table, error);
     if (key != SHARE_SIZE && key != SHARE_STEP && key != SHARE_RUN)
         return table_set_text(table, column, intern_text(&shares->texts, value), error);
     table_set_integer(table, column, value);
@@ -190,15 +204,8 @@ static void show_share(struct table *table, size_t column, int64_t part, int64_t
         table_set_real(table, column, (double)part / (double)of);
 }
 
-static int show_group(const struct shares *shares, const struct share_group *group, struct table *table,
-                      struct error *error)
+static void show_values(const struct share_group *group, size_t at, struct table *table)
 {
-    size_t at = shares->by_count;
-    if (table_add_row(table, error))
-        return -1;
-    for (size_t i = 0; i < shares->by_count; i++)
-        if (show_key(shares, shares->by[i], group->key[i], i, table, error))
-            return -1;
     table_set_integer(table, at + CALLS, group->calls);
     table_set_integer(table, at + BYTES, group->bytes);
     table_set_integer(table, at + JUDGED, group->judged_bytes);
@@ -211,19 +218,34 @@ static int show_group(const struct shares *shares, const struct share_group *gro
     table_set_integer(table, at + FAILED, group->failed_calls);
     if (group->compared)
         table_set_real(table, at + LOST, group->lost_ns / 1e3);
+}
+
+static int show_group(const struct shares *shares, const struct roster *roster,
+                      const struct share_group *group, struct table *table, struct error *error)
+{
+    size_t at = 0;
+    if (table_add_row(table, error))
+        return -1;
+    for (size_t i = 0; i < shares->by_count; i++) {
+        if (show_key(shares, roster, shares->by[i], group->key[i], at, table, error))
+            return -1;
+        at += shares->by[i] == SHARE_RANK ? 2 : 1;
+    }
+    show_values(group, at, table);
     return show_reason(group, at + REASON, table, error);
 }
 
-static int show(struct shares *shares, struct table *table, struct error *error)
+static int show(struct shares *shares, const struct roster *roster, struct table *table, struct error *error)
 {
     for (size_t i = 0; i < shares->by_count; i++)
-        if (table_add_column(table, key_columns[shares->by[i]], error))
+        if (table_add_column(table, key_columns[shares->by[i]], error) ||
+            (shares->by[i] == SHARE_RANK && table_add_column(table, process_column, error)))
             return -1;
     if (table_add_columns(table, value_columns, VALUES, error))
         return -1;
     shares_sort(shares);
     for (size_t i = 0; i < shares->count; i++)
-        if (show_group(shares, &shares->groups[i], table, error))
+        if (show_group(shares, roster, &shares->groups[i], table, error))
             return -1;
     return 0;
 }
@@ -244,7 +266,8 @@ static int read_and_show(struct shares *shares, struct known_memory *known, stru
     separate_runs(shares, runs);
     result->unjudged = 0;
     return shares_read(shares, known, store, runs->only, error) ||
-           shares_cost(shares, known, store, runs->only, error) || show(shares, &result->table, error) ||
+           shares_cost(shares, known, store, runs->only, error) ||
+           show(shares, known->roster, &result->table, error) ||
            caution_buffers(shares, known, &result->table, &result->unjudged, error) ||
            caution_no_operations(store, runs, &result->table, error);
 }

@@ -57,7 +57,7 @@ static int64_t key_of(const struct walk *walk, size_t row, enum share_key key)
     case SHARE_SIZE:
         return function_size_bytes(function, block_value(rows, OPERATION_BYTES, row, -1), communicator->size);
     case SHARE_RANK:
-        return text_number(walk->shares, roster->ranks[walk->member->rank].name);
+        return walk->member->rank;
     case SHARE_STEP:
         return block_value(&walk->scan.joined, JOINED_STEP, row, -1);
     default:

@@ -18,7 +18,8 @@ enum share_key {
 };
 
 struct share_group {
-    int64_t key[SHARE_KEYS]; /* in the order of `by`: the number itself, or its text's; -1: not known */
+    int64_t key[SHARE_KEYS]; /* in the order of `by`: the number itself, of a rank that in the roster, or that
+                                of its text; -1: not known */
     int64_t calls;           /* records of single ranks */
     int64_t bytes;           /* count x type size, as the API got them */
     int64_t judged_bytes;    /* of calls of which it is known whether their memory was registered */

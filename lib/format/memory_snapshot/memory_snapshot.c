@@ -1,8 +1,8 @@
 #include "format/memory_snapshot/memory_snapshot.h"
 
 #include "base/buffer.h"
-#include "format/path_rank.h"
 #include "format/memory_snapshot/history.h"
+#include "format/path_rank.h"
 #include "format/sniff.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"

@@ -4,7 +4,8 @@
 
 /*
  * What NCCL prints of registered memory (subsystem REG; 2.23 to 2.30). Lines of calls begin with "rank 3 - "
- * or "rank 3 "; each form is told by words of its own.
+ * or "rank 3 "; each form is told by words of its own, those of
+ * COLLNET before those of NET, which they hold.
  */
 struct form {
     const char *words;
@@ -22,14 +23,14 @@ static const struct form forms[] = {
     {"IPC deregistered buffer ", REGISTRATION_ENDED, WAY_IPC, NULL, NULL},
     {"deregistered net buffer handle ", REGISTRATION_ENDED, WAY_NET, NULL, NULL},
     {"COLLNET deregistered buffer handle ", REGISTRATION_ENDED, WAY_COLLNET, NULL, NULL},
+    {"COLLNET reuse register userbuff ", REGISTRATION_USED, WAY_COLLNET, "userbuff", NULL},
+    {"COLLNET register userbuff ", REGISTRATION_USED, WAY_COLLNET, "userbuff", NULL},
     {"NET reuse buffer ", REGISTRATION_USED, WAY_NET, "buffer", NULL},
     {"NET register userbuff ", REGISTRATION_USED, WAY_NET, "userbuff", NULL},
     {"IPC reuse buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
     {"IPC register buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
     {"IPC local register buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
     {"IPC graph register buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
-    {"COLLNET reuse register userbuff ", REGISTRATION_USED, WAY_COLLNET, "userbuff", NULL},
-    {"COLLNET register userbuff ", REGISTRATION_USED, WAY_COLLNET, "userbuff", NULL},
     {"successfully registered NVLS sendbuff ", REGISTRATION_USED, WAY_NVLS, "sendbuff", "recvbuff"},
     {"reuse registered NVLS sendbuff ", REGISTRATION_USED, WAY_NVLS, "sendbuff", "recvbuff"},
 };

@@ -75,6 +75,9 @@ static void own_texts(struct event *event)
         event->group_status.description = copy_text(event->group_status.description);
         event->group_status.function = copy_text(event->group_status.function);
     }
+    if (event->kind == EVENT_REGISTRATION && event->registration.calls)
+        event->registration.calls =
+            copy_bytes(event->registration.calls, FUNCTION_COUNT * sizeof *event->registration.calls);
     if (event->kind != EVENT_OPERATION)
         return;
     event->operation.source = copy_text(event->operation.source);
@@ -180,6 +183,8 @@ static void release_event(const struct event *event)
         free_borrowed(event->group_status.description);
         free_borrowed(event->group_status.function);
     }
+    if (event->kind == EVENT_REGISTRATION)
+        free_borrowed(event->registration.calls);
     if (event->kind != EVENT_OPERATION)
         return;
     free_borrowed(event->operation.source);
@@ -337,6 +342,11 @@ static void describe_event(struct buffer *text, const struct event *event)
                       event->group_status.name ? event->group_status.name : "none",
                       (long long)event->group_status.enqueued, (long long)event->group_status.started,
                       (long long)event->group_status.completed);
+    if (event->kind == EVENT_REGISTRATION)
+        buffer_printf(text, "registration %d way %d at %llx of %lld function %d number %lld",
+                      (int)event->registration.kind, (int)event->registration.way,
+                      (unsigned long long)event->registration.address, (long long)event->registration.bytes,
+                      (int)event->registration.function, (long long)event->registration.number);
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }
