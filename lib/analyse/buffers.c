@@ -261,27 +261,24 @@ static void separate_runs(struct shares *shares, const struct runs *runs)
 }
 
 static int read_and_show(struct shares *shares, struct known_memory *known, struct store *store,
-                         const struct runs *runs, struct analysis_result *result, struct error *error)
+                         const struct runs *runs, struct table *table, struct error *error)
 {
     separate_runs(shares, runs);
-    result->unjudged = 0;
     return shares_read(shares, known, store, runs->only, error) ||
            shares_cost(shares, known, store, runs->only, error) ||
-           show(shares, known->roster, &result->table, error) ||
-           caution_buffers(shares, known, &result->table, &result->unjudged, error) ||
-           caution_no_operations(store, runs, &result->table, error);
+           show(shares, known->roster, table, error) || caution_buffers(shares, known, table, error) ||
+           caution_no_operations(store, runs, table, error);
 }
 
 static int load_and_show(struct shares *shares, const struct analysis_request *request,
-                         const struct runs *runs, int hook_is_on, struct analysis_result *result,
-                         struct error *error)
+                         const struct runs *runs, int hook_is_on, struct table *table, struct error *error)
 {
     struct roster roster = {0};
     struct known_memory known = {.roster = &roster};
     int failed = roster_load(&roster, request->store, runs->only, error) ||
                  roster_load_members(&roster, request->store, runs->only, error) ||
                  known_memory_load(&known, request->store, &roster, runs->only, hook_is_on, error) ||
-                 read_and_show(shares, &known, request->store, runs, result, error);
+                 read_and_show(shares, &known, request->store, runs, table, error);
     known_memory_release(&known);
     roster_release(&roster);
     return failed;
@@ -315,7 +312,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     *usage = parse_keys(&shares, request->values[OPTION_BY], error) ||
              parse_hook(request->values[OPTION_HOOK], &hook_is_on, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
-                 load_and_show(&shares, request, &runs, hook_is_on, result, error);
+                 load_and_show(&shares, request, &runs, hook_is_on, &result->table, error);
     runs_release(&runs);
     shares_release(&shares);
     return failed ? -1 : 0;

@@ -85,12 +85,9 @@ static int caution_snapshot(const struct shares *shares, const struct known_memo
 }
 
 int caution_buffers(const struct shares *shares, const struct known_memory *known, struct table *table,
-                    int *is_unjudged, struct error *error)
+                    struct error *error)
 {
-    int64_t calls = all_calls(shares), judged = 0;
-    for (int i = 0; i < MEMORY_STATES; i++)
-        judged += memory_is_judged((enum memory_state)i) ? calls_in(shares, (enum memory_state)i) : 0;
-    *is_unjudged = calls > 0 && judged == 0;
+    int64_t calls = all_calls(shares);
     return caution_no_buffers(calls_in(shares, MEMORY_NO_BUFFERS), calls, table, error) ||
                    caution_no_source(calls_in(shares, MEMORY_NO_SOURCE), calls, table, error) ||
                    caution_silent_log(shares, known, table, error) ||
