@@ -270,6 +270,8 @@ static void describe_operation(struct buffer *text, const struct operation *oper
                   (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
                   operation->unfinished, operation->tag ? operation->tag : "none");
     buffer_printf(text, " called at %s", operation->source ? operation->source : "none");
+    buffer_printf(text, " from %llx to %llx", (unsigned long long)operation->send_buffer,
+                  (unsigned long long)operation->receive_buffer);
     describe_channels(text, operation);
 }
 
