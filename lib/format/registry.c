@@ -18,6 +18,7 @@
 #include "format/registry.h"
 
 #include "format/chrome/chrome.h"
+#include "format/comma/comma.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "format/inspector/inspector.h"
 #include "format/kineto/kineto.h"
@@ -30,13 +31,9 @@
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {&format_chrome,
-                                                &format_inspector,
-                                                &format_flight_recorder,
-                                                &format_kineto,
-                                                &format_nccl,
-                                                &format_torch,
-                                                NULL};
+const struct format *const format_registry[] = {
+    &format_chrome, &format_inspector, &format_comma, &format_flight_recorder,
+    &format_kineto, &format_nccl,      &format_torch, NULL};
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
 {

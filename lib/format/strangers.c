@@ -35,7 +35,6 @@ static const struct stranger strangers[] = {
     {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
      "looks like Inspector's Prometheus text, which holds only averages"},
     {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
-    {ANYWHERE, 0, "\"proxyops\"", "looks like a trace of CoMMA, a profiler plugin of its own"},
 };
 
 /* What Python's pickle holds, by words that stand in it without quotes. */

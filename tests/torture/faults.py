@@ -60,6 +60,7 @@ FIXTURES = [
     "fixtures/nccl-log-hang/nccl.node1.4103.log",
     "fixtures/kineto-batched/kineto-rank0.json.gz",
     "fixtures/torch-log-hang/stderr.2",
+    "fixtures/comma/latency-301.txt",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
