@@ -23,6 +23,7 @@
 #include "format/inspector/inspector.h"
 #include "format/kineto/kineto.h"
 #include "format/nccl/nccl.h"
+#include "format/ras/ras.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
 #include "format/torch/torch.h"
@@ -32,8 +33,8 @@
 enum { SNIFF_BYTES = 64 * 1024 };
 
 const struct format *const format_registry[] = {
-    &format_chrome, &format_inspector, &format_comma, &format_flight_recorder,
-    &format_kineto, &format_nccl,      &format_torch, NULL};
+    &format_chrome, &format_inspector, &format_comma, &format_flight_recorder, &format_kineto, &format_nccl,
+    &format_ras,    &format_torch,     NULL};
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
 {

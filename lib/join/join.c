@@ -106,8 +106,9 @@ static int join_changed(struct work *work, struct store *store, size_t threads, 
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (logs_mend(store, error) || store_execute(store, schema_join_witness, error) ||
-        work_load(work, store, error) || work_find_ranks(work, error) || work_name_runs(work, store, error) ||
+    if (logs_mend(store, error) || store_execute(store, schema_join_ras, error) ||
+        store_execute(store, schema_join_witness, error) || work_load(work, store, error) ||
+        work_find_ranks(work, error) || work_name_runs(work, store, error) ||
         work_group_joined(work, error) || work_find_changes(work, store, error) ||
         join_changed(work, store, threads, error))
         return -1;
