@@ -61,7 +61,7 @@ FIXTURES = [
     "fixtures/kineto-batched/kineto-rank0.json.gz",
     "fixtures/torch-log-hang/stderr.2",
     "fixtures/comma/latency-301.txt",
-    "fixtures/ras-hang/ras-1.json",
+    "fixtures/nccl-ras-hang/ras-1.json",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"

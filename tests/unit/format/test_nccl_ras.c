@@ -1,7 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "format/ras/ras.h"
+#include "format/nccl_ras/nccl_ras.h"
 
 #include <string.h>
 

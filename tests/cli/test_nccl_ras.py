@@ -4,7 +4,7 @@ import json
 
 from .support import TOP, Case
 
-HANG = TOP / "fixtures/ras-hang"
+HANG = TOP / "fixtures/nccl-ras-hang"
 FUNCTIONS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")
 
 

@@ -1,5 +1,5 @@
-#ifndef NCCLPROF_FORMAT_RAS_SEATS_H
-#define NCCLPROF_FORMAT_RAS_SEATS_H
+#ifndef NCCLPROF_FORMAT_NCCL_RAS_SEATS_H
+#define NCCLPROF_FORMAT_NCCL_RAS_SEATS_H
 
 #include "base/intern.h"
 #include "format/format.h"

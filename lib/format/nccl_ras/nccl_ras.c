@@ -1,6 +1,6 @@
-#include "format/ras/ras.h"
+#include "format/nccl_ras/nccl_ras.h"
 
-#include "format/ras/seats.h"
+#include "format/nccl_ras/seats.h"
 #include "format/sniff.h"
 #include "input/number.h"
 #include "input/tokens.h"
@@ -189,8 +189,8 @@ static int ras_sniff(const char *bytes, size_t length, const char *path)
                : 0;
 }
 
-const struct format format_ras = {
-    .name = "ras",
+const struct format format_nccl_ras = {
+    .name = "nccl_ras",
     .description = "what NCCL's RAS tells of a running job (ncclras -f json)",
     .unknown = "unknown record",
     .sniff = ras_sniff,

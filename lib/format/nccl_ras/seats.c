@@ -1,4 +1,4 @@
-#include "format/ras/seats.h"
+#include "format/nccl_ras/seats.h"
 
 #include "base/array.h"
 #include "format/member.h"

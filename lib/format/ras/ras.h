@@ -1,9 +1,0 @@
-#ifndef NCCLPROF_FORMAT_RAS_RAS_H
-#define NCCLPROF_FORMAT_RAS_RAS_H
-
-#include "format/format.h"
-
-/* What NCCL's RAS subsystem tells of a running job: `ncclras -f json`, NCCL 2.28.7 on. */
-extern const struct format format_ras;
-
-#endif
