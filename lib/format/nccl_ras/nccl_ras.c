@@ -190,7 +190,7 @@ static int ras_sniff(const char *bytes, size_t length, const char *path)
 }
 
 const struct format format_nccl_ras = {
-    .name = "nccl_ras",
+    .name = "nccl-ras",
     .description = "what NCCL's RAS tells of a running job (ncclras -f json)",
     .unknown = "unknown record",
     .sniff = ras_sniff,
