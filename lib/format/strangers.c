@@ -34,7 +34,6 @@ static const struct stranger strangers[] = {
     {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
      "looks like Inspector's Prometheus text, which holds only averages"},
     {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
-    {ANYWHERE, 0, "\"proxyops\"", "looks like a trace of CoMMA, a profiler plugin of its own"},
 };
 
 static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)

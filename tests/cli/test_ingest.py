@@ -85,7 +85,6 @@ class Ingest(Case):
                 self.assertIn("not one of its lines is known", file["reason"])
             self.assertFalse(self.store.exists())
         self.assertEqual(set(files), set(names))
-        self.assertIn("looks like a trace of CoMMA", files["comma.txt"]["reason"])
         self.assertIn("20 times unknown event, the first at byte 0", files["lines.txt"]["reason"])
         # Beside one event that is known they are counted only; nothing but the frame of a trace is no failure.
         self.write("some.json", trace(count=1)[:-4] + ",\n".join(named) + "\n]\n")
