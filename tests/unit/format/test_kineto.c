@@ -211,7 +211,7 @@ static void sizes_are_those_of_one_rank(void **state)
         {"allreduce", FUNCTION_ALL_REDUCE, 8},
         {"_allgather_base", FUNCTION_ALL_GATHER, 8},
         {"_reduce_scatter_base", FUNCTION_REDUCE_SCATTER, 32},
-        {"all_to_allv", FUNCTION_ALL_TO_ALL, 2},
+        {"all_to_allv", FUNCTION_ALL_TO_ALL, 8},
         {"broadcast", FUNCTION_BROADCAST, 32},
         {"gather", FUNCTION_GATHER, 8},
         {"scatter", FUNCTION_SCATTER, 32},
