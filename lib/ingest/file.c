@@ -3,8 +3,8 @@
 #include "format/registry.h"
 #include "ingest/copies.h"
 #include "ingest/parts.h"
+#include "ingest/read.h"
 #include "input/walk.h"
-#include "store/foreign.h"
 #include "store/intake.h"
 #include "store/known.h"
 
@@ -318,37 +318,6 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     return MESSAGE_FINISH;
 }
 
-/* All bytes go through the digest, whoever read them. */
-static int read_to_end(struct input *input, struct error *error)
-{
-    struct input_line line;
-    int more;
-    do
-        more = input_line(input, &line, error);
-    while (more == 1);
-    return more;
-}
-
-static int read_tables(struct reading *reading, const struct format_sink *sink, struct file_result *result,
-                       struct error *error)
-{
-    struct foreign *foreign = foreign_open(reading->path, must_stop, reading, error);
-    if (!foreign)
-        return -1;
-    int failed = reading->format->read_tables(foreign_tables(foreign), sink, result->dialect,
-                                              sizeof result->dialect, error);
-    foreign_close(foreign);
-    return failed || read_to_end(reading->input, error) ? -1 : 0;
-}
-
-static int read_format(struct reading *reading, const struct format_sink *sink, struct file_result *result,
-                       struct error *error)
-{
-    if (reading->format->read_tables)
-        return read_tables(reading, sink, result, error);
-    return reading->format->read(reading->input, sink, result->dialect, sizeof result->dialect, error);
-}
-
 /* Reads a file whose format is known. */
 static enum message_kind read_events(struct reading *reading, const struct format *format,
                                      struct file_result *result, struct file_facts *facts,
@@ -357,9 +326,12 @@ static enum message_kind read_events(struct reading *reading, const struct forma
     reading->format = format;
     const struct format_sink sink = {.context = reading, .event = take_event, .note = take_note};
     snprintf(result->dialect, sizeof result->dialect, "%s", format->name);
-    if (read_format(reading, &sink, result, error)) {
+    if (ingest_read(format, reading->input, reading->path, must_stop, reading, &sink, result->dialect,
+                    sizeof result->dialect, error)) {
         if (reading->intake.failed || stopped(reading) || error->is_no_memory)
             return MESSAGE_ABANDON;
+        if (format->read_tables && reading->intake.builder.events == 0)
+            return file_failed(result, FILE_FAILED, error);
         /* Reading failed in the middle: what came before it is good. */
         const char *cause = error->depth ? error->cause[0] : "reading failed";
         if (intake_note(&reading->intake, "unreadable rest of the file", 1,

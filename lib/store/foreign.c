@@ -30,10 +30,13 @@ static int fail(const struct foreign *foreign, struct error *error)
 {
     if ((sqlite3_errcode(foreign->handle) & 0xff) == SQLITE_NOMEM)
         return error_no_memory(error);
+    if ((sqlite3_errcode(foreign->handle) & 0xff) == SQLITE_NOTADB)
+        return error_set(error, "SQLite cannot read it as it lies: unpack it");
     return error_set(error, "SQLite: %s", sqlite3_errmsg(foreign->handle));
 }
 
-/* Reading of the one table that was asked for, or of the list of them; nothing is called. */
+/* Reading of the one table that was asked for, or of the list of them, and of its columns; nothing is called.
+ */
 static int allow(void *context, int action, const char *first, const char *second, const char *database,
                  const char *trigger)
 {
@@ -42,7 +45,7 @@ static int allow(void *context, int action, const char *first, const char *secon
     (void)second;
     (void)database;
     (void)trigger;
-    if (action == SQLITE_SELECT)
+    if (action == SQLITE_SELECT || (action == SQLITE_PRAGMA && sqlite3_stricmp(first, "table_xinfo") == 0))
         return SQLITE_OK;
     return action == SQLITE_READ && sqlite3_stricmp(first, wanted) == 0 ? SQLITE_OK : SQLITE_DENY;
 }
@@ -131,27 +134,35 @@ static int is_table(struct foreign *foreign, const char *table, struct error *er
     return failed ? -1 : is;
 }
 
-/* Which of the columns there are, in the order of `columns`. */
+/* What a column is: numbers that SQLite answers, of which the others are made up when they are read. */
+enum { COLUMN_PLAIN = 0, COLUMN_STORED = 3, XINFO_NAME = 1, XINFO_HIDDEN = 6 };
+
+static void mark_column(sqlite3_stmt *list, const char *const *columns, size_t count, int *is_there)
+{
+    const char *name = (const char *)sqlite3_column_text(list, XINFO_NAME);
+    int what = sqlite3_column_int(list, XINFO_HIDDEN);
+    for (size_t i = 0; name && i < count; i++)
+        is_there[i] |=
+            (what == COLUMN_PLAIN || what == COLUMN_STORED) && sqlite3_stricmp(name, columns[i]) == 0;
+}
+
+/* Which of the columns lie in the file: what an expression makes of others would be called. */
 static int find_columns(struct foreign *foreign, const char *table, const char *const *columns, size_t count,
                         int *is_there, struct error *error)
 {
-    sqlite3_stmt *all = NULL;
-    char *sql = sqlite3_mprintf("SELECT * FROM main.\"%w\"", table);
-    if (!sql)
-        return error_no_memory(error);
-    int failed = sqlite3_prepare_v2(foreign->handle, sql, -1, &all, NULL) != SQLITE_OK;
+    sqlite3_stmt *list = NULL;
+    char *sql = sqlite3_mprintf("PRAGMA main.table_xinfo(\"%w\")", table);
+    int code = sql ? sqlite3_prepare_v2(foreign->handle, sql, -1, &list, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
-    if (failed)
-        return fail(foreign, error);
-    for (size_t i = 0; i < count; i++) {
+    if (code != SQLITE_OK)
+        return code == SQLITE_NOMEM ? error_no_memory(error) : fail(foreign, error);
+    for (size_t i = 0; i < count; i++)
         is_there[i] = 0;
-        for (int at = 0; at < sqlite3_column_count(all) && !is_there[i]; at++) {
-            const char *name = sqlite3_column_name(all, at);
-            is_there[i] = name && sqlite3_stricmp(name, columns[i]) == 0;
-        }
-    }
-    sqlite3_finalize(all);
-    return 0;
+    while ((code = sqlite3_step(list)) == SQLITE_ROW)
+        mark_column(list, columns, count, is_there);
+    int failed = code == SQLITE_DONE ? 0 : fail(foreign, error);
+    sqlite3_finalize(list);
+    return failed;
 }
 
 /* "SELECT a, b FROM table", of those that are there; the first one stands alone where none is. */
@@ -215,8 +226,10 @@ static int next_row(void *context, struct foreign_value *values, struct error *e
 {
     struct foreign *foreign = context;
     int code = foreign->rows ? sqlite3_step(foreign->rows) : SQLITE_DONE;
-    if (code == SQLITE_DONE)
+    if (code == SQLITE_DONE) {
+        leave_table(foreign);
         return 0;
+    }
     if (code != SQLITE_ROW)
         return fail(foreign, error);
     if (foreign->row_count++ >= foreign->rows_most)

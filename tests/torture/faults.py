@@ -61,6 +61,7 @@ FIXTURES = [
     "fixtures/kineto-batched/kineto-rank0.json.gz",
     "fixtures/torch-log-hang/stderr.2",
     "fixtures/comma/latency-301.txt",
+    "fixtures/nsys/node0.sqlite",
     "fixtures/nccl-ras-hang/ras-1.json",
 ]
 FORGOTTEN = "1"

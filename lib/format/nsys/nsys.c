@@ -53,10 +53,17 @@ static int nsys_sniff(const char *bytes, size_t length, const char *path)
     return 0;
 }
 
+static const char *nsys_why_nothing(const char *path, uint64_t bytes)
+{
+    (void)path;
+    return bytes ? "nsys has NCCL's calls with --trace=cuda,nvtx, unless NCCL_NVTX_DISABLE is set" : NULL;
+}
+
 const struct format format_nsys = {
     .name = "nsys",
     .description = "SQLite export of NVIDIA's Nsight Systems",
     .unknown = "unknown record",
     .sniff = nsys_sniff,
     .read_tables = nsys_read,
+    .why_nothing = nsys_why_nothing,
 };
