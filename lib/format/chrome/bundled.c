@@ -84,7 +84,7 @@ static int emit_anchor(struct chrome_reader *reader, int64_t local_ns, int64_t m
     return chrome_emit(reader, &event, error);
 }
 
-/* Recorders before 0.2 do not say it. */
+/* Older recorders do not say it. */
 static int emit_hook(struct chrome_reader *reader, int64_t is_on, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_REGISTRATION, .origin = chrome_origin(reader, offset)};
