@@ -56,7 +56,7 @@ int caution_snapshot_rule(int64_t calls, struct table *table, struct error *erro
     return table_add_warning(
         table, error,
         "%lld calls are judged by allocator snapshots, as if "
-        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set: snapshots do not tell "
+        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set, which nothing here tells "
         "(ncclprof buffers --allocator-hook off, if it was not)",
         (long long)calls);
 }
