@@ -14,12 +14,11 @@ def trace(name, rank):
     return json.loads(gzip.decompress((FIXTURES / name / f"kineto-rank{rank}.json.gz").read_bytes()))
 
 
-def exchange(rank, step, at, correlation, elements):
-    """An AlltoAll of 4 ranks by one call, that gives as much as it usually gets; at: when it begins and ends."""
+def exchange(rank, called, at, correlation, elements):
+    """An AlltoAll of 4 ranks by one call, that gives as much as it usually gets; `at`: when its kernel begins and ends."""
     said = {"Collective name": "all_to_allv", "In msg nelems": 4096, "Out msg nelems": elements, "Group size": 4,
             "dtype": "BFloat16", "Process Group Name": "0", "Process Group Description": "default_pg",
             "Process Group Ranks": "[0, 1, 2, 3]", "External id": correlation}
-    called = step * 10000 + 100 + correlation % 10
     host = {"ph": "X", "pid": 100 + rank, "tid": 100 + rank, "ts": called}
     return [{**host, "cat": "cpu_op", "name": "record_param_comms", "dur": 0.9, "args": {**said, "Rank": rank}},
             {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernelExC", "dur": 0.5,
@@ -30,17 +29,17 @@ def exchange(rank, step, at, correlation, elements):
 
 
 def experts(rank, works_us):
-    """A trace of 16 steps: tokens come, an expert works on them for works_us[step][rank], and they go back. In steps 6 to 9 rank
-    1 gets twice as many."""
-    events = []
+    """A trace of 16 steps: tokens come, an expert works on them for works_us[step][rank], and they go back to all. In steps 6 to 9
+    rank 1 gets twice as many."""
+    events, begin = [], 1000
     for step in range(1, 17):
         tokens = 4096 * (2 if rank == 1 and 6 <= step <= 9 else 1)
-        begin, number = step * 10000 + 200, step * 10
-        done = begin + 100 + works_us[step][rank]
+        done, end = begin + 300 + works_us[step][rank], begin + 400 + max(works_us[step])
         events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 100 + rank, "tid": 100 + rank,
-                    "ts": step * 10000, "dur": 9990}]
-        events += exchange(rank, step, (begin, begin + 100), number, tokens)
-        events += exchange(rank, step, (done, begin + 300 + max(works_us[step])), number + 1, 4096)
+                    "ts": begin, "dur": end - begin - 1}]
+        events += exchange(rank, begin + 10, (begin + 200, begin + 300), step * 10, tokens)
+        events += exchange(rank, begin + 20, (done, end), step * 10 + 1, 4096)
+        begin = end
     return {"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4},
             "baseTimeNanoseconds": 1767189312000000000, "traceEvents": events}
 
