@@ -89,6 +89,19 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
+-- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is
+-- against it.
+-- statement: dumped_running
+SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
+                                             WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
+                             BETWEEN -1000000000 AND 1000000000, 0)), 0)
+       AND NOT EXISTS (SELECT 1 FROM process_run CROSS JOIN group_status USING (process_id)
+                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+  FROM file
+ WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
 -- How far ranks say that they came.
 -- statement: progress
 SELECT member_id, enqueued, completed

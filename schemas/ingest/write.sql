@@ -27,8 +27,9 @@ UPDATE file_member SET greatest_peer = max(coalesce(greatest_peer, ?3), ?3) WHER
 -- statement: next_file
 SELECT coalesce(max(file_id), 0) + 1 FROM file
 -- statement: add_file
-INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest,
+                  modified_ns)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
 -- statement: known_files

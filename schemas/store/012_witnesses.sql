@@ -1,4 +1,8 @@
--- Version 12: several recorders of one process, whose operations count once.
+-- Version 12: several recorders of one process, whose operations count once; and when files were written.
+
+-- When it was last written, as the file system says: a dump that comes right behind a call was not waited for. NULL: not
+-- known.
+ALTER TABLE file ADD COLUMN modified_ns INTEGER;
 
 -- A process of one recorder that another process stands for: the same rank of the same job, told better. Its operations
 -- lie in operation_recorded. Derived by lib/join when files of either come.

@@ -16,7 +16,7 @@ static const char *const asked_of_each_run[] = {
     schema_analysis_job_traffic,       schema_analysis_job_has_traffic,    schema_analysis_job_damage,
     schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs, schema_analysis_job_finished_only,
     schema_analysis_job_cut,           schema_analysis_clocks_ranks,       schema_join_read_operations_of_run,
-    schema_join_read_instances_of_run,
+    schema_join_read_instances_of_run, schema_analysis_job_dumped_running,
 };
 
 /* These bring blobs: sorting them would write all of a great run's beside the store. */
