@@ -96,7 +96,10 @@ static int another_member_tells(const struct job *job, const struct baseline *ba
     return 0;
 }
 
-/* Whether most of what a rank was late by in a step was where no other tells how late that was itself. */
+/*
+ * Whether most of what a rank was late by in a step was own time where no other tells its own. Lateness whose
+ * origin is hidden (baseline.h) is held against others already.
+ */
 static int is_alone_in(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int32_t step)
 {
@@ -109,7 +112,8 @@ static int is_alone_in(const struct suspect *suspect, const struct job *job, con
         int32_t cell = baseline_cell(baseline, role, position, place, step);
         int64_t excess_ns = cell < 0 ? 0 : baseline->excess[cell].excess_ns;
         late_ns += excess_ns;
-        if (excess_ns > 0 && !another_tells(baseline, role, position, step, place) &&
+        if (excess_ns > 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN &&
+            !another_tells(baseline, role, position, step, place) &&
             !another_member_tells(job, baseline, cell))
             alone_ns += excess_ns;
     }
