@@ -136,19 +136,18 @@ static int64_t modified_ns(const char *path)
 static int finish_file(struct crew *crew, size_t first, struct error *error)
 {
     struct slot *slot = &crew->slots[first];
-    const struct writer_facts facts = {.dialect = slot->result.dialect,
-                                       .digest = slot->facts.digest,
-                                       .unpacked_digest =
-                                           *slot->facts.unpacked_digest ? slot->facts.unpacked_digest : NULL,
-                                       .bytes = slot->result.bytes,
-                                       .unpacked_bytes = slot->facts.unpacked_bytes,
-                                       .events = slot->result.events,
-                                       .modified_ns =
-                                           modified_ns(crew->walk->files[crew->parts.items[first].file].realpath),
-                                       .ledger = slot->facts.ledger,
-                                       .force = crew->ingest->force,
-                                       .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
-                                       .has_moved = slot->facts.has_moved};
+    const struct writer_facts facts = {
+        .dialect = slot->result.dialect,
+        .digest = slot->facts.digest,
+        .unpacked_digest = *slot->facts.unpacked_digest ? slot->facts.unpacked_digest : NULL,
+        .bytes = slot->result.bytes,
+        .unpacked_bytes = slot->facts.unpacked_bytes,
+        .events = slot->result.events,
+        .modified_ns = modified_ns(crew->walk->files[crew->parts.items[first].file].realpath),
+        .ledger = slot->facts.ledger,
+        .force = crew->ingest->force,
+        .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
+        .has_moved = slot->facts.has_moved};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;

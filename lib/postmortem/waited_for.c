@@ -372,7 +372,8 @@ static void note_standstill(const struct trial *trial)
             (struct standstill){.is_known = 1, .instance = job->operations[first].instance};
 }
 
-/* Dumps of all ranks, written right behind their last calls. Where a rank left none, it may be why they were. */
+/* Dumps of all ranks, written right behind their last calls. Where a rank left none, it may be why they were.
+ */
 static int is_snapshot(const struct job *job)
 {
     return job->dumped_running && job_silent_ranks(job) == 0;
