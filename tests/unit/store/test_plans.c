@@ -85,6 +85,7 @@ static void make_version_2(void **state)
                       "TABLE clock_step; DROP TABLE "
                       "unequal_pair;"
                       "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
+                      "ALTER TABLE file DROP COLUMN modified_ns;"
                       "DROP VIEW v_loss; DROP VIEW v_dropped;"
                       "ALTER TABLE loss DROP COLUMN member_id; ALTER TABLE loss DROP COLUMN is_total;"
                       "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
