@@ -96,7 +96,10 @@ SELECT count(*) = 0 FROM file
 SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
                                              WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
                              BETWEEN -1000000000 AND 1000000000, 0)), 0)
-       AND NOT EXISTS (SELECT 1 FROM process_run CROSS JOIN group_status USING (process_id)
+       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN group_status ON group_status.process_id = job_rank.process_id
+                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
+                        CROSS JOIN group_status ON group_status.process_id = witness.process_id
                         WHERE run_id = ?1 AND timed_out IS NOT NULL)
   FROM file
  WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
