@@ -80,6 +80,11 @@ const struct rule rules[RULE_COUNT] = {
          "(RecvGpuWait), or its host was late within the step; where only finished operations are recorded, "
          "for its own network, after or in a send or receive of which only the host tells the end",
          "may have waited for a rank or link under greater suspicion"},
+    [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                             "a score of senders",
+                             "the share of its slowness in sends to ranks that are believed to be late in "
+                             "that step",
+                             "may have waited for receivers that were late"},
     [RULE_TWINS] = {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
                     "a record with sends and receives; of a host, one of the others by its host",
                     "how many other ranks were late by as much (alike) in more than half of the same steps",

@@ -26,6 +26,7 @@ enum rule_id {
     RULE_SILENT_RANK,
     /* It may be an effect of another rank. */
     RULE_WAITED_FOR_OTHER,
+    RULE_LATE_RECEIVERS,
     RULE_TWINS,
     RULE_TWIN_OF_HIDDEN_PAIR,
     RULE_COMMON_LATENESS,
