@@ -67,7 +67,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
         failed = error_no_memory(error);
     failed = failed ||
              findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
-             findings_take_senders(findings, job, baseline, &edges, *transfers, options, error) ||
+             findings_take_senders(findings, &suspects, job, baseline, &edges, *transfers, options, error) ||
              findings_take_busiest(findings, job, baseline, options, error);
     /* Where a record ends that was switched off tells nothing of where its rank stopped. */
     if (!job->is_windows)

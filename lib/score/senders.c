@@ -163,62 +163,6 @@ static void centre(struct senders *senders, size_t cells, double *list)
         senders->beyond[i] -= middle;
 }
 
-/* Genomic control, as for own time (explain.h). */
-static int take_deflation(struct senders *senders, double *list)
-{
-    size_t count = 0;
-    senders->deflation = 1;
-    for (size_t rank = 0; rank < senders->ranks; rank++) {
-        struct step_set best;
-        if (isnan(senders->usual[rank]))
-            continue;
-        if (senders_scan(senders, rank, &best))
-            return -1;
-        list[count++] = best.score;
-    }
-    array_sort(list, count, sizeof *list, by_value);
-    double times = count ? list[(count - 1) / 2] / scan_expected(senders->steps) : 0;
-    senders->deflation = times > 1 ? times : 1;
-    return 0;
-}
-
-int senders_init(struct senders *senders, const struct job *job, const struct baseline *baseline,
-                 const struct edges *edges)
-{
-    int32_t steps = job->step_count < baseline->step_count ? job->step_count : baseline->step_count;
-    *senders = (struct senders){.ranks = job->rank_count, .steps = steps};
-    if (!edges->count || steps <= 0)
-        return 0;
-    size_t cells = senders->ranks * (size_t)job->step_count + 1;
-    senders->steps = job->step_count;
-    senders->ratio = array_new(cells, sizeof *senders->ratio);
-    senders->beyond = array_new(cells, sizeof *senders->beyond);
-    senders->usual = array_new(senders->ranks + 1, sizeof *senders->usual);
-    double *list = array_new(cells, sizeof *list);
-    int failed =
-        !senders->ratio || !senders->beyond || !senders->usual || !list || fill_ratios(senders, job, edges);
-    for (size_t rank = 0; !failed && rank < senders->ranks; rank++) {
-        senders->ratio[rank * (size_t)senders->steps] = NAN; /* warm-up: connections are made */
-        take_usual(senders, rank, list);
-    }
-    if (!failed) {
-        centre(senders, cells - 1, list);
-        senders->spread = spread_of(senders->beyond, cells - 1, list);
-        senders->steady_spread = spread_of(senders->ratio, cells - 1, list);
-        failed = take_deflation(senders, list);
-    }
-    free(list);
-    return failed ? -1 : 0;
-}
-
-void senders_release(struct senders *senders)
-{
-    free(senders->ratio);
-    free(senders->beyond);
-    free(senders->usual);
-    *senders = (struct senders){0};
-}
-
 static double *scaled_row(const struct senders *senders, size_t rank, int is_steady)
 {
     double *row = array_new((size_t)senders->steps, sizeof *row);
@@ -229,15 +173,83 @@ static double *scaled_row(const struct senders *senders, size_t rank, int is_ste
     return row;
 }
 
-int senders_scan(const struct senders *senders, size_t rank, struct step_set *best)
+/* The best row of steps of each rank. */
+static int find_sets(struct senders *senders)
 {
-    *best = (struct step_set){0};
-    if (senders->spread <= 0)
+    for (size_t rank = 0; senders->spread > 0 && rank < senders->ranks; rank++) {
+        if (isnan(senders->usual[rank]))
+            continue;
+        double *row = scaled_row(senders, rank, 0);
+        int failed = !row || scan_row(row, senders->steps, TAIL, &senders->best[rank]);
+        free(row);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* Genomic control, as for own time (explain.h). */
+static void take_deflation(struct senders *senders, double *list)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < senders->ranks; rank++)
+        if (!isnan(senders->usual[rank]))
+            list[count++] = senders->best[rank].score;
+    array_sort(list, count, sizeof *list, by_value);
+    double times = count ? list[(count - 1) / 2] / scan_expected(senders->steps) : 0;
+    senders->deflation = times > 1 ? times : 1;
+}
+
+static int allocate(struct senders *senders)
+{
+    size_t cells = senders->ranks * (size_t)senders->steps + 1;
+    senders->ratio = array_new(cells, sizeof *senders->ratio);
+    senders->beyond = array_new(cells, sizeof *senders->beyond);
+    senders->usual = array_new(senders->ranks + 1, sizeof *senders->usual);
+    senders->best = array_new(senders->ranks + 1, sizeof *senders->best);
+    return senders->ratio && senders->beyond && senders->usual && senders->best ? 0 : -1;
+}
+
+/* Connections are made in the warm-up. */
+static void forget_warm_up(struct senders *senders, size_t rank)
+{
+    for (int32_t step = 0; step < senders->first_step && step < senders->steps; step++)
+        senders->ratio[rank * (size_t)senders->steps + (size_t)step] = NAN;
+}
+
+int senders_init(struct senders *senders, const struct job *job, int32_t first_step,
+                 const struct edges *edges)
+{
+    *senders =
+        (struct senders){.ranks = job->rank_count, .steps = job->step_count, .first_step = first_step};
+    if (!edges->count || job->step_count <= 0)
         return 0;
-    double *row = scaled_row(senders, rank, 0);
-    int failed = !row || scan_row(row, senders->steps, TAIL, best);
-    free(row);
-    return failed ? -1 : 0;
+    size_t cells = senders->ranks * (size_t)senders->steps;
+    double *list = array_new(cells + 1, sizeof *list);
+    if (!list || allocate(senders) || fill_ratios(senders, job, edges)) {
+        free(list);
+        return -1;
+    }
+    for (size_t rank = 0; rank < senders->ranks; rank++) {
+        forget_warm_up(senders, rank);
+        take_usual(senders, rank, list);
+    }
+    centre(senders, cells, list);
+    senders->spread = spread_of(senders->beyond, cells, list);
+    senders->steady_spread = spread_of(senders->ratio, cells, list);
+    int failed = find_sets(senders);
+    take_deflation(senders, list);
+    free(list);
+    return failed;
+}
+
+void senders_release(struct senders *senders)
+{
+    free(senders->ratio);
+    free(senders->beyond);
+    free(senders->usual);
+    free(senders->best);
+    *senders = (struct senders){0};
 }
 
 int senders_score(const struct senders *senders, size_t rank, int is_steady, struct step_set *set)

@@ -1,7 +1,6 @@
 #ifndef NCCLPROF_SCORE_SENDERS_H
 #define NCCLPROF_SCORE_SENDERS_H
 
-#include "baseline/baseline.h"
 #include "network/edges.h"
 #include "score/scan.h"
 
@@ -14,22 +13,22 @@
 struct senders {
     size_t ranks;
     int32_t steps;
+    int32_t first_step; /* after the warm-up */
     double *ratio;  /* owned: [rank * steps + step]; NAN: not known, and in the warm-up */
     double *beyond; /* owned: the same beyond the rank's own quiet quartile, about 0 where nothing is wrong */
     double *usual;  /* owned: [rank], that quartile; NAN: it sends too little */
-    double spread;  /* standard deviation of `beyond`, from the median of its distances from 0 */
+    double spread;  /* standard deviation of `beyond`, from the median of its distances from 0;
+                             0: there is nothing to tell */
     double steady_spread; /* of `ratio` */
+    struct step_set *best; /* owned: [rank], the best row of steps; its period 0: there is none */
     double deflation;     /* what innocent senders' best rows of steps reach, in what they should */
     size_t count;         /* ranks that have a usual */
 };
 
-/* -1 when memory is out; release it whatever comes back. */
-int senders_init(struct senders *senders, const struct job *job, const struct baseline *baseline,
+/* Steps before the first are warm-up. -1 when memory is out; release it whatever comes back. */
+int senders_init(struct senders *senders, const struct job *job, int32_t first_step,
                  const struct edges *edges);
 void senders_release(struct senders *senders);
-
-/* The best row of steps of a rank. -1 when memory is out. */
-int senders_scan(const struct senders *senders, size_t rank, struct step_set *best);
 
 /* The score of a rank in steps that are given, beyond its quiet ones; or against the others. -1 when memory
  * is out. */

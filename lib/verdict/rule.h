@@ -32,6 +32,7 @@ enum rule_id {
     RULE_COMMON_LATENESS,
     RULE_CROWD,
     RULE_SHARED_NETWORK,
+    RULE_MOST_SENDERS,
     /* Nothing is there to compare it with. */
     RULE_NO_PEERS,
     RULE_ALONE_IN_ROLE,
@@ -42,6 +43,7 @@ enum rule_id {
     RULE_WORTH_MOMENT,
     RULE_BY_DESIGN,
     RULE_ONE_PLACE,
+    RULE_LONGER_WAY,
     RULE_BUSIEST,
     RULE_NO_GAIN,
     RULE_NOT_IN_STEPS,
@@ -50,6 +52,7 @@ enum rule_id {
     /* It may be noise. */
     RULE_CONNECTING,
     RULE_CERTAINTY,
+    RULE_CERTAINTY_SENDERS,
     RULE_CHANCE,
     RULE_CHANCE_BEHIND,
     RULE_CHANCE_ALONE,
