@@ -12,6 +12,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* More groups at once are a network that nobody can read: each takes two replays. */
+enum { MOST_GROUPS = 12 };
+
 /* What explaining by senders knows meanwhile. */
 struct explaining {
     struct findings *findings;
@@ -31,6 +34,7 @@ struct explaining {
 struct measured {
     struct slowness slowness;
     int64_t gain_ns;
+    int64_t weakest_ns; /* by how much shorter the instances of the least slow of their steps had been */
     int64_t late_ns; /* of the slowness, in sends to ranks that were late themselves */
     int32_t tag;     /* of the phase in which most of it is; -1 */
     struct lengthening lengthening;
@@ -91,28 +95,45 @@ static int64_t cut_of(const struct explaining *it, const struct slow_senders *fo
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
 }
 
-/* The instances that they made longer, and the phase in which those are. -1 when memory is out. */
+/* Of the phases, and of the steps, that they made longer. */
+static void find_most(const struct explaining *it, const struct slow_senders *found, const int64_t *by_tag,
+                      const int64_t *by_step, struct measured *measured)
+{
+    int64_t most_ns = 0;
+    measured->tag = -1;
+    for (size_t tag = 0; tag <= it->job->tags.count; tag++)
+        if (by_tag[tag] > most_ns) {
+            most_ns = by_tag[tag];
+            measured->tag = (int32_t)tag - 1;
+        }
+    measured->weakest_ns = INT64_MAX;
+    for (int32_t step = found->steps.first; step <= found->steps.last; step += found->steps.period)
+        if (by_step[step] < measured->weakest_ns)
+            measured->weakest_ns = by_step[step];
+}
+
+/* The instances that they made longer. -1 when memory is out. */
 static int find_cuts(struct explaining *it, const struct slow_senders *found, struct measured *measured)
 {
     const struct job *job = it->job;
     struct slowness *slowness = &measured->slowness;
-    int64_t *by_tag = array_new(job->tags.count + 1, sizeof *by_tag), most_ns = 0;
-    for (size_t i = 0; by_tag && i < job->instance_count; i++) {
+    int64_t *by_tag = array_new(job->tags.count + 1, sizeof *by_tag);
+    int64_t *by_step = array_new((size_t)job->step_count + 1, sizeof *by_step);
+    int failed = !by_tag || !by_step;
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
         it->cuts[i] = cut_of(it, found, i, measured);
         if (it->cuts[i] <= 0)
             continue;
         slowness->operations++;
         slowness->transfer_ns += job->instances[i].transfer_ns;
         by_tag[job->instances[i].tag + 1] += it->cuts[i];
+        by_step[job->instances[i].step] += it->cuts[i];
     }
-    measured->tag = -1;
-    for (size_t tag = 0; by_tag && tag <= job->tags.count; tag++)
-        if (by_tag[tag] > most_ns) {
-            most_ns = by_tag[tag];
-            measured->tag = (int32_t)tag - 1;
-        }
+    if (!failed)
+        find_most(it, found, by_tag, by_step, measured);
     free(by_tag);
-    return by_tag ? 0 : -1;
+    free(by_step);
+    return failed ? -1 : 0;
 }
 
 /* By how much the job would have been shorter. -1 when memory is out. */
@@ -179,37 +200,55 @@ static int64_t cost_of_senders(const struct measured *measured)
     return cost_ns > 0 ? cost_ns : 0;
 }
 
-static int ask(const struct explaining *it, const struct slow_senders *found,
-               const struct measured *measured, struct finding *finding)
+/* What is known before the replay. -1 when memory is out. */
+static int ask_senders(const struct explaining *it, const struct slow_senders *found, struct finding *finding)
+{
+    const struct findings *findings = it->findings;
+    int on_way = found->is_steady ? slow_senders_on_way(&it->search, found) : 0;
+    if (on_way < 0)
+        return -1;
+    finding->kind = FINDING_NETWORK;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty);
+    finding_ask(findings, finding, RULE_MOST_SENDERS,
+                (double)found->count / (double)it->search.senders.count);
+    finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
+    finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
+    finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
+    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
+    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)it->job->lost_events);
+    finding_ask(findings, finding, RULE_GAPS, job_gaps(it->job));
+    return 0;
+}
+
+/* By how much its weakest step was slow where it may be connections that get up to speed. */
+static double measure_connecting(const struct explaining *it, const struct slow_senders *found,
+                                 const struct measured *measured)
+{
+    if (found->steps.first > it->baseline->first_step || found->is_steady)
+        return NOT_ASKED;
+    return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
+}
+
+/* What it amounts to. */
+static void ask_cost(const struct explaining *it, const struct slow_senders *found,
+                     const struct measured *measured, struct finding *finding)
 {
     const struct findings *findings = it->findings;
     struct suspect suspect = suspect_of(it, found, measured);
     double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / count_steps(found);
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
-    int on_way = found->is_steady ? slow_senders_on_way(&it->search, found) : 0;
-    if (on_way < 0)
-        return -1;
     suspect_ask_steps(&suspect, &measured->lengthening);
-    finding->readings = suspect.readings;
-    readings_forget(&finding->readings, &findings->off);
-    finding->confidence = readings_allow(&finding->readings);
-    finding_ask(findings, finding, RULE_CERTAINTY, found->certainty);
-    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty);
+    for (int rule = 0; rule < RULE_COUNT; rule++)
+        if (suspect.readings.asked[rule])
+            finding_ask(findings, finding, (enum rule_id)rule, suspect.readings.values[rule]);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
     finding_ask(findings, finding, RULE_SILENT_RANK,
                 job_silent_ranks(it->job) ? suspect_longer(&suspect, &measured->lengthening) : NOT_ASKED);
+    finding_ask(findings, finding, RULE_CONNECTING, measure_connecting(it, found, measured));
     finding_ask(findings, finding, RULE_LATE_RECEIVERS,
                 ratio_of(measured->late_ns, measured->slowness.slow_ns));
-    finding_ask(findings, finding, RULE_MOST_SENDERS,
-                (double)found->count / (double)it->search.senders.count);
-    finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
-    finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)it->job->lost_events);
-    finding_ask(findings, finding, RULE_GAPS, job_gaps(it->job));
-    return 0;
 }
 
 static int add_ranks(struct finding *finding, const struct slow_senders *found, size_t ranks)
@@ -236,7 +275,6 @@ static int fill(const struct explaining *it, const struct slow_senders *found, s
                 struct finding *finding)
 {
     measured->slowness.worse = &measured->slowness.sent;
-    finding->kind = FINDING_NETWORK;
     finding->rank = found->rank;
     finding->tag = measured->tag;
     finding->first_step = found->steps.first;
@@ -280,32 +318,35 @@ static void note_culprit(struct explaining *it, int32_t rank)
         }
 }
 
-/* What is not believed takes no place of what was said without it, and adds nothing to it. */
-static void settle(struct explaining *it, const struct slow_senders *found)
+static void take_in(struct findings *findings, const struct slow_senders *found)
 {
-    struct findings *findings = it->findings;
-    size_t last = findings->count - 1;
-    if (findings->items[last].confidence == CONFIDENCE_LOW) {
-        findings_remove(findings, last);
-        return;
-    }
-    note_culprit(it, found->rank);
-    for (size_t i = last; i-- > 0;)
+    for (size_t i = findings->count - 1; i-- > 0;)
         if (is_in(&findings->items[i], found))
             findings_remove(findings, i);
 }
 
+/* What is not believed takes no place of what was said without it, and adds nothing to it. */
 static int take(struct explaining *it, const struct slow_senders *found, struct error *error)
 {
     struct measured measured;
     if (!found->count || is_told(it->findings, found))
         return 0;
-    if (measure(it, found, &measured, error))
-        return -1;
     struct finding *finding = findings_add(it->findings);
-    if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))
+    if (!finding || ask_senders(it, found, finding))
         return error_no_memory(error);
-    settle(it, found);
+    if (finding->confidence > CONFIDENCE_LOW) {
+        if (measure(it, found, &measured, error))
+            return -1;
+        if (fill(it, found, &measured, finding))
+            return error_no_memory(error);
+        ask_cost(it, found, &measured, finding);
+    }
+    if (finding->confidence == CONFIDENCE_LOW) {
+        findings_remove(it->findings, it->findings->count - 1);
+        return 0;
+    }
+    note_culprit(it, found->rank);
+    take_in(it->findings, found);
     return 0;
 }
 
@@ -313,7 +354,8 @@ static int take_all(struct explaining *it, struct error *error)
 {
     struct slow_senders found = {.has = array_new(it->job->rank_count, sizeof *found.has)};
     int are_there = 0, failed = !found.has ? error_no_memory(error) : 0;
-    while (!failed && (are_there = slow_senders_next(&it->search, &found)) > 0)
+    for (int i = 0; !failed && i < MOST_GROUPS && (are_there = slow_senders_next(&it->search, &found)) > 0;
+         i++)
         failed = take(it, &found, error);
     free(found.has);
     return failed ? -1 : are_there < 0 ? error_no_memory(error) : 0;
