@@ -120,7 +120,8 @@ static int say_edges(const struct slowness *slowness, struct finding *finding)
     figures_add_time(figures, "usual_send_wait_us_mean", usual_ns);
     figures_add_time(figures, "send_wait_us_max", worse->longest_ns);
     return buffer_printf(text, "%lld network steps waited ", (long long)worse->steps) ||
-           text_time(text, mean_ns) || buffer_append_text(text, slowness->is_against_others ? " each (SendWait), those of other senders "
+           text_time(text, mean_ns) ||
+           buffer_append_text(text, slowness->is_against_others ? " each (SendWait), those of other senders "
                                                                 : " each (SendWait), usually ") ||
            text_time(text, usual_ns) || buffer_append_text(text, ", the longest ") ||
            text_time(text, worse->longest_ns) || buffer_append_text(text, ". ");

@@ -35,8 +35,8 @@ struct measured {
     struct slowness slowness;
     int64_t gain_ns;
     int64_t weakest_ns; /* by how much shorter the instances of the least slow of their steps had been */
-    int64_t late_ns; /* of the slowness, in sends to ranks that were late themselves */
-    int32_t tag;     /* of the phase in which most of it is; -1 */
+    int64_t late_ns;    /* of the slowness, in sends to ranks that were late themselves */
+    int32_t tag;        /* of the phase in which most of it is; -1 */
     struct lengthening lengthening;
 };
 
@@ -140,8 +140,7 @@ static int find_cuts(struct explaining *it, const struct slow_senders *found, st
 static int weigh(struct explaining *it, struct measured *measured, struct error *error)
 {
     size_t count = it->job->instance_count;
-    if (!it->has_replay &&
-        replay_init(&it->replay, it->job, it->baseline->excess, it->transfers, error))
+    if (!it->has_replay && replay_init(&it->replay, it->job, it->baseline->excess, it->transfers, error))
         return -1;
     it->has_replay = 1;
     int64_t with_ns = replay_run(&it->replay);
@@ -177,8 +176,8 @@ static struct suspect suspect_of(const struct explaining *it, const struct slow_
 static int measure(struct explaining *it, const struct slow_senders *found, struct measured *measured,
                    struct error *error)
 {
-    *measured = (struct measured){.slowness = {.edges = it->edges->count,
-                                               .is_against_others = found->is_steady}};
+    *measured =
+        (struct measured){.slowness = {.edges = it->edges->count, .is_against_others = found->is_steady}};
     if (find_cuts(it, found, measured))
         return error_no_memory(error);
     if (weigh(it, measured, error))
@@ -210,8 +209,6 @@ static int ask_senders(const struct explaining *it, const struct slow_senders *f
     finding->kind = FINDING_NETWORK;
     finding->confidence = CONFIDENCE_HIGH;
     finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty);
-    finding_ask(findings, finding, RULE_MOST_SENDERS,
-                (double)found->count / (double)it->search.senders.count);
     finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
     finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
     finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);

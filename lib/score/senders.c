@@ -220,8 +220,7 @@ static void forget_warm_up(struct senders *senders, size_t rank)
 int senders_init(struct senders *senders, const struct job *job, int32_t first_step,
                  const struct edges *edges)
 {
-    *senders =
-        (struct senders){.ranks = job->rank_count, .steps = job->step_count, .first_step = first_step};
+    *senders = (struct senders){.ranks = job->rank_count, .steps = job->step_count, .first_step = first_step};
     if (!edges->count || job->step_count <= 0)
         return 0;
     size_t cells = senders->ranks * (size_t)senders->steps;

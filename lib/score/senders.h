@@ -14,15 +14,15 @@ struct senders {
     size_t ranks;
     int32_t steps;
     int32_t first_step; /* after the warm-up */
-    double *ratio;  /* owned: [rank * steps + step]; NAN: not known, and in the warm-up */
+    double *ratio;      /* owned: [rank * steps + step]; NAN: not known, and in the warm-up */
     double *beyond; /* owned: the same beyond the rank's own quiet quartile, about 0 where nothing is wrong */
     double *usual;  /* owned: [rank], that quartile; NAN: it sends too little */
     double spread;  /* standard deviation of `beyond`, from the median of its distances from 0;
                              0: there is nothing to tell */
-    double steady_spread; /* of `ratio` */
+    double steady_spread;  /* of `ratio` */
     struct step_set *best; /* owned: [rank], the best row of steps; its period 0: there is none */
-    double deflation;     /* what innocent senders' best rows of steps reach, in what they should */
-    size_t count;         /* ranks that have a usual */
+    double deflation;      /* what innocent senders' best rows of steps reach, in what they should */
+    size_t count;          /* ranks that have a usual */
 };
 
 /* Steps before the first are warm-up. -1 when memory is out; release it whatever comes back. */

@@ -32,7 +32,8 @@ static const struct partition *hosts_of(const struct sender_search *search)
     return &partitions->items[partitions->count - 1];
 }
 
-/* The certainty of a rank in steps that are given; 0 where it is told, or cannot be. -1 when memory is out. */
+/* The certainty of a rank in steps that are given; 0 where it is told, or cannot be. -1 when memory is out.
+ */
 static int rate(const struct sender_search *search, size_t rank, int is_steady, struct step_set *set,
                 double *certainty)
 {
@@ -90,8 +91,8 @@ static int gather(const struct sender_search *search, struct slow_senders *found
         double certainty;
         if (rate(search, (size_t)rank, found->is_steady, &set, &certainty))
             return -1;
-        if (set.score <= 0 || certainty + senders_penalty(&search->senders, found->is_steady) <
-                search->belief.certainty)
+        if (set.score <= 0 ||
+            certainty + senders_penalty(&search->senders, found->is_steady) < search->belief.certainty)
             continue;
         all.score += set.score;
         found->has[rank] = 1;

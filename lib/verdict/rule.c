@@ -116,10 +116,6 @@ const struct rule rules[RULE_COUNT] = {
          "not count beside three and more",
          "what those were slow by in its steps, as a share of what it was",
          "was slow along with other networks: a switch or host that they share may be"},
-    [RULE_MOST_SENDERS] = {"most-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                           "a score of senders",
-                           "how many ranks are accused at once, of those whose sends can be compared",
-                           "is one of most senders, and they have no others to be held against"},
     [RULE_NO_PEERS] = {"no-peers", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
                        "in how many of its steps no other rank tells anything",
                        "has no other rank to be held against"},
@@ -194,10 +190,10 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
                         "a score of several ranks or steps", "the log of the odds that it is no noise",
                         "may have come by chance"},
-    [RULE_CERTAINTY_SENDERS] =
-        {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "a score of senders", "the log of the odds that it is no noise",
-         "may have come by chance: links have moments that last for several steps"},
+    [RULE_CERTAINTY_SENDERS] = {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW,
+                                LIMIT_CERTAINTY_SURE, "a score of senders",
+                                "the log of the odds that it is no noise",
+                                "may have come by chance: links have moments that last for several steps"},
     [RULE_CHANCE] =
         {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
          "two steps that count and more, as strong as any other step alone, or of a network longer by "

@@ -32,7 +32,6 @@ enum rule_id {
     RULE_COMMON_LATENESS,
     RULE_CROWD,
     RULE_SHARED_NETWORK,
-    RULE_MOST_SENDERS,
     /* Nothing is there to compare it with. */
     RULE_NO_PEERS,
     RULE_ALONE_IN_ROLE,

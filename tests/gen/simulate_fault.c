@@ -166,7 +166,8 @@ static double median_step_us(const struct job *job)
     return median;
 }
 
-/* Network sends of a rank, one after another, that this fault would slow in one step of the job just played. */
+/* Network sends of a rank, one after another, that this fault would slow in one step of the job just played.
+ */
 static double sends_of(const struct job *job, const struct fault *fault, int rank)
 {
     const struct process *process = &job->processes[rank];
