@@ -196,7 +196,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int is_asked = request->values[OPTION_EXIT_CODE] != NULL;
     result->alarm = is_asked && (diagnosis.told.found || diagnosis.summary.longer_steps);
     result->undecided = is_asked && summary_is_doubtful(&diagnosis.summary);
-    result->unjudged = !diagnosis.operations;
+    result->unjudged = !diagnosis.operations && !diagnosis.told.shown;
     return failed;
 }
 

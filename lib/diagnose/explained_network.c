@@ -25,9 +25,8 @@ struct explaining {
     struct transfer_excess *transfers;
     const struct diagnose_options *options;
     struct sender_search search;
-    struct replay replay;
-    int has_replay;
-    int64_t *cuts; /* owned: by how much shorter each instance had been */
+    struct replay *replay;
+    int64_t *cuts; /* by how much shorter each instance had been */
 };
 
 /* What slow senders amount to. */
@@ -136,22 +135,18 @@ static int find_cuts(struct explaining *it, const struct slow_senders *found, st
     return failed ? -1 : 0;
 }
 
-/* By how much the job would have been shorter. -1 when memory is out. */
-static int weigh(struct explaining *it, struct measured *measured, struct error *error)
+/* By how much the job would have been shorter. */
+static void weigh(struct explaining *it, struct measured *measured)
 {
     size_t count = it->job->instance_count;
-    if (!it->has_replay && replay_init(&it->replay, it->job, it->baseline->excess, it->transfers, error))
-        return -1;
-    it->has_replay = 1;
-    int64_t with_ns = replay_run(&it->replay);
+    int64_t with_ns = replay_run(it->replay);
     for (size_t i = 0; i < count; i++)
         if (it->cuts[i] > 0)
-            replay_change_transfer(&it->replay, i, -it->cuts[i]);
-    measured->gain_ns = with_ns - replay_run(&it->replay);
+            replay_change_transfer(it->replay, i, -it->cuts[i]);
+    measured->gain_ns = with_ns - replay_run(it->replay);
     for (size_t i = 0; i < count; i++)
         if (it->cuts[i] > 0)
-            replay_change_transfer(&it->replay, i, it->cuts[i]);
-    return 0;
+            replay_change_transfer(it->replay, i, it->cuts[i]);
 }
 
 /* The suspicion that stands for them where rules ask for one. */
@@ -173,21 +168,19 @@ static struct suspect suspect_of(const struct explaining *it, const struct slow_
     return suspect;
 }
 
-static int measure(struct explaining *it, const struct slow_senders *found, struct measured *measured,
-                   struct error *error)
+/* -1 when memory is out. */
+static int measure(struct explaining *it, const struct slow_senders *found, struct measured *measured)
 {
     *measured =
         (struct measured){.slowness = {.edges = it->edges->count, .is_against_others = found->is_steady}};
     if (find_cuts(it, found, measured))
-        return error_no_memory(error);
-    if (weigh(it, measured, error))
         return -1;
+    weigh(it, measured);
     struct suspect suspect = suspect_of(it, found, measured);
     /* Of steps with others between them the length in all says nothing. */
     measured->lengthening = (struct lengthening){.most_ns = INT64_MAX};
-    return found->steps.period == 1 && suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline,
-                                                             &measured->lengthening)
-               ? error_no_memory(error)
+    return found->steps.period == 1
+               ? suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &measured->lengthening)
                : 0;
 }
 
@@ -322,20 +315,19 @@ static void take_in(struct findings *findings, const struct slow_senders *found)
             findings_remove(findings, i);
 }
 
-/* What is not believed takes no place of what was said without it, and adds nothing to it. */
-static int take(struct explaining *it, const struct slow_senders *found, struct error *error)
+/* What is not believed takes no place of what was said without it, and adds nothing to it. -1 when memory is
+ * out. */
+static int take(struct explaining *it, const struct slow_senders *found)
 {
     struct measured measured;
     if (!found->count || is_told(it->findings, found))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || ask_senders(it, found, finding))
-        return error_no_memory(error);
+        return -1;
     if (finding->confidence > CONFIDENCE_LOW) {
-        if (measure(it, found, &measured, error))
+        if (measure(it, found, &measured) || fill(it, found, &measured, finding))
             return -1;
-        if (fill(it, found, &measured, finding))
-            return error_no_memory(error);
         ask_cost(it, found, &measured, finding);
     }
     if (finding->confidence == CONFIDENCE_LOW) {
@@ -347,21 +339,21 @@ static int take(struct explaining *it, const struct slow_senders *found, struct 
     return 0;
 }
 
-static int take_all(struct explaining *it, struct error *error)
+static int take_all(struct explaining *it)
 {
     struct slow_senders found = {.has = array_new(it->job->rank_count, sizeof *found.has)};
-    int are_there = 0, failed = !found.has ? error_no_memory(error) : 0;
+    int are_there = 0, failed = !found.has;
     for (int i = 0; !failed && i < MOST_GROUPS && (are_there = slow_senders_next(&it->search, &found)) > 0;
          i++)
-        failed = take(it, &found, error);
+        failed = take(it, &found);
     free(found.has);
-    return failed ? -1 : are_there < 0 ? error_no_memory(error) : 0;
+    return failed || are_there < 0 ? -1 : 0;
 }
 
 int findings_take_senders(struct findings *findings, const struct suspects *suspects, const struct job *job,
                           const struct baseline *baseline, const struct edges *edges,
-                          struct transfer_excess *transfers, const struct diagnose_options *options,
-                          struct error *error)
+                          struct transfer_excess *transfers, struct replay *replay,
+                          const struct diagnose_options *options, struct error *error)
 {
     struct explaining it = {.findings = findings,
                             .suspects = suspects,
@@ -369,17 +361,14 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
                             .baseline = baseline,
                             .edges = edges,
                             .transfers = transfers,
-                            .options = options};
+                            .options = options,
+                            .replay = replay,
+                            .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
     const struct sender_belief belief = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS)};
-    if (!edges->count || !job->timed_operations || job->finished_only || !baseline->median_step_ns)
-        return 0;
-    it.cuts = array_new(job->instance_count + 1, sizeof *it.cuts);
-    int failed = !it.cuts || sender_search_init(&it.search, job, baseline, edges, belief)
-                     ? error_no_memory(error)
-                     : take_all(&it, error);
+    int failed = 0;
+    if (replay && edges->count && !job->finished_only && baseline->median_step_ns)
+        failed = !it.cuts || sender_search_init(&it.search, job, baseline, edges, belief) || take_all(&it);
     sender_search_release(&it.search);
-    if (it.has_replay)
-        replay_release(&it.replay);
     free(it.cuts);
-    return failed;
+    return failed ? error_no_memory(error) : 0;
 }

@@ -118,6 +118,8 @@ static int find_rows(struct longer_steps *longer, const struct baseline *baselin
         row.usual_ns /= row.steps;
         row.took_ns /= row.steps;
         row.became = is_whole_row(&row, baseline, first);
+        if (row.first == first && !row.became && !row.explained)
+            longer->started_step = row.last + 1;
         if (!row.became && (row.first == first || (row.steps < 2 && row.lost_ns < row.usual_ns)))
             continue;
         if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + 1, sizeof *longer->rows))
@@ -159,7 +161,7 @@ static int64_t said_in(const struct findings *findings, int32_t step)
 static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
                    const struct findings *findings, const int64_t *over_ns)
 {
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+    for (int32_t step = longer->started_step; step < baseline->step_count; step++) {
         int64_t said_ns = said_in(findings, step);
         longer->lost_ns += said_ns > over_ns[step] ? said_ns : over_ns[step];
         longer->explained_ns += said_ns;
@@ -171,7 +173,7 @@ static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings, const struct diagnose_options *options)
 {
-    *longer = (struct longer_steps){0};
+    *longer = (struct longer_steps){.are_called = baseline->steps_are_called};
     if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
         return 0;
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
@@ -182,8 +184,9 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(longer, over_ns, baseline->step_count);
-    sum_up(longer, baseline, findings, over_ns);
+    longer->started_step = baseline->started_step;
     int failed = find_rows(longer, baseline, findings, over_ns);
+    sum_up(longer, baseline, findings, over_ns);
     free(over_ns);
     return failed;
 }
@@ -209,7 +212,7 @@ const struct longer_row *longer_steps_unexplained(const struct longer_steps *lon
 int longer_steps_alarm(const struct longer_steps *longer)
 {
     int64_t lost_ns = 0;
-    for (size_t i = 0; i < longer->count; i++) {
+    for (size_t i = 0; !longer->are_called && i < longer->count; i++) {
         if (longer->rows[i].explained)
             continue;
         if (longer->rows[i].became)

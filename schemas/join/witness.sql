@@ -38,6 +38,12 @@ UPDATE process_fact
        host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id)),
        process_id = (SELECT as_process FROM heard WHERE heard.process_id = process_fact.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE start_up
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = start_up.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = start_up.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = warning.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
 -- What is torn in the log is not lost.
 DELETE FROM loss
  WHERE process_id IN (SELECT process_id FROM heard)

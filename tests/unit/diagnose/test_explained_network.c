@@ -81,10 +81,14 @@ static const struct finding *take(struct sending *sending)
     struct error error = ERROR_INIT;
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct slow_job *played = &sending->played;
-    assert_int_equal(findings_take_senders(&sending->findings, &sending->suspects, &played->job,
-                                           &played->baseline, &played->edges, played->transfers, &options,
-                                           &error),
+    struct replay replay;
+    assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
                      0);
+    assert_int_equal(findings_take_senders(&sending->findings, &sending->suspects, &played->job,
+                                           &played->baseline, &played->edges, played->transfers, &replay,
+                                           &options, &error),
+                     0);
+    replay_release(&replay);
     return sending->findings.count ? &sending->findings.items[sending->findings.count - 1] : NULL;
 }
 
