@@ -17,7 +17,9 @@
 #include "job/load_names.h"
 #include "job/record_extents.h"
 #include "network/edges.h"
+#include "postmortem/broken_transfers.h"
 #include "postmortem/first_unfinished.h"
+#include "postmortem/late_start.h"
 #include "postmortem/missing.h"
 #include "steps/step_summary.h"
 
@@ -75,6 +77,8 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!job->is_windows)
         failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
                  find_laggards(job, baseline, findings, error);
+    if (!failed && (find_broken_transfers(job, findings) || find_late_starts(job, findings)))
+        failed = error_no_memory(error);
     if (!failed && note_usual_step(findings, baseline))
         failed = error_no_memory(error);
     edges_release(&edges);

@@ -85,6 +85,10 @@ struct operation {
     enum protocol protocol;
     int64_t channel_count;
     uint64_t stream; /* the CUDA stream's address; 0 unknown, or the default stream's */
+    /* Addresses in the process of what it reads and writes; 0: not told, or not used. Of a send the first, of
+     * a receive the second. */
+    uint64_t send_buffer;
+    uint64_t receive_buffer;
     int graph_captured;
     struct interval_ns api;     /* the call: group begin (or call), return of the call */
     struct interval_ns enqueue; /* the record's own begin and end: being enqueued to the GPU */
@@ -200,6 +204,7 @@ struct process_facts {
     const char *nic;        /* that its traffic uses; several by comma */
     const char *host;       /* where the origin does not say it */
     const char *rank_name;  /* what the framework calls it: "tp 0 dp 1" */
+    const char *address;    /* at which other processes reach its host: "10.0.0.10" */
 };
 
 /* All facts unknown. */
@@ -227,11 +232,92 @@ struct group_status {
     int64_t at_ns; /* TIME_UNKNOWN */
 };
 
+/*
+ * What a file tells of memory that is registered with NCCL, or is by a rule of the framework's. Stored: their
+ * numbers never change.
+ */
+enum registration_kind {
+    REGISTRATION_MADE = 0,      /* memory was registered with the origin's communicator */
+    REGISTRATION_ENDED = 1,     /* the one that holds `address` ended */
+    REGISTRATION_USED = 2,      /* call `number` of `function` used the registration of its buffer */
+    REGISTRATION_FAILED = 3,    /* ... tried to, and could not */
+    REGISTRATION_WATCHED = 4,   /* calls of the origin are listed where registrations would be told */
+    REGISTRATION_SNAPSHOT = 5,  /* of a framework's allocator, as a whole: up to `alive.end_ns` */
+    REGISTRATION_SEGMENT = 6,   /* memory that the allocator got from the driver in one piece */
+    REGISTRATION_EXPANDABLE = 7 /* ... in pieces that are mapped and unmapped: never registered by the hook */
+};
+
+enum registration_way { WAY_UNKNOWN = 0, WAY_IPC = 1, WAY_NET = 2, WAY_NVLS = 3, WAY_COLLNET = 4 };
+
+struct registration {
+    enum registration_kind kind;
+    enum registration_way way; /* by which it was used, or was not */
+    uint64_t address;
+    int64_t bytes;
+    enum function function;
+    int64_t number; /* of calls of this function on this communicator, from 0 */
+    /* How many calls of each function the origin had made on its communicator; NULL: not known. */
+    const int64_t *calls;     /* FUNCTION_COUNT of them */
+    struct interval_ns alive; /* wall clock, of a segment */
+    int64_t device;           /* CUDA's number in the process; COUNT_UNKNOWN */
+    int64_t global_rank;      /* whose snapshot it is; COUNT_UNKNOWN */
+};
+
 /* What a dialect says of the origin's communicator as a whole. */
 struct communicator_facts {
     const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
     size_t member_count;
     const char *description; /* what it is for: "TENSOR_MODEL_PARALLEL_GROUP"; NULL */
+};
+
+/* Parts of the making of a communicator, as NCCL's log names them. */
+enum start_part {
+    START_KERNELS = 0, /* loading its kernels */
+    START_ALLOCATION,
+    START_BOOTSTRAP,  /* meeting the other ranks, and waiting for them */
+    START_ALLGATHERS, /* telling each other of topology, and waiting */
+    START_TOPOLOGY,
+    START_GRAPHS,
+    START_CONNECTIONS,
+    START_REST,
+    START_PARTS
+};
+
+/* How a rank came into the origin's communicator. TIME_UNKNOWN: not said. */
+struct start_up {
+    const char *function; /* the program called: "ncclCommInitRankConfig"; NULL */
+    uint64_t parent_hash; /* of the communicator that it was split off; 0: none */
+    int64_t begin_ns;     /* moments, on the clock of the log */
+    int64_t end_ns;
+    int is_complete;  /* the log says that it was made; else it was being made as the log ends */
+    int64_t total_ns; /* durations */
+    int64_t parts_ns[START_PARTS];
+};
+
+#define START_UP_UNKNOWN                                                                                  \
+    ((struct start_up){.begin_ns = TIME_UNKNOWN,                                                          \
+                       .end_ns = TIME_UNKNOWN,                                                            \
+                       .total_ns = TIME_UNKNOWN,                                                          \
+                       .parts_ns = {TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, \
+                                    TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}})
+
+enum warning_kind {
+    WARNING_OTHER = 0,
+    WARNING_COMPLETION, /* a transfer of a network card failed: `status` */
+    WARNING_CARD,       /* of a card itself: its port, or all of it, failed */
+    WARNING_CLOSED      /* a peer closed its connection */
+};
+
+/* What a process warned of, while or after it ran. */
+struct warning {
+    enum warning_kind kind;
+    int64_t at_ns;    /* on the clock of the log; TIME_UNKNOWN */
+    int64_t gpu;      /* the thread's device; COUNT_UNKNOWN */
+    int64_t calls;    /* that the process had made by then, as far as the same file tells */
+    int64_t status;   /* of a completion (InfiniBand's numbers); COUNT_UNKNOWN */
+    const char *nic;  /* the process's own; NULL */
+    const char *peer; /* address or name of the other end's host; NULL */
+    const char *text;
 };
 
 enum event_kind {
@@ -243,7 +329,10 @@ enum event_kind {
     EVENT_LOSS,
     EVENT_COMMUNICATOR,
     EVENT_PROCESS,
-    EVENT_GROUP_STATUS
+    EVENT_GROUP_STATUS,
+    EVENT_START_UP,
+    EVENT_WARNING,
+    EVENT_REGISTRATION
 };
 
 struct event {
@@ -260,6 +349,9 @@ struct event {
         struct communicator_facts communicator;
         struct process_facts process;
         struct group_status group_status;
+        struct start_up start_up; /* its origin names communicator and rank */
+        struct warning warning;
+        struct registration registration;
     };
 };
 

@@ -112,7 +112,15 @@ struct batch_loss {
     struct span what;
 };
 
-enum batch_fact_text { FACT_BUS_ID, FACT_SERIAL, FACT_NIC, FACT_HOST, FACT_RANK_NAME, FACT_TEXTS };
+enum batch_fact_text {
+    FACT_BUS_ID,
+    FACT_SERIAL,
+    FACT_NIC,
+    FACT_HOST,
+    FACT_RANK_NAME,
+    FACT_ADDRESS,
+    FACT_TEXTS
+};
 
 struct batch_fact {
     int64_t ordinal;
@@ -130,6 +138,32 @@ struct batch_status {
     struct span name;
     struct span description;
     struct span function;
+};
+
+struct batch_start {
+    int64_t ordinal;
+    uint32_t process;
+    int64_t member;
+    struct start_up start; /* its pointer is not valid: see the span */
+    struct span function;
+};
+
+struct batch_warning {
+    int64_t ordinal;
+    uint32_t process;
+    uint64_t offset;
+    struct warning warning; /* its pointers are not valid: see the spans */
+    struct span nic;
+    struct span peer;
+    struct span text;
+};
+
+struct batch_registration {
+    int64_t ordinal;
+    int64_t process;                  /* -1: none */
+    int64_t member;                   /* -1: none */
+    struct registration registration; /* its pointer is not valid: see the span */
+    struct span calls;                /* packed */
 };
 
 #define BATCH_LIST(type) \
@@ -152,6 +186,9 @@ struct batch {
     BATCH_LIST(struct batch_loss) losses;
     BATCH_LIST(struct batch_fact) facts;
     BATCH_LIST(struct batch_status) statuses;
+    BATCH_LIST(struct batch_start) starts;
+    BATCH_LIST(struct batch_warning) warnings;
+    BATCH_LIST(struct batch_registration) registrations;
     struct buffer bytes;
     struct buffer packed;
 };
@@ -187,6 +224,9 @@ struct batch_builder {
     int64_t losses;
     int64_t facts;
     int64_t statuses;
+    int64_t starts;
+    int64_t warnings;
+    int64_t registrations;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
     struct {

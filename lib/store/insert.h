@@ -34,6 +34,9 @@ enum bulk_table {
     BULK_LOSS,
     BULK_FACT,
     BULK_STATUS,
+    BULK_START,
+    BULK_WARNING,
+    BULK_REGISTRATION,
     BULK_TABLES
 };
 

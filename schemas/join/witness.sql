@@ -1,6 +1,11 @@
 -- One rank, two witnesses: NCCL's log lists calls that a trace of the same process records, too, with their times. The trace
 -- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
 
+-- statement: is_there
+-- A row where there is a log of NCCL's.
+SELECT 1 FROM file WHERE dialect = 'nccl-log' LIMIT 1;
+
+-- statement: unite
 -- The process that a trace tells of, for each that a log does.
 CREATE TEMP TABLE heard AS
 SELECT said.process_id, min(seen.process_id) AS as_process
@@ -38,10 +43,20 @@ UPDATE process_fact
        host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id)),
        process_id = (SELECT as_process FROM heard WHERE heard.process_id = process_fact.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE start_up
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = start_up.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = start_up.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = warning.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
 -- What is torn in the log is not lost.
 DELETE FROM loss
  WHERE process_id IN (SELECT process_id FROM heard)
    AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
+UPDATE registration
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = registration.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = registration.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
 DELETE FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 DELETE FROM member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 UPDATE member SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = member.process_id)

@@ -31,6 +31,8 @@ COMMANDS = {
     "steps-map": ["steps", "--map"],
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
+    "startup": ["startup"],
+    "buffers": ["buffers"],
 }
 
 # For scripts on a healthy job, for people on a sick one.

@@ -28,7 +28,7 @@ static void *copy_bytes(const void *bytes, size_t length)
 }
 
 /* The texts of what is known of a process. */
-enum { FACT_TEXTS = 5 };
+enum { FACT_TEXTS = 6 };
 
 static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXTS])
 {
@@ -37,6 +37,7 @@ static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXT
     texts[2] = &facts->nic;
     texts[3] = &facts->host;
     texts[4] = &facts->rank_name;
+    texts[5] = &facts->address;
 }
 
 static void own_facts(struct process_facts *facts)
@@ -75,6 +76,16 @@ static void own_texts(struct event *event)
         event->group_status.description = copy_text(event->group_status.description);
         event->group_status.function = copy_text(event->group_status.function);
     }
+    if (event->kind == EVENT_START_UP)
+        event->start_up.function = copy_text(event->start_up.function);
+    if (event->kind == EVENT_WARNING) {
+        event->warning.nic = copy_text(event->warning.nic);
+        event->warning.peer = copy_text(event->warning.peer);
+        event->warning.text = copy_text(event->warning.text);
+    }
+    if (event->kind == EVENT_REGISTRATION && event->registration.calls)
+        event->registration.calls =
+            copy_bytes(event->registration.calls, FUNCTION_COUNT * sizeof *event->registration.calls);
     if (event->kind != EVENT_OPERATION)
         return;
     event->operation.source = copy_text(event->operation.source);
@@ -180,6 +191,15 @@ static void release_event(const struct event *event)
         free_borrowed(event->group_status.description);
         free_borrowed(event->group_status.function);
     }
+    if (event->kind == EVENT_START_UP)
+        free_borrowed(event->start_up.function);
+    if (event->kind == EVENT_WARNING) {
+        free_borrowed(event->warning.nic);
+        free_borrowed(event->warning.peer);
+        free_borrowed(event->warning.text);
+    }
+    if (event->kind == EVENT_REGISTRATION)
+        free_borrowed(event->registration.calls);
     if (event->kind != EVENT_OPERATION)
         return;
     free_borrowed(event->operation.source);
@@ -265,6 +285,8 @@ static void describe_operation(struct buffer *text, const struct operation *oper
                   (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
                   operation->unfinished, operation->tag ? operation->tag : "none");
     buffer_printf(text, " called at %s", operation->source ? operation->source : "none");
+    buffer_printf(text, " from %llx to %llx", (unsigned long long)operation->send_buffer,
+                  (unsigned long long)operation->receive_buffer);
     describe_channels(text, operation);
 }
 
@@ -337,6 +359,19 @@ static void describe_event(struct buffer *text, const struct event *event)
                       event->group_status.name ? event->group_status.name : "none",
                       (long long)event->group_status.enqueued, (long long)event->group_status.started,
                       (long long)event->group_status.completed);
+    if (event->kind == EVENT_START_UP)
+        buffer_printf(text, "made by %s in %lld",
+                      event->start_up.function ? event->start_up.function : "none",
+                      (long long)event->start_up.total_ns);
+    if (event->kind == EVENT_WARNING)
+        buffer_printf(text, "warning %d of %s at %lld: %s", (int)event->warning.kind,
+                      event->warning.nic ? event->warning.nic : "none", (long long)event->warning.at_ns,
+                      event->warning.text ? event->warning.text : "none");
+    if (event->kind == EVENT_REGISTRATION)
+        buffer_printf(text, "registration %d way %d at %llx of %lld function %d number %lld",
+                      (int)event->registration.kind, (int)event->registration.way,
+                      (unsigned long long)event->registration.address, (long long)event->registration.bytes,
+                      (int)event->registration.function, (long long)event->registration.number);
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }
