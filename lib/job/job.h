@@ -56,6 +56,7 @@ struct job_operation {
     unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
     unsigned held : 1;        /* and held its stream beyond its end, by the clocks (early_stops.c) */
     unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
+    unsigned by_call : 1;     /* its times are the earliest that its members' calls allow (call_times.c) */
 };
 
 /*
@@ -285,6 +286,7 @@ struct job {
     int in_stages;            /* its ranks are of several stages (stages.h) */
     int64_t bounded_ends;     /* for which more operations would have to be looked at (early_stops.c) */
     int64_t timed_operations; /* with a start on the device */
+    int calls_are_no_measure; /* of when its operations ran, though they have durations (call_times.c) */
     int has_durations;        /* it says of some operation how long that was on the device */
 };
 

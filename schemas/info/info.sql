@@ -2,8 +2,8 @@
 
 -- statement: counts
 -- Records as the files hold them, except where the name says otherwise. A step is a training iteration.
-SELECT (SELECT count(*) FROM process) AS processes,
-       (SELECT count(*) FROM communicator) AS communicators,
+SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id FROM witness)) AS processes,
+       (SELECT count(*) FROM v_communicator) AS communicators,
        (SELECT count(*) FROM operation WHERE kind <> 1) AS collectives,
        (SELECT count(*) FROM operation WHERE kind = 1) AS p2p,
        (SELECT count(*) FROM proxy_operation WHERE continued = 0) AS proxy_ops,
@@ -85,6 +85,7 @@ FROM process p
 LEFT JOIN counted c ON c.process_id = p.process_id
 LEFT JOIN job_rank r ON r.job_rank_id = c.job_rank_id
 LEFT JOIN v_rank v ON v.job_rank_id = c.job_rank_id
+WHERE p.process_id NOT IN (SELECT process_id FROM witness)
 ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 
 -- statement: files

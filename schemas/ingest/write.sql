@@ -104,6 +104,14 @@ SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (
 UNION
 SELECT process_id FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 
+UNION
+-- Whoever tells of the same process is heard anew.
+SELECT as_process_id FROM file_member JOIN member USING (member_id) JOIN witness USING (process_id) WHERE file_id = ?1
+UNION
+SELECT witness.process_id
+  FROM file_member JOIN member USING (member_id) JOIN witness ON witness.as_process_id = member.process_id
+ WHERE file_id = ?1
+
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
 DELETE FROM operation_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
@@ -154,5 +162,7 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
+DELETE FROM witness WHERE process_id NOT IN (SELECT process_id FROM process);
+DELETE FROM witness_contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
 -- Its number may be another process's soon.
 DELETE FROM process_run WHERE process_id NOT IN (SELECT process_id FROM process);

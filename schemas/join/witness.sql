@@ -1,6 +1,11 @@
 -- One rank, two witnesses: NCCL's log lists calls that a trace of the same process records, too, with their times. The trace
 -- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
 
+-- statement: is_there
+-- A row where there is a log of NCCL's.
+SELECT 1 FROM file WHERE dialect = 'nccl-log' LIMIT 1;
+
+-- statement: unite
 -- The process that a trace tells of, for each that a log does.
 CREATE TEMP TABLE heard AS
 SELECT said.process_id, min(seen.process_id) AS as_process

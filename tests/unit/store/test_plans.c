@@ -11,13 +11,11 @@
  * SQLite's plans tell: SEARCH is by an index or an id, SCAN is all of a table.
  */
 static const char *const asked_of_each_run[] = {
-    schema_meta_roster_runs,           schema_meta_roster_ranks,
-    schema_meta_roster_communicators,  schema_meta_roster_members,
-    schema_meta_roster_facts,          schema_analysis_job_traffic,
-    schema_analysis_job_has_traffic,   schema_analysis_job_damage,
-    schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs,
-    schema_analysis_job_finished_only, schema_analysis_job_cut,
-    schema_analysis_clocks_ranks,      schema_join_read_operations_of_run,
+    schema_meta_roster_runs,           schema_meta_roster_ranks,           schema_meta_roster_communicators,
+    schema_meta_roster_members,        schema_meta_roster_facts,           schema_meta_roster_witness_facts,
+    schema_analysis_job_traffic,       schema_analysis_job_has_traffic,    schema_analysis_job_damage,
+    schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs, schema_analysis_job_finished_only,
+    schema_analysis_job_cut,           schema_analysis_clocks_ranks,       schema_join_read_operations_of_run,
     schema_join_read_instances_of_run,
 };
 
@@ -80,6 +78,7 @@ static void make_version_2(void **state)
                       "DROP VIEW v_rank; DROP VIEW v_rank_fact; DROP VIEW v_communicator; DROP VIEW v_ledger;"
                       "DROP TABLE process_fact; DROP TABLE group_status; DROP TABLE contradiction;"
                       "DROP TABLE start_up; DROP TABLE warning;"
+                      "DROP TABLE witness; DROP TABLE witness_contradiction; DROP TABLE witness_doubt;"
                       "ALTER TABLE communicator DROP COLUMN member_list;"
                       "ALTER TABLE communicator DROP COLUMN description;"
                       "ALTER TABLE communicator DROP COLUMN named_hash;"
