@@ -185,8 +185,9 @@ static int say_when(const struct breaks *breaks, struct buffer *text)
     }
     int failed = first_ns != TIME_UNKNOWN && text_utc(&time, first_ns);
     /* Without the fraction and the zone that it has not. */
-    if (!failed && time.length && (time.data[strcspn(time.data, ".")] = '\0') == '\0')
-        failed = buffer_printf(text, ", first at %s by the log's clock", time.data);
+    if (!failed && time.length)
+        failed = buffer_printf(text, ", first at %.*s by the log's clock", (int)strcspn(time.data, "."),
+                               time.data);
     buffer_release(&time);
     return failed;
 }
