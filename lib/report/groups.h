@@ -18,6 +18,7 @@ enum report_key {
     KEY_RANK,
     KEY_STEP,
     KEY_RUN,
+    KEY_REGISTERED,
     KEY_COUNT
 };
 
@@ -74,9 +75,10 @@ struct report_groups {
     struct report_group *groups;
     size_t count;
     size_t capacity;
-    size_t latest;     /* the group of the row before */
-    int64_t instances; /* whose transfer is known, of all groups */
-    int64_t lacking;   /* of those, whose members are not all there */
+    size_t latest;       /* the group of the row before */
+    int64_t instances;   /* whose transfer is known, of all groups */
+    int64_t lacking;     /* of those, whose members are not all there */
+    int64_t by_snapshot; /* operations whose memory only an allocator snapshot tells of */
 };
 
 void report_groups_init(struct report_groups *report);

@@ -102,7 +102,6 @@ class Ingest(Case):
             store.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
         with sqlite3.connect(self.folder / "plain") as store:
             store.execute("CREATE TABLE a (b)")
-        snapshot = {"segments": [], "device_traces": []}
         for content, what in (
             (made.getvalue(), "a tar archive: unpack it"),
             (gzip.compress(made.getvalue()), "a tar archive: unpack it"),
@@ -113,8 +112,6 @@ class Ingest(Case):
             ((self.folder / "nsys").read_bytes(), "an SQLite export of Nsight Systems"),
             ((self.folder / "plain").read_bytes(), "an SQLite database"),
             (json.dumps({"traceEvents": [{"ph": "X", "cat": "blink"}]}), "a Chrome trace of another tool"),
-            (json.dumps(snapshot), "a CUDA allocator snapshot"),
-            (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),
             ('nccl_bus_bandwidth_gbs{node="a"} 1.0\n', "Inspector's Prometheus text"),
         ):
