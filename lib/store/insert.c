@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "schemas.h"
-#include "store/bulk_tables.h"
+#include "store/bind_rows.h"
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -23,12 +23,63 @@ static const char *const lookup_sql[LOOKUPS] = {
     [TELL_PEER] = schema_ingest_write_tell_peer,
 };
 
+/* Columns of the bulk tables, in the order in which bind_rows.c binds them. */
+static const struct {
+    const char *name;
+    const char *columns;
+    int column_count;
+} bulk_tables[BULK_TABLES] = {
+    [BULK_BLOCK] = {"operation_block",
+                    "block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, "
+                    "clock_distance_ns, packed",
+                    9},
+    [BULK_PROXY] = {"proxy_operation",
+                    "proxy_operation_id, operation_id, member_id, direction, channel, peer, step_count, "
+                    "chunk_bytes, transferred_bytes, schedule_begin_ns, progress_begin_ns, progress_end_ns, "
+                    "byte_offset, states, steps, steps_recorded, continued",
+                    17},
+    [BULK_TAG] = {"tag_mark", "tag_mark_id, process_id, member_id, at_ns, depth, is_end, text", 7},
+    [BULK_TAG_NAME] = {"tag_name", "tag_name_id, process_id, number, at_ns, text", 5},
+    [BULK_ANCHOR] = {"clock_anchor",
+                     "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
+    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
+    [BULK_FACT] = {"process_fact",
+                   "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
+                   "gpu_bus_id, gpu_serial, nic, host, rank_name, address",
+                   13},
+    [BULK_STATUS] =
+        {"group_status",
+         "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
+         "completed, timed_out, at_ns",
+         11},
+    [BULK_START] = {"start_up",
+                    "start_up_id, process_id, member_id, function, parent_hash, begin_ns, end_ns, "
+                    "is_complete, total_ns, kernels_ns, allocation_ns, bootstrap_ns, allgathers_ns, "
+                    "topology_ns, graphs_ns, connections_ns, rest_ns",
+                    17},
+    [BULK_WARNING] = {"warning",
+                      "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
+                      11},
+    [BULK_REGISTRATION] = {"registration",
+                           "registration_id, process_id, member_id, kind, way, address, bytes, device, "
+                           "global_rank, from_ns, to_ns, function, number, calls",
+                           14},
+};
+
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
                                       struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
+    int failed = buffer_printf(&sql, "INSERT INTO %s (%s) VALUES ", bulk_tables[table].name,
+                               bulk_tables[table].columns);
+    for (int row = 0; row < rows && !failed; row++) {
+        failed = buffer_append_text(&sql, row ? ",(?" : "(?");
+        for (int column = 1; column < bulk_tables[table].column_count && !failed; column++)
+            failed = buffer_append_text(&sql, ",?");
+        failed = failed || buffer_append_byte(&sql, ')');
+    }
     struct statement *statement = NULL;
-    if (bulk_table_say_insert(table, rows, &sql))
+    if (failed)
         error_no_memory(error);
     else
         statement = store_prepare(store, sql.data, error);
@@ -243,9 +294,9 @@ static int put_rows(struct inserter *inserter, const struct insert_target *targe
     for (size_t at = 0; at < count;) {
         size_t rows = count - at >= BULK_ROWS ? BULK_ROWS : 1;
         struct statement *statement = rows == 1 ? inserter->one[table] : inserter->many[table];
-        if (bulk_table_bind(table, statement->handle, batch, target, at, rows))
+        if (bind_rows(statement, batch, target, table, at, rows))
             return store_error(inserter->store, error, "cannot bind values for table %s",
-                               bulk_table_name(table));
+                               bulk_tables[table].name);
         if (statement_step(statement, error) < 0)
             return -1;
         at += rows;

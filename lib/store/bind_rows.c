@@ -1,47 +1,6 @@
-#include "store/bulk_tables.h"
+#include "store/bind_rows.h"
 
-/* Columns of the bulk tables, in the order in which the functions below bind them. */
-static const struct {
-    const char *name;
-    const char *columns;
-    int column_count;
-} bulk_tables[BULK_TABLES] = {
-    [BULK_BLOCK] = {"operation_block",
-                    "block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, "
-                    "clock_distance_ns, packed",
-                    9},
-    [BULK_PROXY] = {"proxy_operation",
-                    "proxy_operation_id, operation_id, member_id, direction, channel, peer, step_count, "
-                    "chunk_bytes, transferred_bytes, schedule_begin_ns, progress_begin_ns, progress_end_ns, "
-                    "byte_offset, states, steps, steps_recorded, continued",
-                    17},
-    [BULK_TAG] = {"tag_mark", "tag_mark_id, process_id, member_id, at_ns, depth, is_end, text", 7},
-    [BULK_TAG_NAME] = {"tag_name", "tag_name_id, process_id, number, at_ns, text", 5},
-    [BULK_ANCHOR] = {"clock_anchor",
-                     "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
-    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
-    [BULK_FACT] = {"process_fact",
-                   "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
-                   "gpu_bus_id, gpu_serial, nic, host, rank_name, address",
-                   13},
-    [BULK_STATUS] =
-        {"group_status",
-         "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
-         "completed, timed_out, at_ns",
-         11},
-    [BULK_START] = {"start_up",
-                    "start_up_id, process_id, member_id, function, parent_hash, begin_ns, end_ns, "
-                    "is_complete, total_ns, kernels_ns, allocation_ns, bootstrap_ns, allgathers_ns, "
-                    "topology_ns, graphs_ns, connections_ns, rest_ns",
-                    17},
-    [BULK_WARNING] = {"warning",
-                      "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
-                      11},
-    [BULK_REGISTRATION] = {"registration",
-                           "registration_id, process_id, member_id, kind, way, address, bytes, device, "
-                           "global_rank, from_ns, to_ns, function, number, calls",
-                           14},
-};
+#include "store/internal.h"
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
 struct binder {
@@ -266,7 +225,7 @@ static void bind_registration(struct binder *binder, const struct insert_target 
     bind_blob(binder, row->calls);
 }
 
-static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
+static void (*const binders[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,
     [BULK_PROXY] = bind_proxy,
     [BULK_TAG] = bind_tag,
@@ -280,29 +239,11 @@ static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_
     [BULK_REGISTRATION] = bind_registration,
 };
 
-const char *bulk_table_name(enum bulk_table table)
+int bind_rows(struct statement *statement, const struct batch *batch, const struct insert_target *target,
+              enum bulk_table table, size_t first, size_t rows)
 {
-    return bulk_tables[table].name;
-}
-
-int bulk_table_say_insert(enum bulk_table table, int rows, struct buffer *sql)
-{
-    int failed = buffer_printf(sql, "INSERT INTO %s (%s) VALUES ", bulk_tables[table].name,
-                               bulk_tables[table].columns);
-    for (int row = 0; row < rows && !failed; row++) {
-        failed = buffer_append_text(sql, row ? ",(?" : "(?");
-        for (int column = 1; column < bulk_tables[table].column_count && !failed; column++)
-            failed = buffer_append_text(sql, ",?");
-        failed = failed || buffer_append_byte(sql, ')');
-    }
-    return failed ? -1 : 0;
-}
-
-int bulk_table_bind(enum bulk_table table, sqlite3_stmt *handle, const struct batch *batch,
-                    const struct insert_target *target, size_t first, size_t rows)
-{
-    struct binder binder = {.handle = handle, .batch = batch, .next = 1};
+    struct binder binder = {.handle = statement->handle, .batch = batch, .next = 1};
     for (size_t i = 0; i < rows; i++)
-        bind_row[table](&binder, target, first + i);
+        binders[table](&binder, target, first + i);
     return binder.failed ? -1 : 0;
 }
