@@ -170,6 +170,7 @@ static int add_kernel(struct kineto_trace *trace, const struct kineto_event *eve
     kineto_kernel_name(event->name, &name);
     complete_told(&kernel.told, &name);
     kernel.is_symmetric = name.is_symmetric != 0;
+    kernel.algorithm = (uint8_t)name.algorithm;
     learn_device(trace, event->arguments.device);
     trace->kernels[trace->kernel_count++] = kernel;
     return 0;

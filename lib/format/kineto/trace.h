@@ -57,6 +57,7 @@ struct kineto_kernel {
     uint64_t offset;
     int32_t launch; /* index; -1 */
     uint8_t has_graph;
+    uint8_t algorithm; /* only on symmetric memory */
     uint8_t is_symmetric;
     uint8_t is_linked; /* a call tells of it */
 };
