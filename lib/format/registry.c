@@ -17,11 +17,13 @@
  */
 #include "format/registry.h"
 
+#include "format/call/call.h"
 #include "format/chrome/chrome.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "format/inspector/inspector.h"
 #include "format/kineto/kineto.h"
 #include "format/nccl/nccl.h"
+#include "format/prometheus/prometheus.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
 #include "format/torch/torch.h"
@@ -36,6 +38,8 @@ const struct format *const format_registry[] = {&format_chrome,
                                                 &format_kineto,
                                                 &format_nccl,
                                                 &format_torch,
+                                                &format_call,
+                                                &format_prometheus,
                                                 NULL};
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)

@@ -51,6 +51,15 @@ static const struct {
          "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
          "completed, timed_out, at_ns",
          11},
+    [BULK_CALL] = {"call_description",
+                   "call_description_id, process_id, rank, name, source, message_bytes, device, said_ns, "
+                   "gpu_serial, vm, group_ranks, peer_rank, root_rank, correlation_id, at_ns, byte_offset",
+                   16},
+    [BULK_SAMPLE] = {"sample",
+                     "sample_id, at_ns, job, node, gpu, communicator, node_count, rank_count, rank, "
+                     "function, message_size, least_bytes, algorithm, protocol, busbw_gbs, duration_ns, tag, "
+                     "sequence, byte_offset",
+                     19},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -83,6 +92,13 @@ static void bind_count(struct binder *binder, int64_t value)
 static void bind_time(struct binder *binder, int64_t value_ns)
 {
     bind_known(binder, value_ns, TIME_UNKNOWN);
+}
+
+/* NULL for what is below 0. */
+static void bind_positive(struct binder *binder, double value)
+{
+    binder->failed |= value < 0 ? sqlite3_bind_null(binder->handle, binder->next++)
+                                : sqlite3_bind_double(binder->handle, binder->next++, value);
 }
 
 static void bind_interval(struct binder *binder, struct interval_ns interval)
@@ -223,10 +239,57 @@ static void bind_fact(struct binder *binder, const struct insert_target *target,
     bind_text(binder, row->texts[FACT_RANK_NAME]);
 }
 
+static void bind_call(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_call *row = &binder->batch->calls.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_known(binder, row->process < 0 ? -1 : target->processes[row->process], -1);
+    bind_integer(binder, row->call.rank);
+    bind_text(binder, row->name);
+    bind_text(binder, row->source);
+    bind_count(binder, row->call.message_bytes);
+    bind_count(binder, row->call.device);
+    bind_time(binder, row->call.said_ns);
+    bind_text(binder, row->gpu_serial);
+    bind_text(binder, row->vm);
+    bind_text(binder, row->group);
+    bind_count(binder, row->call.peer);
+    bind_count(binder, row->call.root);
+    bind_text(binder, row->correlation);
+    bind_time(binder, row->call.at_ns);
+    bind_integer(binder, (int64_t)row->offset);
+}
+
+static void bind_sample(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_sample *row = &binder->batch->samples.items[at];
+    const struct metric_sample *sample = &row->sample;
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_time(binder, sample->at_ns);
+    bind_text(binder, row->job);
+    bind_text(binder, row->node);
+    bind_text(binder, row->gpu);
+    bind_text(binder, row->communicator);
+    bind_count(binder, sample->node_count);
+    bind_count(binder, sample->rank_count);
+    bind_count(binder, sample->rank);
+    bind_integer(binder, (int)sample->function);
+    bind_text(binder, row->message_size);
+    bind_count(binder, sample->least_bytes);
+    bind_integer(binder, (int)sample->algorithm);
+    bind_integer(binder, (int)sample->protocol);
+    bind_positive(binder, sample->busbw_gbs);
+    bind_count(binder, sample->duration_ns);
+    bind_text(binder, row->tag);
+    bind_count(binder, sample->sequence);
+    bind_integer(binder, (int64_t)row->offset);
+}
+
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
     [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
-    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status,
+    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status, [BULK_CALL] = bind_call,
+    [BULK_SAMPLE] = bind_sample,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -520,6 +583,7 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
         [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
         [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
+        [BULK_CALL] = batch->calls.count,     [BULK_SAMPLE] = batch->samples.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

@@ -59,6 +59,7 @@ struct writer_facts {
     int force;     /* takes the place of a file of the same content, instead of being dropped */
     int is_open;   /* it is being written, or its writer was killed */
     int has_moved; /* likewise, of one that came in before this writer: its directory holds it no longer */
+    int is_snapshot; /* what came before from the same path stays */
 };
 
 enum writer_outcome { WRITER_INGESTED, WRITER_OPEN, WRITER_PARTIAL, WRITER_UNCHANGED };

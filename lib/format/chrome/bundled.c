@@ -1,6 +1,7 @@
 #include "format/chrome/bundled.h"
 
 #include "base/array.h"
+#include "format/call_line.h"
 #include "format/chrome/emit.h"
 #include "format/member.h"
 
@@ -320,6 +321,24 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
     return 0;
 }
 
+/* A text of braces that is no description of a call is some other mark of the program. */
+static int read_call(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                     uint64_t offset, struct error *error)
+{
+    const char *text = text_of(json, line, "text");
+    struct origin origin = chrome_origin(reader, offset);
+    struct call_reader call;
+    size_t taken = 0;
+    origin.communicator_hash = 0;
+    call_reader_init(&call);
+    int failed = call_line_read(&call, (struct text){text, strlen(text)}, offset, &origin, line->time_ns,
+                                reader->sink, &taken, error);
+    call_reader_release(&call);
+    if (failed)
+        return -1;
+    return taken ? 0 : chrome_note(reader, "mark of another kind", 0, offset, text, strlen(text), error);
+}
+
 int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
 {
@@ -337,6 +356,8 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
         return read_drops(reader, json, line, offset, error);
     case CHROME_PENDING_OPERATION:
         return read_pending(reader, json, line, offset, error);
+    case CHROME_CALL_DESCRIPTION:
+        return read_call(reader, json, line, offset, error);
     default:
         return chrome_note(reader, "remark of the recorder", 0, offset, NULL, 0, error);
     }

@@ -1,5 +1,6 @@
 #include "format/nccl/nccl.h"
 
+#include "format/call_line.h"
 #include "format/nccl/head.h"
 #include "format/nccl/message.h"
 #include "format/nccl/plain.h"
@@ -25,6 +26,7 @@ struct log_file {
     const struct format_sink *sink;
     struct speakers speakers;
     struct torn torn;
+    struct call_reader calls;
     struct buffer plain; /* the line, where it had colours */
     struct buffer whole; /* a line that was torn */
     int64_t next_ordinal;
@@ -285,6 +287,13 @@ static int mend(struct log_file *file, struct text rest, struct error *error)
 
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
 {
+    static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
+    size_t calls = 0;
+    if (call_line_may(line) &&
+        call_line_read(&file->calls, line, offset, &nobody, TIME_UNKNOWN, file->sink, &calls, error))
+        return -1;
+    if (calls)
+        return 0;
     int may_end = file->torn.count && line.length <= LINE_MOST && text_holds(line, "stream ");
     int mended = may_end ? mend(file, line, error) : 1;
     if (mended <= 0)
@@ -360,6 +369,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     struct input_line line;
     int more;
     speakers_init(&file.speakers);
+    call_reader_init(&file.calls);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&file, &line, error)) {
@@ -369,6 +379,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     int status = more < 0 || tell_rest(&file, error) ? -1 : 0;
     speakers_release(&file.speakers);
     torn_release(&file.torn);
+    call_reader_release(&file.calls);
     buffer_release(&file.plain);
     buffer_release(&file.whole);
     return status;
