@@ -32,7 +32,7 @@ int64_t call_message_bytes(enum function function, int64_t bytes, int64_t ranks)
 /* A description's bandwidth = message size / time x this factor. */
 double call_bandwidth_factor(enum function function, int64_t ranks);
 
-/* Whether a call of this kind and message size may have made an operation of `bytes` bytes. */
-int call_fits(struct call_kind kind, int64_t message_bytes, int64_t bytes, int64_t ranks);
+/* Whether an AllReduce of so many bytes may be a barrier. */
+int call_may_be_barrier(int64_t bytes);
 
 #endif

@@ -33,6 +33,7 @@ struct roster_facts {
     char *gpu_serial;
     char *nic;
     char *rank_name; /* what the framework calls it */
+    char *vm;        /* virtual machine */
     int64_t local_rank;
     int64_t gpu; /* CUDA's number of the device in the process */
 };

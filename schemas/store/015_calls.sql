@@ -31,6 +31,8 @@ CREATE TABLE call_join (
     reason TEXT                      -- NULL where there is an operation
 );
 CREATE INDEX call_join_operation ON call_join (operation_id);
+CREATE INDEX call_join_rank ON call_join (job_rank_id);
+CREATE INDEX call_join_run ON call_join (run_id, operation_id);
 
 -- Where the calls of a rank were made, as the first description of it that says so tells. Derived by lib/join.
 CREATE TABLE call_place (
