@@ -53,6 +53,22 @@ int64_t call_message_bytes(enum function function, int64_t bytes, int64_t ranks)
     return size;
 }
 
+int64_t call_message_of_size(enum function function, int64_t size_bytes, int64_t ranks)
+{
+    if (size_bytes < 0 || ranks < 1)
+        return -1;
+    switch (function) {
+    case FUNCTION_REDUCE_SCATTER:
+        return size_bytes / ranks;
+    case FUNCTION_ALL_TO_ALL:
+    case FUNCTION_GATHER:
+    case FUNCTION_SCATTER:
+        return size_bytes / ranks * (ranks - 1);
+    default:
+        return size_bytes;
+    }
+}
+
 double call_bandwidth_factor(enum function function, int64_t ranks)
 {
     double n = (double)ranks;

@@ -29,6 +29,9 @@ struct call_kind call_kind_of(const char *name);
  * -1 where it cannot be kept. */
 int64_t call_message_bytes(enum function function, int64_t bytes, int64_t ranks);
 
+/* The same of an operation's size S (function_size_bytes). */
+int64_t call_message_of_size(enum function function, int64_t size_bytes, int64_t ranks);
+
 /* A description's bandwidth = message size / time x this factor. */
 double call_bandwidth_factor(enum function function, int64_t ranks);
 

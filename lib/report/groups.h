@@ -18,6 +18,13 @@ enum report_key {
     KEY_RANK,
     KEY_STEP,
     KEY_RUN,
+    KEY_SOURCE,
+    KEY_GPU_SERIAL,
+    KEY_VM,
+    KEY_DEVICE,
+    KEY_HOST,
+    KEY_PEER,
+    KEY_TIME,
     KEY_COUNT
 };
 
@@ -30,7 +37,10 @@ struct report_row {
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
     int64_t wait_ns; /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    double effective_gbs; /* of a sample; below 0: not known */
     int function;
+    int is_own;    /* effective is one operation's: of several in a group the longest counts */
+    int is_sample; /* an average, which stands for operations that nobody counted (samples.h) */
 };
 
 struct samples {
@@ -41,6 +51,9 @@ struct samples {
 
 struct report_group {
     int64_t last_instance;
+    int64_t last_effective_ns; /* of its operations in that group; TIME_UNKNOWN */
+    int64_t samples;
+    int64_t message_bytes; /* as descriptions of calls count: model/call.h */
     int64_t instances;
     int64_t operations;
     int64_t bytes;
@@ -50,6 +63,8 @@ struct report_group {
     struct samples wait_ns;
     struct samples transfer_gbs;
     struct samples effective_gbs;
+    struct samples transfer_message_gbs;
+    struct samples effective_message_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
 };
 
@@ -59,6 +74,7 @@ struct report_filter {
     int64_t last_step;
     const char *tag; /* borrowed; NULL: any */
     const char *communicator;
+    int cross_node;                                                /* only between hosts */
     int (*has_rank)(const void *context, int64_t global_rank); /* NULL: all */
     const void *context;
 };
@@ -67,6 +83,8 @@ struct report_groups {
     struct report_filter filter;
     enum report_key by[KEY_COUNT];
     size_t by_count;
+    int has_calls;       /* bandwidth is shown as call descriptions count it, too */
+    int has_samples;     /* rows are of samples */
     struct intern texts; /* of key values */
     int64_t *numbers;    /* owned: of ranks' names, by number in texts: global ranks; -1 */
     size_t number_count;
@@ -75,6 +93,7 @@ struct report_groups {
     size_t count;
     size_t capacity;
     size_t latest;     /* the group of the row before */
+    int64_t undecided; /* instances left out, since it is not known whether they are between hosts */
     int64_t instances; /* whose transfer is known, of all groups */
     int64_t lacking;   /* of those, whose members are not all there */
 };

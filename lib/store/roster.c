@@ -78,6 +78,7 @@ static int take_communicator(struct roster *roster, struct statement *row)
                                                  .size = statement_integer(row, 2),
                                                  .size_is_known = statement_integer(row, 3) != 0,
                                                  .hash = statement_integer(row, 4),
+                                                 .node_count = statement_integer_or(row, 7, 0),
                                                  .label = copy_text(row, 5)};
     const char *members = statement_text(row, 6);
     return communicator->label && (!members || members_read(members, &communicator->members,

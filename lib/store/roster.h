@@ -52,7 +52,8 @@ struct roster_rank {
 struct roster_communicator {
     int64_t id;
     int64_t size;
-    int64_t hash; /* 0: not known */
+    int64_t hash;       /* 0: not known */
+    int64_t node_count; /* 0: not known */
     char *label;  /* owned */
     int32_t run;
     int size_is_known; /* else it has so many at least */

@@ -12,7 +12,7 @@ SELECT job_rank_id, run_id, process_id, global_rank, name
  ORDER BY run_id, global_rank IS NULL, global_rank, name, job_rank_id;
 
 -- statement: communicators
-SELECT communicator_id, run_id, communicator_join.size, size_is_known, hash, label, communicator.member_list
+SELECT communicator_id, run_id, communicator_join.size, size_is_known, hash, label, communicator.member_list, node_count
   FROM communicator_join CROSS JOIN communicator USING (communicator_id)
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807) ORDER BY communicator_id;
 
