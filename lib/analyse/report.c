@@ -10,6 +10,7 @@
 #include "schemas.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,8 +128,14 @@ static const struct column call_columns[] = {
 };
 
 /* Behind them, of Prometheus text. */
-static const struct column sample_column = {
-    .name = "samples", .type = CELL_INTEGER, .description = "averages, each of unknown many operations"};
+static const struct column sample_columns[] = {
+    {.name = "effective_busbw_gbs_mean",
+     .type = CELL_REAL,
+     .unit = "GB/s",
+     .decimals = 2,
+     .description = "bus bandwidth, geometric mean of the averages, which are geometric means themselves"},
+    {.name = "samples", .type = CELL_INTEGER, .description = "averages, each of unknown many operations"},
+};
 
 enum { CALL_COUNT = sizeof call_columns / sizeof *call_columns };
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
@@ -235,8 +242,10 @@ static int show_group(const struct report_groups *report, struct report_group *g
         show_bandwidth(table, at + 2, &group->effective_message_gbs);
         at += CALL_COUNT;
     }
+    if (report->has_samples && group->sample_bandwidths)
+        table_set_real(table, at, exp(group->logarithms / (double)group->sample_bandwidths));
     if (report->has_samples)
-        table_set_integer(table, at, group->samples);
+        table_set_integer(table, at + 1, group->samples);
     return 0;
 }
 
@@ -286,7 +295,8 @@ static int show(struct report_groups *report, struct table *table, struct error 
         table_add_columns(table, value_columns, VALUE_COUNT, error) ||
         (has_waits(report) && table_add_column(table, wait_column, error)) ||
         (report->has_calls && table_add_columns(table, call_columns, CALL_COUNT, error)) ||
-        (report->has_samples && table_add_column(table, sample_column, error)))
+        (report->has_samples &&
+         table_add_columns(table, sample_columns, sizeof sample_columns / sizeof *sample_columns, error)))
         return -1;
     report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)

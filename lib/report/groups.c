@@ -183,6 +183,10 @@ static int add_sample(struct report_group *group, const struct report_row *row)
         if (samples_add(&group->effective_ns, row->effective_ns))
             return -1;
     }
+    if (row->effective_gbs > 0) {
+        group->sample_bandwidths++;
+        group->logarithms += log(row->effective_gbs);
+    }
     return row->effective_gbs >= 0 ? samples_add(&group->effective_gbs, bits_of(row->effective_gbs)) : 0;
 }
 

@@ -53,6 +53,8 @@ struct report_group {
     int64_t last_instance;
     int64_t last_effective_ns; /* of its operations in that group; TIME_UNKNOWN */
     int64_t samples;
+    int64_t sample_bandwidths; /* of these, whose bandwidth is known and above 0 */
+    double logarithms;         /* sum of those of them */
     int64_t message_bytes; /* as descriptions of calls count: model/call.h */
     int64_t instances;
     int64_t operations;
