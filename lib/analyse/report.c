@@ -35,9 +35,9 @@ static const struct analysis_option options[] = {
     RUN_OPTION,
 };
 
-static const char *const key_names[KEY_COUNT] = {"tag",      "function", "communicator", "size", "algorithm",
-                                                 "protocol", "rank",     "step",         "run",
-                                                 "source",   "gpu_serial", "vm", "device", "host", "peer", "time"};
+static const char *const key_names[KEY_COUNT] = {
+    "tag", "function", "communicator", "size", "algorithm", "protocol", "rank", "step",
+    "run", "source",   "gpu_serial",   "vm",   "device",    "host",     "peer", "time"};
 
 static const struct column key_columns[KEY_COUNT] = {
     {.name = "tag", .type = CELL_TEXT, .description = "user tag in force when the operations were issued"},
@@ -374,8 +374,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         set_filter(&report, request->filter);
     *usage = parse_keys(&report, request, error);
     report.filter.cross_node = request->values[OPTION_CROSS_NODE] != NULL;
-    report.has_calls =
-        request->values[OPTION_CALLS] != NULL || report_groups_is_by(&report, KEY_SOURCE);
+    report.has_calls = request->values[OPTION_CALLS] != NULL || report_groups_is_by(&report, KEY_SOURCE);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);

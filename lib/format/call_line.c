@@ -187,8 +187,8 @@ int call_line_read(struct call_reader *reader, struct text line, uint64_t offset
         }
         event.call.at_ns = at_ns;
         if (found ? sink->event(sink->context, &event, error)
-                  : sink->note(sink->context, CALL_NOTE_UNREADABLE, 1, offset, key,
-                               (size_t)(piece.end - key), error))
+                  : sink->note(sink->context, CALL_NOTE_UNREADABLE, 1, offset, key, (size_t)(piece.end - key),
+                               error))
             return -1;
         from = found ? past : piece.end;
         (*taken)++;

@@ -32,15 +32,9 @@
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {&format_chrome,
-                                                &format_inspector,
-                                                &format_flight_recorder,
-                                                &format_kineto,
-                                                &format_nccl,
-                                                &format_torch,
-                                                &format_call,
-                                                &format_prometheus,
-                                                NULL};
+const struct format *const format_registry[] = {&format_chrome, &format_inspector,  &format_flight_recorder,
+                                                &format_kineto, &format_nccl,       &format_torch,
+                                                &format_call,   &format_prometheus, NULL};
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
 {

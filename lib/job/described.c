@@ -8,8 +8,8 @@
 static int take(struct loader *loader, struct statement *statement, struct error *error)
 {
     struct job *job = loader->job;
-    int64_t at = find_id(loader->ids, job->operation_count, sizeof *loader->ids, 0,
-                         statement_integer(statement, 0));
+    int64_t at =
+        find_id(loader->ids, job->operation_count, sizeof *loader->ids, 0, statement_integer(statement, 0));
     if (at < 0)
         return 0;
     if (!job->described) {

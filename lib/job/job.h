@@ -232,7 +232,7 @@ struct job {
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
-    int32_t *described; /* likewise, as descriptions of calls say, which not all ranks make; NULL */
+    int32_t *described;   /* likewise, as descriptions of calls say, which not all ranks make; NULL */
     int64_t *gpu_busy_ns; /* likewise: that its GPU computed since the one before had ended */
     size_t operation_count;
     struct job_hold *holds; /* by operation */

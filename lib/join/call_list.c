@@ -66,23 +66,21 @@ static int take(struct call_list *list, const struct work *work, struct statemen
     struct call_kind kind = call_kind_of(statement_text(row, NAME));
     const char *correlation = statement_text(row, CORRELATION);
     int64_t process = statement_integer_or(row, PROCESS, -1);
-    int64_t number =
-        correlation ? intern_put(&list->correlations, correlation, strlen(correlation)) : -1;
+    int64_t number = correlation ? intern_put(&list->correlations, correlation, strlen(correlation)) : -1;
     if (process >= 0)
         process = find_id(work->processes, work->process_count, sizeof *work->processes, 0, process);
-    *call =
-        (struct call){.id = statement_integer(row, ID),
-                      .process = (int32_t)process,
-                      .correlation = (int32_t)number,
-                      .said_rank = statement_integer(row, RANK),
-                      .at_ns = statement_integer_or(row, AT, TIME_UNKNOWN),
-                      .said_ns = statement_integer_or(row, SAID, TIME_UNKNOWN),
-                      .of = {.rank = -1,
-                             .function = (int32_t)kind.function,
-                             .is_barrier = kind.is_barrier,
-                             .message_bytes = kind.is_barrier ? 0 : statement_integer_or(row, BYTES, -1),
-                             .peer = statement_integer_or(row, PEER, COUNT_UNKNOWN)},
-                      .class = -1};
+    *call = (struct call){.id = statement_integer(row, ID),
+                          .process = (int32_t)process,
+                          .correlation = (int32_t)number,
+                          .said_rank = statement_integer(row, RANK),
+                          .at_ns = statement_integer_or(row, AT, TIME_UNKNOWN),
+                          .said_ns = statement_integer_or(row, SAID, TIME_UNKNOWN),
+                          .of = {.rank = -1,
+                                 .function = (int32_t)kind.function,
+                                 .is_barrier = kind.is_barrier,
+                                 .message_bytes = kind.is_barrier ? 0 : statement_integer_or(row, BYTES, -1),
+                                 .peer = statement_integer_or(row, PEER, COUNT_UNKNOWN)},
+                          .class = -1};
     if ((correlation && number < 0) || read_group(list, statement_text(row, GROUP), &call->of.group))
         return -1;
     list->count++;

@@ -21,7 +21,7 @@ struct call_class {
 };
 
 struct call {
-    int64_t id; /* ascending; the file is its upper half */
+    int64_t id;      /* ascending; the file is its upper half */
     int32_t process; /* of a mark; -1 */
     int32_t correlation;
     int64_t said_rank;

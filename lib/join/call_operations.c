@@ -19,12 +19,12 @@ struct finder {
     const struct work *work;
     struct call_list *list;
     struct call_operations *operations;
-    struct map classes;   /* digest of a call_class -> its number */
-    struct map anchors;   /* process -> wall clock minus its own */
-    struct map series;    /* member, function -> index */
-    char *is_described;   /* owned: of each rank of the work: some description is of it */
-    int32_t *groups;      /* owned: of each communicator its members as a group; GROUP_DAMAGED: not known */
-    int64_t member;       /* of the block that is being read */
+    struct map classes; /* digest of a call_class -> its number */
+    struct map anchors; /* process -> wall clock minus its own */
+    struct map series;  /* member, function -> index */
+    char *is_described; /* owned: of each rank of the work: some description is of it */
+    int32_t *groups;    /* owned: of each communicator its members as a group; GROUP_DAMAGED: not known */
+    int64_t member;     /* of the block that is being read */
 };
 
 void call_operations_release(struct call_operations *operations)
@@ -162,9 +162,8 @@ static int64_t find_in_groups(const struct finder *finder, const struct call_cla
     const struct work_communicator *where = &work->communicators[communicator];
     if (function_is_point_to_point((enum function)of->function))
         return find_class(finder, *of, GROUP_OF_ALL);
-    int64_t class = finder->groups[communicator] >= 0
-                        ? find_class(finder, *of, finder->groups[communicator])
-                        : -1;
+    int64_t class =
+        finder->groups[communicator] >= 0 ? find_class(finder, *of, finder->groups[communicator]) : -1;
     if (class < 0 && where->run >= 0 && where->size == work->runs[where->run].expected_ranks)
         class = find_class(finder, *of, GROUP_OF_ALL);
     return class;
@@ -379,8 +378,8 @@ int call_operations_between(const struct call_operations *operations, int32_t ra
                             int64_t end_ns)
 {
     const struct call_moment wanted = {rank, begin_ns};
-    size_t at = lower_bound(operations->moments, operations->count, sizeof *operations->moments, is_earlier,
-                            &wanted);
+    size_t at =
+        lower_bound(operations->moments, operations->count, sizeof *operations->moments, is_earlier, &wanted);
     return at < operations->count && operations->moments[at].rank == rank &&
            operations->moments[at].at_ns < end_ns;
 }

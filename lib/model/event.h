@@ -245,20 +245,20 @@ struct call_description {
     const char *source;    /* file:line of the program */
     int64_t message_bytes; /* as the description counts: model/call.h */
     int64_t device;        /* CUDA's number of it in the process */
-    int64_t said_ns;       /* since the epoch, in whole seconds where the program says no more; TIME_UNKNOWN */
+    int64_t said_ns; /* since the epoch, in whole seconds where the program says no more; TIME_UNKNOWN */
     const char *gpu_serial;
-    const char *vm;              /* the virtual machine */
-    const int64_t *group;        /* global ranks of the group; NULL: of all */
+    const char *vm;       /* the virtual machine */
+    const int64_t *group; /* global ranks of the group; NULL: of all */
     size_t group_count;
-    int64_t peer;                /* global rank; of send and receive */
-    int64_t root;                /* likewise; of collectives with one */
-    const char *correlation;     /* the same for all that one call made (batch_isend_irecv) */
-    int64_t at_ns;               /* of a mark, on its process's clock; TIME_UNKNOWN */
+    int64_t peer;            /* global rank; of send and receive */
+    int64_t root;            /* likewise; of collectives with one */
+    const char *correlation; /* the same for all that one call made (batch_isend_irecv) */
+    int64_t at_ns;           /* of a mark, on its process's clock; TIME_UNKNOWN */
 };
 
 /* What Inspector's Prometheus text says of the operations of one kind between two of its dumps. */
 struct metric_sample {
-    int64_t at_ns; /* since the epoch; TIME_UNKNOWN */
+    int64_t at_ns;   /* since the epoch; TIME_UNKNOWN */
     const char *job; /* the scheduler's; NULL, as all texts that are not said */
     const char *node;
     const char *gpu; /* "GPU4" */
@@ -271,7 +271,7 @@ struct metric_sample {
     int64_t least_bytes;      /* that this stands for, per rank as the API got them; COUNT_UNKNOWN */
     enum algorithm algorithm;
     enum protocol protocol;
-    double busbw_gbs; /* geometric mean; below 0: not said */
+    double busbw_gbs;    /* geometric mean; below 0: not said */
     int64_t duration_ns; /* arithmetic mean; COUNT_UNKNOWN */
     const char *tag;
     int64_t sequence; /* of the last operation; COUNT_UNKNOWN */

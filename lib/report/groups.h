@@ -36,7 +36,7 @@ struct report_row {
     int64_t operations;
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
-    int64_t wait_ns; /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    int64_t wait_ns;      /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
     double effective_gbs; /* of a sample; below 0: not known */
     int function;
     int is_own;    /* effective is one operation's: of several in a group the longest counts */
@@ -55,7 +55,7 @@ struct report_group {
     int64_t samples;
     int64_t sample_bandwidths; /* of these, whose bandwidth is known and above 0 */
     double logarithms;         /* sum of those of them */
-    int64_t message_bytes; /* as descriptions of calls count: model/call.h */
+    int64_t message_bytes;     /* as descriptions of calls count: model/call.h */
     int64_t instances;
     int64_t operations;
     int64_t bytes;
@@ -76,7 +76,7 @@ struct report_filter {
     int64_t last_step;
     const char *tag; /* borrowed; NULL: any */
     const char *communicator;
-    int cross_node;                                                /* only between hosts */
+    int cross_node;                                            /* only between hosts */
     int (*has_rank)(const void *context, int64_t global_rank); /* NULL: all */
     const void *context;
 };

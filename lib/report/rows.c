@@ -186,10 +186,9 @@ static int may_cross(struct reader *reader, const struct block_reader *rows, siz
 
 static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
 {
-    static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
-                                  INSTANCE_MEMBERS,   INSTANCE_EXPECTED, INSTANCE_TRANSFER,
-                                  INSTANCE_EFFECTIVE, INSTANCE_TAG,      INSTANCE_STEP,
-                                  INSTANCE_SENDER,    INSTANCE_RECEIVER};
+    static const int columns[] = {INSTANCE_ORDINAL,  INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES, INSTANCE_MEMBERS,
+                                  INSTANCE_EXPECTED, INSTANCE_TRANSFER, INSTANCE_EFFECTIVE,  INSTANCE_TAG,
+                                  INSTANCE_STEP,     INSTANCE_SENDER,   INSTANCE_RECEIVER};
     int32_t communicator = roster_communicator(&reader->roster, scan->owner_id);
     if (communicator < 0)
         return 0;
@@ -260,22 +259,21 @@ static int take_detail(struct reader *reader, const struct block_scan *scan, siz
     int64_t source = report_groups_text(reader->report, block_text(rows, OPERATION_SOURCE, row));
     if (source == -1 && described)
         source = *described;
-    *detail = (struct detail){
-        .duration_ns = scan_duration(rows, row, TIME_UNKNOWN),
-        .peer = report_places_global_rank(&reader->places, member->communicator,
-                                          block_value(rows, OPERATION_PEER, row, -1)),
-        .source = (int32_t)source,
-        .rank = member->rank,
-        .algorithm = (int16_t)block_value(rows, OPERATION_ALGORITHM, row, 0),
-        .protocol = (int16_t)block_value(rows, OPERATION_PROTOCOL, row, 0)};
+    *detail = (struct detail){.duration_ns = scan_duration(rows, row, TIME_UNKNOWN),
+                              .peer = report_places_global_rank(&reader->places, member->communicator,
+                                                                block_value(rows, OPERATION_PEER, row, -1)),
+                              .source = (int32_t)source,
+                              .rank = member->rank,
+                              .algorithm = (int16_t)block_value(rows, OPERATION_ALGORITHM, row, 0),
+                              .protocol = (int16_t)block_value(rows, OPERATION_PROTOCOL, row, 0)};
     return source < -1 ? -1 : 0;
 }
 
 static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
                            struct error *error)
 {
-    static const int columns[] = {OPERATION_ORDINAL,      OPERATION_ALGORITHM,  OPERATION_PROTOCOL,
-                                  OPERATION_DURATION,     OPERATION_PEER,       OPERATION_SOURCE,
+    static const int columns[] = {OPERATION_ORDINAL,      OPERATION_ALGORITHM, OPERATION_PROTOCOL,
+                                  OPERATION_DURATION,     OPERATION_PEER,      OPERATION_SOURCE,
                                   OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
@@ -292,8 +290,7 @@ static int take_operations(struct reader *reader, struct details *details, struc
         if (at < 0 || details->first[at] + details->filled[at] >= details->first[at + 1])
             continue;
         reader->latest = (size_t)at;
-        if (take_detail(reader, scan, i, member,
-                        &details->items[details->first[at] + details->filled[at]++]))
+        if (take_detail(reader, scan, i, member, &details->items[details->first[at] + details->filled[at]++]))
             return error_no_memory(error);
     }
     return 0;

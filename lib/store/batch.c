@@ -512,7 +512,8 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
     int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
                   event->kind == EVENT_GROUP_STATUS || (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
-        builder->tag_names > MOST_RECORDS || builder->calls > MOST_RECORDS || builder->samples > MOST_RECORDS ||
+        builder->tag_names > MOST_RECORDS || builder->calls > MOST_RECORDS ||
+        builder->samples > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
     if (add_row(builder, batch, event))

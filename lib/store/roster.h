@@ -54,7 +54,7 @@ struct roster_communicator {
     int64_t size;
     int64_t hash;       /* 0: not known */
     int64_t node_count; /* 0: not known */
-    char *label;  /* owned */
+    char *label;        /* owned */
     int32_t run;
     int size_is_known; /* else it has so many at least */
     int64_t *members;  /* owned: their global ranks, in order of its own, as files tell; NULL */

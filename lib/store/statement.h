@@ -33,7 +33,7 @@ int statement_is_null(struct statement *statement, int column);
 int64_t statement_integer(struct statement *statement, int column);
 int64_t statement_integer_or(struct statement *statement, int column, int64_t absent); /* `absent` for NULL */
 double statement_real(struct statement *statement, int column);
-const char *statement_text(struct statement *statement, int column);                   /* NULL for NULL */
+const char *statement_text(struct statement *statement, int column); /* NULL for NULL */
 const void *statement_blob(struct statement *statement, int column, size_t *length);
 
 #endif

@@ -56,9 +56,9 @@ struct writer_facts {
     uint64_t unpacked_bytes;
     int64_t events;
     const struct ledger *ledger;
-    int force;     /* takes the place of a file of the same content, instead of being dropped */
-    int is_open;   /* it is being written, or its writer was killed */
-    int has_moved; /* likewise, of one that came in before this writer: its directory holds it no longer */
+    int force;       /* takes the place of a file of the same content, instead of being dropped */
+    int is_open;     /* it is being written, or its writer was killed */
+    int has_moved;   /* likewise, of one that came in before this writer: its directory holds it no longer */
     int is_snapshot; /* what came before from the same path stays */
 };
 

@@ -60,6 +60,9 @@ FIXTURES = [
     "fixtures/nccl-log-hang/nccl.node1.4103.log",
     "fixtures/kineto-batched/kineto-rank0.json.gz",
     "fixtures/torch-log-hang/stderr.2",
+    "fixtures/call-description/ncclprof-vm-1040.json.gz",
+    "fixtures/call-description/stdout.0",
+    "fixtures/prometheus/tagged.prom",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"

@@ -38,9 +38,8 @@ static int emit(struct prometheus_file *file, size_t number, struct error *error
 {
     const char *labels = intern_text(&file->labels, (int64_t)number);
     const struct waiting *waiting = &file->waiting[number];
-    struct event event = {
-        .kind = EVENT_SAMPLE,
-        .origin = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN, .offset = waiting->offset}};
+    struct event event = {.kind = EVENT_SAMPLE,
+                          .origin = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN, .offset = waiting->offset}};
     struct text text = {labels, strlen(labels)};
     int failed = sample_labels_read(text, &file->texts, &event.sample);
     if (failed < 0)
@@ -70,8 +69,8 @@ static struct waiting *find(struct prometheus_file *file, const struct sample_li
 {
     size_t had = file->labels.count;
     int64_t number = intern_put(&file->labels, line->labels.data, line->labels.length);
-    if (number < 0 || array_reserve((void **)&file->waiting, &file->capacity, (size_t)number + 1,
-                                    sizeof *file->waiting))
+    if (number < 0 ||
+        array_reserve((void **)&file->waiting, &file->capacity, (size_t)number + 1, sizeof *file->waiting))
         return NULL;
     struct waiting *waiting = &file->waiting[number];
     if (file->labels.count > had) {

@@ -152,12 +152,24 @@ static const struct {
     const char *name;
     enum label label;
 } label_names[] = {
-    {"slurm_job_id", LABEL_JOB},      {"node", LABEL_NODE},        {"hostname", LABEL_NODE},
-    {"gpu", LABEL_GPU},               {"gpu_device_id", LABEL_GPU}, {"comm_name", LABEL_NAME},
-    {"comm_id", LABEL_ID},            {"n_nodes", LABEL_NODES},    {"nranks", LABEL_RANKS},
-    {"n_ranks", LABEL_RANKS},         {"rank", LABEL_RANK},        {"collective", LABEL_COLLECTIVE},
-    {"p2p_operation", LABEL_PAIR},    {"message_size", LABEL_SIZE}, {"algo_proto", LABEL_ALGORITHM},
-    {"user_tag", LABEL_TAG},          {"coll_sn", LABEL_SEQUENCE}, {"p2p_sn", LABEL_SEQUENCE},
+    {"slurm_job_id", LABEL_JOB},
+    {"node", LABEL_NODE},
+    {"hostname", LABEL_NODE},
+    {"gpu", LABEL_GPU},
+    {"gpu_device_id", LABEL_GPU},
+    {"comm_name", LABEL_NAME},
+    {"comm_id", LABEL_ID},
+    {"n_nodes", LABEL_NODES},
+    {"nranks", LABEL_RANKS},
+    {"n_ranks", LABEL_RANKS},
+    {"rank", LABEL_RANK},
+    {"collective", LABEL_COLLECTIVE},
+    {"p2p_operation", LABEL_PAIR},
+    {"message_size", LABEL_SIZE},
+    {"algo_proto", LABEL_ALGORITHM},
+    {"user_tag", LABEL_TAG},
+    {"coll_sn", LABEL_SEQUENCE},
+    {"p2p_sn", LABEL_SEQUENCE},
     {"timestamp", LABEL_TIME},
 };
 
@@ -227,7 +239,7 @@ static int64_t moment_of(const char *text)
     time_t seconds = end && strcmp(end, "Z") == 0 ? timegm(&tm) : -1;
     int64_t ns;
     return seconds > 0 && !__builtin_mul_overflow((int64_t)seconds, INT64_C(1000000000), &ns) ? ns
-                                                                                                : TIME_UNKNOWN;
+                                                                                              : TIME_UNKNOWN;
 }
 
 /* "RING_SIMPLE", "Ring_ll", "NVLS_TREE_SIMPLE" */
@@ -263,19 +275,19 @@ int sample_labels_read(struct text labels, struct buffer *texts, struct metric_s
     function = function ? function : said(texts, places, LABEL_PAIR);
     const char *name = said(texts, places, LABEL_NAME);
     *sample = (struct metric_sample){.at_ns = moment_of(said(texts, places, LABEL_TIME)),
-                              .job = said(texts, places, LABEL_JOB),
-                              .node = said(texts, places, LABEL_NODE),
-                              .gpu = said(texts, places, LABEL_GPU),
-                              .communicator = name ? name : said(texts, places, LABEL_ID),
-                              .node_count = count_of(said(texts, places, LABEL_NODES)),
-                              .rank_count = count_of(said(texts, places, LABEL_RANKS)),
-                              .rank = count_of(said(texts, places, LABEL_RANK)),
-                              .message_size = said(texts, places, LABEL_SIZE),
-                              .least_bytes = least_bytes(said(texts, places, LABEL_SIZE)),
-                              .busbw_gbs = -1,
-                              .duration_ns = COUNT_UNKNOWN,
-                              .tag = said(texts, places, LABEL_TAG),
-                              .sequence = count_of(said(texts, places, LABEL_SEQUENCE))};
+                                     .job = said(texts, places, LABEL_JOB),
+                                     .node = said(texts, places, LABEL_NODE),
+                                     .gpu = said(texts, places, LABEL_GPU),
+                                     .communicator = name ? name : said(texts, places, LABEL_ID),
+                                     .node_count = count_of(said(texts, places, LABEL_NODES)),
+                                     .rank_count = count_of(said(texts, places, LABEL_RANKS)),
+                                     .rank = count_of(said(texts, places, LABEL_RANK)),
+                                     .message_size = said(texts, places, LABEL_SIZE),
+                                     .least_bytes = least_bytes(said(texts, places, LABEL_SIZE)),
+                                     .busbw_gbs = -1,
+                                     .duration_ns = COUNT_UNKNOWN,
+                                     .tag = said(texts, places, LABEL_TAG),
+                                     .sequence = count_of(said(texts, places, LABEL_SEQUENCE))};
     if (!function)
         return 1;
     sample->function = function_from_text(function, strlen(function));

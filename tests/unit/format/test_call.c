@@ -120,10 +120,10 @@ static void what_is_none(void **state)
 /* Other formats that read text hand descriptions over, too. */
 static void among_lines_of_others(void **state)
 {
-    static const char *const heads[] = {
-        "node1:7:7 [0] NCCL INFO Bootstrap: Using eth0\n",
-        "[rank3]:[E1125 01:03:54.925565245 ProcessGroupNCCL.cpp:689] [PG 0 Rank 1] last enqueued NCCL work: 1, "
-        "last completed NCCL work: 1.\n"};
+    static const char *const heads[] = {"node1:7:7 [0] NCCL INFO Bootstrap: Using eth0\n",
+                                        "[rank3]:[E1125 01:03:54.925565245 ProcessGroupNCCL.cpp:689] [PG 0 "
+                                        "Rank 1] last enqueued NCCL work: 1, "
+                                        "last completed NCCL work: 1.\n"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         char text[1024];
         struct recording recording;

@@ -57,7 +57,8 @@ static void sizes(void **state)
 static void labels_of_a_sample(void **state)
 {
     static const char labels[] =
-        "version=\"v5.1\",slurm_job_id=\"unknown\",node=\"n\",gpu=\"GPU4\",comm_name=\"tp \\\\2\",n_nodes=\"1\", "
+        "version=\"v5.1\",slurm_job_id=\"unknown\",node=\"n\",gpu=\"GPU4\",comm_name=\"tp "
+        "\\\\2\",n_nodes=\"1\", "
         "nranks=\"2\",collective=\"AllGather\",message_size=\"4-5MB\",algo_proto=\"NVLS_TREE_SIMPLE\",";
     struct buffer texts = BUFFER_INIT;
     struct metric_sample sample;
@@ -78,11 +79,12 @@ static void labels_of_a_sample(void **state)
 /* Bandwidth and time of the same labels are one sample, wherever they stand. */
 static void a_file(void **state)
 {
-    static const char text[] = "nccl_bus_bandwidth_gbs{collective=\"AllReduce\",user_tag=\"a\"} 2\n"
-                               "nccl_bus_bandwidth_gbs{collective=\"AllReduce\",user_tag=\"b\"} 3\n"
-                               "nccl_collective_exec_time_microseconds{collective=\"AllReduce\",user_tag=\"b\"} 4.5\n"
-                               "nccl_p2p_exec_time_microseconds{p2p_operation=\"Send\"} 1\n"
-                               "nccl_collective_count{collective=\"AllReduce\"} 9\n";
+    static const char text[] =
+        "nccl_bus_bandwidth_gbs{collective=\"AllReduce\",user_tag=\"a\"} 2\n"
+        "nccl_bus_bandwidth_gbs{collective=\"AllReduce\",user_tag=\"b\"} 3\n"
+        "nccl_collective_exec_time_microseconds{collective=\"AllReduce\",user_tag=\"b\"} 4.5\n"
+        "nccl_p2p_exec_time_microseconds{p2p_operation=\"Send\"} 1\n"
+        "nccl_collective_count{collective=\"AllReduce\"} 9\n";
     struct recording recording;
     recording_of_bytes(&recording, "x.prom", text, strlen(text));
     assert_string_equal(recording.dialect, "prometheus");

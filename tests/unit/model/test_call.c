@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* Of n ranks that each give or get b bytes: what a description says (its docstrings), and nccl-tests' size. */
+/* Of n ranks that each give or get b bytes: what a description says (its docstrings), and nccl-tests' size.
+ */
 static void message_sizes(void **state)
 {
     enum { N = 8, B = 1000 };
@@ -35,7 +36,9 @@ static void message_sizes(void **state)
         /* Both are the bytes that cross the bus, but for what header says of two of them. */
         double ours = (double)calls[i].message * call_bandwidth_factor(function, N);
         double theirs = (double)size * function_busbw_factor(function, N);
-        double times = function == FUNCTION_REDUCE_SCATTER ? 1.0 / N : function == FUNCTION_ALL_TO_ALL ? N : 1;
+        double times = function == FUNCTION_REDUCE_SCATTER ? 1.0 / N
+                       : function == FUNCTION_ALL_TO_ALL   ? N
+                                                           : 1;
         assert_true(fabs(ours - theirs * times) < 1e-6);
     }
     assert_int_equal(call_message_bytes(FUNCTION_ALL_GATHER, INT64_MAX / 2, 3), -1);

@@ -403,8 +403,9 @@ static void describe_event(struct buffer *text, const struct event *event)
                       (long long)event->group_status.enqueued, (long long)event->group_status.started,
                       (long long)event->group_status.completed);
     if (event->kind == EVENT_CALL_DESCRIPTION)
-        buffer_printf(text, "call %s of %lld at %s, %lld bytes", event->call.name, (long long)event->call.rank,
-                      event->call.source ? event->call.source : "none", (long long)event->call.message_bytes);
+        buffer_printf(text, "call %s of %lld at %s, %lld bytes", event->call.name,
+                      (long long)event->call.rank, event->call.source ? event->call.source : "none",
+                      (long long)event->call.message_bytes);
     if (event->kind == EVENT_SAMPLE)
         buffer_printf(text, "sample %g %lld of %s", event->sample.busbw_gbs,
                       (long long)event->sample.duration_ns,
