@@ -504,7 +504,6 @@ static void other_json_is_refused_with_a_reason(void **state)
         {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"blink\"}]}", "another tool"},
         {"{\"device_traces\": []}", "allocator"},
         {"{\"inject\": \"none\"}", "JSON of another kind"},
-        {"nccl_bus_bandwidth_gbs{version=\"x\"} 1\n", "Prometheus"},
         {"hello\n", "neither JSON nor gzip"},
         {"", "empty"},
     };
