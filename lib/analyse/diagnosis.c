@@ -56,7 +56,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     }
     if (!failed &&
         (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
-         suspects_doubt_unrest(&suspects, baseline)))
+         suspects_doubt_unrest(&suspects, job, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))

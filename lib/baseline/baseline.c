@@ -33,8 +33,8 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     if (!baseline->positions || !baseline->excess || !baseline->hidden || !baseline->late_ns ||
         !baseline->role_of_rank || !baseline->stretch_of_step || !baseline->rank_in_role ||
         !baseline->predecessors || warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
-        baseline_fill_cells(baseline, job) || baseline_measure_places(baseline, job, options->sigmas) ||
-        baseline_measure_steps(baseline, job)) {
+        baseline_fill_cells(baseline, job) || baseline_measure_steps(baseline, job) ||
+        warm_up_find_first(baseline) || baseline_measure_places(baseline, job, options->sigmas)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }

@@ -8,6 +8,14 @@
 /* What takes so many times as long as in the middle one of all steps is longer for a reason. */
 enum { LONGER_TIMES = 2 };
 
+/* So many long steps a job begins with at most: caches, clocks, compilers and profilers are there after. */
+enum { STEPS_TO_START = 4 };
+
+static int is_longer(int64_t value, int64_t middle)
+{
+    return value != TIME_UNKNOWN && middle != TIME_UNKNOWN && value / LONGER_TIMES > middle;
+}
+
 int warm_up_add(struct baseline *baseline, int32_t step)
 {
     for (size_t i = 0; i < baseline->warm_up_count; i++)
@@ -38,6 +46,19 @@ int warm_up_find(struct baseline *baseline, const struct job *job)
     return failed ? -1 : 0;
 }
 
+int warm_up_find_first(struct baseline *baseline)
+{
+    int32_t step = baseline->first_step, end = step + STEPS_TO_START + 1;
+    while (step < end && step < baseline->step_count &&
+           is_longer(baseline->step_ns[step], baseline->median_step_ns))
+        step++;
+    baseline->started_step = step < end ? step : baseline->first_step;
+    for (int32_t i = baseline->first_step; i < baseline->started_step; i++)
+        if (warm_up_add(baseline, i))
+            return -1;
+    return 0;
+}
+
 /* The middle one of a row; TIME_UNKNOWN where it has none. */
 static int64_t middle_of(const int64_t *row, int32_t first_step, int32_t steps, int64_t *list)
 {
@@ -46,11 +67,6 @@ static int64_t middle_of(const int64_t *row, int32_t first_step, int32_t steps, 
         if (row[step] != TIME_UNKNOWN)
             list[count++] = row[step];
     return median_of(list, count);
-}
-
-static int is_longer(int64_t value, int64_t middle)
-{
-    return value != TIME_UNKNOWN && middle != TIME_UNKNOWN && value / LONGER_TIMES > middle;
 }
 
 /* Whether a row goes on as long in the step after. */

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 #include "base/statistics.h"
+#include "baseline/cells.h"
 #include "diagnose/significance.h"
 
 #include <stdlib.h>
@@ -71,13 +72,58 @@ static int measure_unrest(struct suspects *suspects, const struct baseline *base
     return failed ? -1 : 0;
 }
 
+/* Whether another rank of the role tells how long its own time was at a place. */
+static int another_tells(const struct baseline *baseline, int32_t role, int32_t position, int32_t step,
+                         size_t but)
+{
+    for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
+        int32_t cell = baseline_cell(baseline, role, position, rank, step);
+        if (rank != but && cell >= 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether another rank tells that of the operation itself. */
+static int another_member_tells(const struct job *job, const struct baseline *baseline, int32_t operation)
+{
+    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t member = job_member_at(job, instance, i);
+        if (member != operation && baseline->excess[member].beyond_ns != TIME_UNKNOWN)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether most of what a rank was late by in a step was where no other tells how late that was itself. */
+static int is_alone_in(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t step)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int64_t late_ns = 0, alone_ns = 0;
+    if (role < 0 || !baseline->cells)
+        return 0;
+    size_t place = (size_t)baseline->rank_in_role[suspect->rank];
+    for (int32_t position = 0; position < baseline->roles[role].length; position++) {
+        int32_t cell = baseline_cell(baseline, role, position, place, step);
+        int64_t excess_ns = cell < 0 ? 0 : baseline->excess[cell].excess_ns;
+        late_ns += excess_ns;
+        if (excess_ns > 0 && !another_tells(baseline, role, position, step, place) &&
+            !another_member_tells(job, baseline, cell))
+            alone_ns += excess_ns;
+    }
+    return alone_ns * 2 > late_ns;
+}
+
 /* In how many of its steps there are no others. */
-static double measure_no_peers(const struct suspect *suspect, const struct baseline *baseline,
-                               const int64_t *others)
+static double measure_no_peers(const struct suspect *suspect, const struct job *job,
+                               const struct baseline *baseline, const int64_t *others)
 {
     int32_t alone = 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN;
+        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN ||
+                 is_alone_in(suspect, job, baseline, step);
     return alone;
 }
 
@@ -105,7 +151,7 @@ static double measure_common(const struct suspect *suspect, const struct baselin
     return suspect->kind == FINDING_HOST || unrest * 2 > steps ? ratio_of(shared_ns, late_ns) : NOT_ASKED;
 }
 
-int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
+int suspects_doubt_unrest(struct suspects *suspects, const struct job *job, const struct baseline *baseline)
 {
     if (suspects->count && measure_unrest(suspects, baseline))
         return -1;
@@ -113,7 +159,7 @@ int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *base
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind == FINDING_NETWORK)
             continue;
-        suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, baseline, suspects->unrest_ns));
+        suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, job, baseline, suspects->unrest_ns));
         suspect_ask(suspect, RULE_COMMON_LATENESS, measure_common(suspect, baseline, suspects->unrest_ns));
     }
     return 0;

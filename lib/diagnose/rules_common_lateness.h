@@ -9,6 +9,6 @@
  * for most of such steps; nor does lateness say anything where there is no other rank to hold it against.
  * Fills in suspects->unrest_ns. -1 when memory is out.
  */
-int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
+int suspects_doubt_unrest(struct suspects *suspects, const struct job *job, const struct baseline *baseline);
 
 #endif

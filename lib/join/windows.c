@@ -50,6 +50,12 @@ static int is_collective(const struct swept *swept)
     return !function_is_point_to_point((enum function)swept->function);
 }
 
+/* On its communicator, of a collective: as it is told, whoever counted; -1. */
+static int64_t number_of(const struct swept *swept)
+{
+    return swept->told_sequence >= 0 ? swept->told_sequence : swept->sequence;
+}
+
 static int begin(struct windows *windows, struct hand *hand, int32_t rank, struct sweep *sweep,
                  struct error *error)
 {
@@ -63,11 +69,11 @@ static void survey_member(struct member_survey *member, const struct swept *swep
     if (function_is_point_to_point((enum function)swept->function))
         return;
     if (!member->collectives++)
-        member->first_sequence = swept->told_sequence;
-    else if (swept->told_sequence < 0)
+        member->first_sequence = number_of(swept);
+    else if (number_of(swept) < 0)
         member->first_sequence = -1;
-    else if (member->first_sequence > swept->told_sequence)
-        member->first_sequence = swept->told_sequence;
+    else if (member->first_sequence > number_of(swept))
+        member->first_sequence = number_of(swept);
 }
 
 static void survey_operation(struct windows *windows, struct rank_survey *rank, const struct swept *swept)
@@ -105,7 +111,7 @@ static int is_cut(const struct windows *windows, const struct swept *swept, int6
     case CUT_BY_STEP:
         return swept->told_step >= windows->value;
     case CUT_BY_SEQUENCE:
-        return is_there && swept->told_sequence >= windows->value;
+        return is_there && number_of(swept) >= windows->value;
     case CUT_BY_PLACE:
         return is_there && collectives >= windows->places[member->job_rank];
     default:
@@ -117,7 +123,7 @@ static int is_cut(const struct windows *windows, const struct swept *swept, int6
 static int comes_before(const struct windows *windows, const struct swept *swept, int is_past)
 {
     int64_t sequence = windows->sequences[windows->work->members[swept->member].communicator];
-    return is_collective(swept) && sequence >= 0 ? swept->told_sequence < sequence : !is_past;
+    return is_collective(swept) && sequence >= 0 ? number_of(swept) < sequence : !is_past;
 }
 
 static int count_operation(struct numbers *before, const struct swept *swept)

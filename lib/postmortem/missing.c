@@ -76,21 +76,21 @@ static void count_absent(struct absence *absence)
  * others were about to do. */
 enum { ABSENT_AT_ONCE = 2 };
 
-/* So many steps others may be ahead of what never ends: hosts enqueue before GPUs get there. */
+/* So many steps others may be ahead of what never ends. */
 enum { STEPS_AHEAD = 2 };
 
 /*
  * Where most files have no end: how sure a rank is absent that none of its own calls excuse. Whoever waits
  * longer than ever, hangs. Else the job may have been stopped as a whole while one of its ranks was a little
- * late, which several are not at once; and where others had gone on for steps, files were cut. -1: nobody is
- * to blame for that.
+ * late, which several are not at once; and where others' GPUs had gone on for steps, files were cut: hosts
+ * alone enqueue many steps while nothing ends. -1: nobody is to blame for that.
  */
 static int confidence_where_cut(const struct absence *absence, const struct job_instance *instance)
 {
     if (absence->job->most_cut == CUT_MIDWAY || absence->unrecorded_count ||
         absence->absent_count > ABSENT_AT_ONCE)
         return -1;
-    if (absence->last_step > (int64_t)instance->step + STEPS_AHEAD)
+    if (absence->last_begun_step > (int64_t)instance->step + STEPS_AHEAD)
         return -1;
     if (somebody_waits_longer_than_ever(&absence->passing))
         return CONFIDENCE_HIGH;
@@ -311,6 +311,21 @@ static void find_first_stuck(struct absence *absence)
     }
 }
 
+/* Where nothing tells what GPUs began, it is what hosts called. */
+static void find_last_steps(struct absence *absence)
+{
+    int32_t begun = -1;
+    for (size_t i = 0; i < absence->job->operation_count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        int is_begun = operation->start_ns != TIME_UNKNOWN || operation->end_ns != TIME_UNKNOWN;
+        if (operation->step > absence->last_step)
+            absence->last_step = operation->step;
+        if (is_begun && operation->step > begun)
+            begun = operation->step;
+    }
+    absence->last_begun_step = begun >= 0 ? begun : absence->last_step;
+}
+
 static int absence_init(struct absence *absence)
 {
     const struct job *job = absence->job;
@@ -320,9 +335,7 @@ static int absence_init(struct absence *absence)
         return -1;
     for (size_t i = 0; i < job->rank_count; i++)
         absence->ranks[i].missing_from = absence->ranks[i].came_to = -1;
-    for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].step > absence->last_step)
-            absence->last_step = job->operations[i].step;
+    find_last_steps(absence);
     find_first_stuck(absence);
     if (programme_init(&absence->programme, job, absence->first_stuck))
         return -1;

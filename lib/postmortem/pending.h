@@ -29,6 +29,7 @@ struct absence {
     struct programme programme;
     struct courses courses;
     int32_t last_step;       /* of all operations */
+    int32_t last_begun_step; /* of those that a GPU began; last_step where none tells */
     int32_t first_stuck;     /* the first step in which somebody is held up, else last_step */
     int is_stuck;            /* somebody is */
     int is_sure;             /* that the instance looked at is pending */

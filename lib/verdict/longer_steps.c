@@ -118,6 +118,8 @@ static int find_rows(struct longer_steps *longer, const struct baseline *baselin
         row.usual_ns /= row.steps;
         row.took_ns /= row.steps;
         row.became = is_whole_row(&row, baseline, first);
+        if (row.first == first && !row.became && !row.explained)
+            longer->started_step = row.last + 1;
         if (!row.became && (row.first == first || (row.steps < 2 && row.lost_ns < row.usual_ns)))
             continue;
         if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + 1, sizeof *longer->rows))
@@ -159,7 +161,7 @@ static int64_t said_in(const struct findings *findings, int32_t step)
 static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
                    const struct findings *findings, const int64_t *over_ns)
 {
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+    for (int32_t step = longer->started_step; step < baseline->step_count; step++) {
         int64_t said_ns = said_in(findings, step);
         longer->lost_ns += said_ns > over_ns[step] ? said_ns : over_ns[step];
         longer->explained_ns += said_ns;
@@ -182,8 +184,9 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(longer, over_ns, baseline->step_count);
-    sum_up(longer, baseline, findings, over_ns);
+    longer->started_step = baseline->started_step;
     int failed = find_rows(longer, baseline, findings, over_ns);
+    sum_up(longer, baseline, findings, over_ns);
     free(over_ns);
     return failed;
 }

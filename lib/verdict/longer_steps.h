@@ -27,6 +27,7 @@ struct longer_steps {
     size_t count;
     size_t capacity;
     int32_t period;       /* in steps, of single steps that recur as checkpoints do; 0: they do not */
+    int32_t started_step; /* the first after the warm-up and what may be its last steps: sums begin with it */
     int64_t whole_ns;     /* of all steps whose length is known, without the warm-up */
     int64_t lost_ns;      /* by which steps were longer, or what findings say they cost if that is more */
     int64_t explained_ns; /* of that, what findings of medium or high confidence say */

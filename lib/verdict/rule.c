@@ -112,7 +112,8 @@ const struct rule rules[RULE_COUNT] = {
          "what those were slow by in its steps, as a share of what it was",
          "was slow along with other networks: a switch or host that they share may be"},
     [RULE_NO_PEERS] = {"no-peers", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
-                       "in how many of its steps no other rank tells anything",
+                       "in how many of its steps no other rank, of its role or of the operation, tells its "
+                       "own time where most of the lateness was",
                        "has no other rank to be held against"},
     [RULE_ALONE_IN_ROLE] =
         {"alone-in-role", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ROLE,

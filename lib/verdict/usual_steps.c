@@ -136,7 +136,7 @@ static int find_loads(struct usual_steps *usual, const struct job *job, const st
         usual->bytes[step] = scale(1, load.bytes);
         if (!counts)
             load = (struct load){0};
-        usual->load[step] = step < baseline->first_step || first_uses[step]
+        usual->load[step] = step < baseline->started_step || first_uses[step]
                                 ? -1
                                 : find_load(loads, &usual->load_count, &load);
     }

@@ -220,6 +220,18 @@ class StandstillTest(Dumps):
         job.entry(2, "0", "all_reduce", "scheduled", 30)
         self.assertEqual(self.accused_of(job), [(1, "missing", "high", "/home/user/train.py:21")])
 
+    def test_sends_are_joined_by_the_numbers_of_collectives(self):
+        """Rank 0's ring wrapped: its first send is the fourth that rank 1 received."""
+        job = Job(2, {"0": [0, 1], "1": [0, 1]})
+        for _ in range(8):
+            job.call("0")
+            job.entry(0, "0", "send 0->1", "completed", 21)
+            job.entry(1, "0", "recv 1<-0", "completed", 22)
+        del job.dumps[0]["entries"][:6]
+        self.assertEqual(self.accused_of(job), [])
+        joined = self.rows("SELECT count(*) FROM v_instance WHERE function = 'Send' AND members = 2")
+        self.assertEqual(joined, [(5,)])
+
     def test_a_send_and_its_receive_differ_in_size(self):
         job = Job(2, {"0": [0, 1]})
         job.call("0")

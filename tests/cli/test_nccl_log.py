@@ -41,7 +41,7 @@ class NcclLog(Case):
         finding, = self.findings()
         self.assertEqual((finding["kind"], finding["ranks"], finding["first_step"]), ("missing", [2], 5))
         self.assertEqual(finding["host"], "node1")
-        self.assertEqual(finding["gpu"]["bus_id"], "1b000")
+        self.assertEqual(finding["gpu"]["bus_id"], "0000:1b:00.0")
         self.assertIn("called by 1 of 2 ranks", finding["evidence"])
 
     def test_a_log_that_ends_alike_on_all_ranks_accuses_nobody(self):

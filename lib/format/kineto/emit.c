@@ -55,8 +55,18 @@ static struct item item_of_kernel(const struct kineto_trace *trace, const struct
     return (struct item){is_launched ? launch->begin_ns : kernel->device.begin_ns, NULL, kernel};
 }
 
+/*
+ * A kernel that was launched before the recording began: nothing tells its group, its size or its step, and
+ * its time is that of ranks waiting for each other's profilers. Where launches are recorded it has none.
+ */
+static int is_from_before(const struct kineto_trace *trace, const struct kineto_kernel *kernel)
+{
+    int has_launches = trace->launch_count && trace->launch_count <= KINETO_LAUNCHES;
+    return has_launches && kernel->launch < 0 && kernel->told.group == KINETO_NO_GROUP;
+}
+
 /* Owned by the caller; NULL: out of memory. */
-static struct item *list_items(const struct kineto_trace *trace, int is_end, size_t *count)
+static struct item *list_items(struct kineto_trace *trace, int is_end, size_t *count)
 {
     struct item *items = array_new(trace->call_count + trace->kernel_count, sizeof *items);
     *count = 0;
@@ -64,7 +74,9 @@ static struct item *list_items(const struct kineto_trace *trace, int is_end, siz
         if (is_end || trace->calls[i].first_kernel >= 0)
             items[(*count)++] = item_of_call(trace, &trace->calls[i]);
     for (size_t i = 0; items && i < trace->kernel_count; i++)
-        if (!trace->kernels[i].is_linked)
+        if (!trace->kernels[i].is_linked && is_from_before(trace, &trace->kernels[i]))
+            trace->from_before++;
+        else if (!trace->kernels[i].is_linked)
             items[(*count)++] = item_of_kernel(trace, &trace->kernels[i]);
     if (items)
         array_sort(items, *count, sizeof *items, by_issue);

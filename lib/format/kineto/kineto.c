@@ -102,21 +102,26 @@ static int take_all(struct reading *reading, struct error *later, struct error *
     return failed;
 }
 
-static int note_dropped(const struct reading *reading, struct error *error)
+static int note_number(const struct reading *reading, const char *reason, int64_t number, struct error *error)
 {
     char text[64];
-    int length = snprintf(text, sizeof text, "%lld", (long long)reading->trace.dropped);
-    return reading->trace.dropped
-               ? reading->sink->note(reading->sink->context, "calls beyond those that are kept at once", 0, 0,
-                                     text, (size_t)length, error)
-               : 0;
+    int length = snprintf(text, sizeof text, "%lld", (long long)number);
+    return number ? reading->sink->note(reading->sink->context, reason, 0, 0, text, (size_t)length, error)
+                  : 0;
+}
+
+static int note_numbers(const struct reading *reading, struct error *error)
+{
+    const struct kineto_trace *trace = &reading->trace;
+    return note_number(reading, "calls beyond those that are kept at once", trace->dropped, error) ||
+           note_number(reading, "kernels launched before the recording began", trace->from_before, error);
 }
 
 static int read_trace(struct reading *reading, struct error *error)
 {
     struct error later = ERROR_INIT;
     if (take_all(reading, &later, error) || kineto_emit(&reading->emitter, 1, error) ||
-        note_dropped(reading, error))
+        note_numbers(reading, error))
         return -1;
     if (!later.depth)
         return 0;

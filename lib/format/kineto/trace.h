@@ -107,8 +107,9 @@ struct kineto_trace {
     int64_t world_size;
     int64_t process;
     int64_t device;
-    int has_devices; /* several */
-    int64_t dropped; /* calls, launches and annotations that did not fit */
+    int has_devices;     /* several */
+    int64_t from_before; /* kernels that were launched before the recording began: they are no operations */
+    int64_t dropped;     /* calls, launches and annotations that did not fit */
 };
 
 void kineto_trace_init(struct kineto_trace *trace);

@@ -8,6 +8,7 @@
 #include "format/nccl/stamp.h"
 #include "format/nccl/torn.h"
 #include "input/input.h"
+#include "input/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +74,20 @@ static int emit_communicator(struct log_file *file, const struct said *said, con
     return file->sink->event(file->sink->context, &event, error);
 }
 
+/*
+ * As nvidia-smi and NCCL's other plugins write it: NCCL's log has the digits alone, without the zeros before
+ * them. What is no such number is shown as it stands.
+ */
+static void write_bus(struct text said, char *bus, size_t bytes)
+{
+    uint64_t value;
+    if (number_hexadecimal(said.data, said.length, &value) || value >> 36)
+        snprintf(bus, bytes, "%.*s", (int)said.length, said.data);
+    else
+        snprintf(bus, bytes, "%04x:%02x:%02x.%x", (unsigned)(value >> 20), (unsigned)(value >> 12 & 0xff),
+                 (unsigned)(value >> 4 & 0xff), (unsigned)(value & 0xf));
+}
+
 /* Which GPU a rank has: a process may drive several, so that it is said of the rank. */
 static int emit_device(struct log_file *file, const struct said *said, const struct message_init *init,
                        const struct seat *seat, struct error *error)
@@ -82,7 +97,7 @@ static int emit_device(struct log_file *file, const struct said *said, const str
     if (init->device == COUNT_UNKNOWN && !init->bus.length)
         return 0;
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
-    snprintf(bus, sizeof bus, "%.*s", (int)init->bus.length, init->bus.data);
+    write_bus(init->bus, bus, sizeof bus);
     event.process.gpu = init->device;
     event.process.gpu_bus_id = init->bus.length && init->bus.length < sizeof bus ? bus : NULL;
     return file->sink->event(file->sink->context, &event, error);

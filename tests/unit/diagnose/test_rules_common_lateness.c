@@ -28,7 +28,7 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
                                       .late_ns = copy};
     for (size_t i = 0; i < RANKS * STEPS; i++)
         copy[i] = late_ns[i / STEPS][i % STEPS];
-    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    assert_int_equal(suspects_doubt_unrest(&suspects, NULL, &baseline), 0);
     free(suspects.unrest_ns);
     last_read = suspect.readings;
     return is_doubted_at_all(&suspect);
@@ -51,7 +51,7 @@ static int is_doubted_in_role(size_t late)
                                       .late_ns = late_ns};
     for (size_t i = 0; i < late; i++)
         late_ns[i] = 100;
-    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    assert_int_equal(suspects_doubt_unrest(&suspects, NULL, &baseline), 0);
     free(suspects.unrest_ns);
     last_read = suspect.readings;
     return is_doubted_at_all(&suspect);
@@ -116,6 +116,50 @@ static void alone(void **state)
     assert_quiet(&last_read, RULE_NO_PEERS);
 }
 
+/*
+ * Rank 0 is late by 100 in the one step at the one place of its role. Whether it is doubted where rank 1, of
+ * its role or a member of its operation, tells its own time there or does not.
+ */
+static int is_alone(int is_in_role, int is_member, int64_t beyond_ns)
+{
+    int32_t ranks[] = {0, 1}, role_of_rank[] = {0, 0}, rank_in_role[] = {0, 1};
+    int32_t cells[] = {0, 1}, *cells_of_role[] = {cells}, members[] = {0, 1};
+    int64_t late_ns[] = {100, 0};
+    struct role role = {.ranks = ranks, .rank_count = 1 + (size_t)is_in_role, .length = 1};
+    struct excess excess[] = {{.beyond_ns = 100, .excess_ns = 100}, {.beyond_ns = beyond_ns}};
+    struct job_operation operations[] = {{.instance = 0}, {.rank = 1, .instance = is_member ? 0 : 1}};
+    struct job_instance instances[] = {{.members = 1 + is_member}, {.members = 1, .first_member = 1}};
+    const struct job job = {.operations = operations,
+                            .operation_count = 2,
+                            .instances = instances,
+                            .instance_count = 2,
+                            .instance_members = members};
+    const struct baseline baseline = {.roles = &role,
+                                      .role_count = 1,
+                                      .rank_count = 2,
+                                      .role_of_rank = role_of_rank,
+                                      .rank_in_role = rank_in_role,
+                                      .cells = cells_of_role,
+                                      .excess = excess,
+                                      .step_count = 1,
+                                      .late_ns = late_ns};
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .total_ns = 100};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    assert_int_equal(suspects_doubt_unrest(&suspects, &job, &baseline), 0);
+    free(suspects.unrest_ns);
+    return is_doubted_at_all(&suspect);
+}
+
+static void others_that_do_not_tell(void **state)
+{
+    assert_false(is_alone(1, 1, 0));
+    assert_false(is_alone(1, 0, 0));
+    assert_false(is_alone(0, 1, 0));
+    assert_true(is_alone(0, 0, 0));
+    assert_true(is_alone(1, 1, TIME_UNKNOWN));
+    assert_true(is_alone(0, 1, TIME_UNKNOWN));
+}
+
 /* Those that train and those that generate pause in turns; of two in a role, both may be at fault. */
 static void all_of_one_role(void **state)
 {
@@ -131,6 +175,7 @@ int main(void)
         cmocka_unit_test(all_hosts_were_late),
         cmocka_unit_test(over_several_steps),
         cmocka_unit_test(alone),
+        cmocka_unit_test(others_that_do_not_tell),
         cmocka_unit_test(a_gpu_beside_hosts_that_were_late_once),
         cmocka_unit_test(all_of_one_role),
     };

@@ -328,6 +328,46 @@ static void calls_that_move_nothing_are_none(void **state)
     }
 }
 
+/*
+ * A kernel without arguments whose launch is not there, where launches are recorded, was launched before the
+ * recording began; where none is recorded, or it names its group, it is an operation.
+ */
+static void kernels_from_before_the_recording_are_none(void **state)
+{
+    static const struct {
+        const char *kernel_arguments, *launch;
+        size_t operations, notes;
+    } cases[] = {
+        {"\"correlation\": 7", "8", 0, 1},
+        {"\"correlation\": 7", "7", 1, 0},
+        {"\"correlation\": 7", NULL, 1, 0},
+        {"\"correlation\": 7, \"Group size\": 2, \"Process Group Ranks\": \"[0, 1]\"", "8", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct recording recording;
+        struct buffer text = BUFFER_INIT;
+        buffer_append_text(&text, "{\"schemaVersion\": 1, \"deviceProperties\": [], \"traceEvents\": [\n");
+        buffer_printf(
+            &text,
+            "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_f32_RING_LL\","
+            " \"pid\": 0, \"tid\": 7, \"ts\": 10, \"dur\": 5, \"args\": {\"stream\": 7, %s}}",
+            cases[i].kernel_arguments);
+        if (cases[i].launch)
+            buffer_printf(
+                &text,
+                ",\n{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernelExC\", \"pid\": 9,"
+                " \"tid\": 9, \"ts\": 1, \"dur\": 2, \"args\": {\"correlation\": %s}}",
+                cases[i].launch);
+        buffer_append_text(&text, "]}");
+        recording_of_bytes(&recording, "rank0.json", text.data, text.length);
+        assert_int_equal(recording_count(&recording, EVENT_OPERATION), cases[i].operations);
+        assert_int_equal(recording_notes(&recording, "kernels launched before the recording began"),
+                         cases[i].notes);
+        buffer_release(&text);
+        recording_release(&recording);
+    }
+}
+
 static void annotations_around_a_call_are_its_tag(void **state)
 {
     struct recording recording;
@@ -401,6 +441,7 @@ int main(void)
         cmocka_unit_test(lists_that_are_cut_are_completed),
         cmocka_unit_test(the_peer_is_told_or_annotated),
         cmocka_unit_test(calls_that_move_nothing_are_none),
+        cmocka_unit_test(kernels_from_before_the_recording_are_none),
         cmocka_unit_test(annotations_around_a_call_are_its_tag),
         cmocka_unit_test(traces_of_others_are_not_taken),
         cmocka_unit_test(a_file_may_end_anywhere),

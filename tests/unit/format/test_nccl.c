@@ -58,7 +58,7 @@ static void which_gpu_a_rank_has(void **state)
     const struct event *facts = recording_event(&recording, EVENT_PROCESS, 0);
     assert_non_null(facts);
     assert_int_equal(facts->process.gpu, 3);
-    assert_string_equal(facts->process.gpu_bus_id, "1b000");
+    assert_string_equal(facts->process.gpu_bus_id, "0000:1b:00.0");
     assert_int_equal(facts->process.global_rank, COUNT_UNKNOWN);
     assert_int_equal(facts->origin.rank, 1);
     recording_release(&recording);

@@ -158,6 +158,18 @@ static void where_most_traces_are_cut(void **state)
     check_cut("r", CUT_AT_END, 1, LONG, "missing 1 high 1 <03 missing 2 high 1 <03 ");
 }
 
+/* What a host enqueued many steps ahead, while its GPU waits, is not what others had gone on to. */
+static void where_hosts_ran_ahead(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"r|r!r~", "r", "r|r!", "r|r!"});
+    played.job.most_cut = CUT_AT_END;
+    played.operations[2].step = 9;
+    for (int i = 0; i < RANKS; i++)
+        played.ranks[i].seen_until_ns = LONG;
+    check_found(&played, "missing 1 high 1 <023 ");
+}
+
 /* Rank 3's process is also `other`'s, and they cannot be told apart. */
 static void check_parts(const char *const calls[RANKS], int other, const char *expected)
 {
@@ -404,6 +416,7 @@ int main(void)
         cmocka_unit_test(what_others_went_on_from),
         cmocka_unit_test(whose_trace_is_cut),
         cmocka_unit_test(where_most_traces_are_cut),
+        cmocka_unit_test(where_hosts_ran_ahead),
         cmocka_unit_test(who_may_wait_as_another),
         cmocka_unit_test(who_cannot_be_another_since_all_wait),
         cmocka_unit_test(who_left_no_trace_where_most_are_cut),

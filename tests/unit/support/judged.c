@@ -149,6 +149,7 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
                                 .role_of_rank = role_of_rank,
                                 .rank_in_role = rank_in_role,
                                 .first_step = 1,
+                                .started_step = 1,
                                 .step_count = STEPS,
                                 .cells = lengths.cells_of_role,
                                 .step_ns = lengths.step_ns,

@@ -68,6 +68,7 @@ void small_init(struct small *small)
                                         .excess = small->excess,
                                         .hidden = small->hidden,
                                         .first_step = 1,
+                                        .started_step = 1,
                                         .step_count = STEPS,
                                         .median_step_ns = 10000};
     small->edges = (struct edges){.first = small->first};

@@ -62,6 +62,7 @@ static const struct longer_steps *look(struct steps *steps)
             (struct job_instance){.step = i, .members = 1, .expected = 1, .first_member = (uint32_t)i};
     }
     struct baseline baseline = {.first_step = 1,
+                                .started_step = 1,
                                 .step_count = STEPS,
                                 .step_ns = steps->ns,
                                 .median_step_ns = 1000,
@@ -114,6 +115,22 @@ static void what_is_an_alarm(void **state)
     assert_true(longer_steps_alarm(look(&steps)));
     make(&steps, 5, 9, 1100);
     assert_true(longer_steps_alarm(look(&steps)));
+    longer_steps_release(&steps.longer);
+}
+
+/* What may be the last of the warm-up is no row, and neither lost nor time of the job. */
+static void what_the_job_begins_with(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    int64_t whole_ns = look(&steps)->whole_ns;
+    make(&steps, 1, 2, 9000);
+    make(&steps, 10, 11, 1500);
+    const struct longer_steps *longer = look(&steps);
+    assert_int_equal(longer->count, 1);
+    check_row(longer, 0, 10, 11);
+    assert_int_equal(longer->lost_ns, 2 * 500);
+    assert_int_equal(longer->whole_ns, whole_ns - 2 * 1000 + 2 * 500);
     longer_steps_release(&steps.longer);
 }
 
@@ -244,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(how_long_they_have_to_be),
         cmocka_unit_test(what_is_an_alarm),
+        cmocka_unit_test(what_the_job_begins_with),
         cmocka_unit_test(a_fault_that_fills_most_of_the_job),
         cmocka_unit_test(what_begins_with_the_first),
         cmocka_unit_test(beyond_what_steps_differ_by),

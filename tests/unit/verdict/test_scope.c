@@ -37,6 +37,7 @@ static void play_init(struct play *play)
                                        .rank_count = RANKS,
                                        .role_of_rank = play->role_of_rank,
                                        .first_step = 1,
+                                       .started_step = 1,
                                        .step_count = STEPS,
                                        .regular = 1};
     for (size_t rank = 0; rank < RANKS; rank++)
