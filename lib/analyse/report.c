@@ -316,12 +316,15 @@ static int warn_of_undecided(const struct report_groups *report, struct table *t
 }
 
 /* Averages, where nothing better is there or they are asked for. */
-static int group_samples(struct report_groups *report, const struct analysis_request *request,
+static int group_samples(struct report_groups *report, const struct analysis_request *request, int64_t jobs,
                          struct table *table, struct error *error)
 {
     report->has_samples = 1;
     report->has_calls = 0;
     return report_samples_read(report, request->store, error) || show(report, table, error) ||
+           (jobs > 1 &&
+            table_add_warning(table, error, "rows hold averages of %lld jobs: names are not unique",
+                              (long long)jobs)) ||
            table_add_warning(table, error,
                              "these are averages of Prometheus text, waiting included: they do not tell who "
                              "was waited for");
@@ -330,11 +333,11 @@ static int group_samples(struct report_groups *report, const struct analysis_req
 static int group_and_show(struct report_groups *report, const struct analysis_request *request,
                           const struct runs *runs, struct table *table, struct error *error)
 {
-    int64_t samples;
-    if (report_samples_count(request->store, &samples, error))
+    int64_t samples, jobs;
+    if (report_samples_count(request->store, &samples, &jobs, error))
         return -1;
     if (request->values[OPTION_SAMPLES] || (samples && !runs->count))
-        return group_samples(report, request, table, error);
+        return group_samples(report, request, jobs, table, error);
     separate_runs(report, runs);
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||

@@ -168,8 +168,8 @@ int caution_no_operations(struct store *store, const struct runs *runs, struct t
 {
     if (runs->count)
         return 0;
-    int64_t samples;
-    if (report_samples_count(store, &samples, error))
+    int64_t samples, jobs;
+    if (report_samples_count(store, &samples, &jobs, error))
         return -1;
     return table_add_warning(table, error, "the store holds no operations: nothing was judged or measured") ||
            (samples && table_add_warning(table, error,

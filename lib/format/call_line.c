@@ -14,9 +14,9 @@ static const char source_key[] = "\"source_line\"";
 /* Braces before its keys that an object is tried to begin at: texts in it may hold some. */
 enum { BEGINNINGS_MOST = 8 };
 
-void call_reader_init(struct call_reader *reader)
+void call_reader_init(struct call_reader *reader, int damage)
 {
-    *reader = (struct call_reader){.group = NULL};
+    *reader = (struct call_reader){.damage = damage};
     json_init(&reader->json);
 }
 
@@ -47,6 +47,27 @@ static const char *object_end(const char *at, const char *end)
             return at + 1;
     }
     return NULL;
+}
+
+int call_line_mend(struct text cut, struct buffer *mended)
+{
+    size_t whole = 0;
+    int in_text = 0, in_list = 0;
+    buffer_clear(mended);
+    for (size_t i = 0; i < cut.length; i++) {
+        char byte = cut.data[i];
+        if (in_text && byte == '\\')
+            i++;
+        else if (byte == '"')
+            in_text = !in_text;
+        else if (!in_text && (byte == '[' || byte == ']'))
+            in_list = byte == '[';
+        else if (!in_text && !in_list && byte == ',')
+            whole = i;
+    }
+    if (!whole)
+        return 1;
+    return buffer_append(mended, cut.data, whole) || buffer_append_byte(mended, '}') ? -1 : 0;
 }
 
 /* Numbers of seconds; fractions are kept to the millisecond. */
@@ -167,7 +188,8 @@ static const char *next_key(const char *from, const char *end)
 }
 
 int call_line_read(struct call_reader *reader, struct text line, uint64_t offset, const struct origin *origin,
-                   int64_t at_ns, const struct format_sink *sink, size_t *taken, struct error *error)
+                   int64_t at_ns, int is_cut, const struct format_sink *sink, size_t *taken,
+                   struct error *error)
 {
     const char *end = line.data + line.length, *from = line.data, *key;
     struct event event = {.kind = EVENT_CALL_DESCRIPTION, .origin = *origin};
@@ -186,9 +208,10 @@ int call_line_read(struct call_reader *reader, struct text line, uint64_t offset
             piece.end = begin;
         }
         event.call.at_ns = at_ns;
+        event.call.group_is_cut = is_cut && !event.call.group_count;
         if (found ? sink->event(sink->context, &event, error)
-                  : sink->note(sink->context, CALL_NOTE_UNREADABLE, 1, offset, key, (size_t)(piece.end - key),
-                               error))
+                  : sink->note(sink->context, CALL_NOTE_UNREADABLE, reader->damage, offset, key,
+                               (size_t)(piece.end - key), error))
             return -1;
         from = found ? past : piece.end;
         (*taken)++;

@@ -21,6 +21,7 @@
 #define CALL_NOTE_UNREADABLE "call description that cannot be read"
 
 struct call_reader {
+    int damage; /* 1: one that cannot be read is damage of the file; 0: it is about something else */
     struct json json;
     int64_t *group; /* owned */
     size_t group_capacity;
@@ -28,17 +29,25 @@ struct call_reader {
     char correlation[24]; /* one that is a number */
 };
 
-void call_reader_init(struct call_reader *reader);
+void call_reader_init(struct call_reader *reader, int damage);
 void call_reader_release(struct call_reader *reader);
 
 /* Whether a line may hold one: cheap. */
 int call_line_may(struct text line);
 
 /*
+ * What of a description that was cut can be read, as a whole one: its members up to the last that is whole,
+ * in `mended`, which is cleared. 0; 1: there is nothing of it; -1: no memory.
+ */
+int call_line_mend(struct text cut, struct buffer *mended);
+
+/*
  * Hands over each description in a line, with this origin; `at_ns` is the time of a mark, else TIME_UNKNOWN.
- * `*taken` is how many there were, those noted as unreadable included. The line is at `offset`.
+ * `*taken` is how many there were, those noted as unreadable included. The line is at `offset`. Where it
+ * is_cut, a group that is not there may have been.
  */
 int call_line_read(struct call_reader *reader, struct text line, uint64_t offset, const struct origin *origin,
-                   int64_t at_ns, const struct format_sink *sink, size_t *taken, struct error *error);
+                   int64_t at_ns, int is_cut, const struct format_sink *sink, size_t *taken,
+                   struct error *error);
 
 #endif

@@ -44,8 +44,8 @@ static int read_group(struct call_list *list, const char *text, int32_t *group)
 {
     int64_t *ranks = NULL;
     size_t count = 0;
-    *group = GROUP_OF_ALL;
-    if (!text)
+    *group = !text ? GROUP_OF_ALL : GROUP_ANY;
+    if (!text || !text[0])
         return 0;
     if (members_read(text, &ranks, &count))
         return -1;

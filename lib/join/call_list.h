@@ -7,8 +7,8 @@
 
 /* Descriptions of calls as the join has them in memory, and whose they are. */
 
-/* Instead of a group's number; GROUP_DAMAGED is that of no operation. */
-enum { GROUP_OF_ALL = -1, GROUP_DAMAGED = -2 };
+/* Instead of a group's number; GROUP_DAMAGED is that of no operation, GROUP_ANY may be that of each. */
+enum { GROUP_OF_ALL = -1, GROUP_DAMAGED = -2, GROUP_ANY = -3 };
 
 /* A kind of operation that descriptions of a rank tell of; also the key of operations. */
 struct call_class {

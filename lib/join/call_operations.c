@@ -166,7 +166,7 @@ static int64_t find_in_groups(const struct finder *finder, const struct call_cla
         finder->groups[communicator] >= 0 ? find_class(finder, *of, finder->groups[communicator]) : -1;
     if (class < 0 && where->run >= 0 && where->size == work->runs[where->run].expected_ranks)
         class = find_class(finder, *of, GROUP_OF_ALL);
-    return class;
+    return class < 0 ? find_class(finder, *of, GROUP_ANY) : class;
 }
 
 /* A send or receive that is described without its peer's rank has that of none. */

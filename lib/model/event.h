@@ -250,6 +250,7 @@ struct call_description {
     const char *vm;       /* the virtual machine */
     const int64_t *group; /* global ranks of the group; NULL: of all */
     size_t group_count;
+    int group_is_cut;        /* the description was cut where its group stood, or before it */
     int64_t peer;            /* global rank; of send and receive */
     int64_t root;            /* likewise; of collectives with one */
     const char *correlation; /* the same for all that one call made (batch_isend_irecv) */

@@ -41,6 +41,8 @@ struct reader {
     size_t row_capacity;
     size_t latest;
     int keep;
+    int by_source;
+    int by_peer;
 };
 
 static int take_communicators(struct reader *reader)
@@ -186,13 +188,15 @@ static int may_cross(struct reader *reader, const struct block_reader *rows, siz
 
 static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
 {
-    static const int columns[] = {INSTANCE_ORDINAL,  INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES, INSTANCE_MEMBERS,
-                                  INSTANCE_EXPECTED, INSTANCE_TRANSFER, INSTANCE_EFFECTIVE,  INSTANCE_TAG,
-                                  INSTANCE_STEP,     INSTANCE_SENDER,   INSTANCE_RECEIVER};
+    static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
+                                  INSTANCE_MEMBERS,   INSTANCE_EXPECTED, INSTANCE_TRANSFER,
+                                  INSTANCE_EFFECTIVE, INSTANCE_TAG,      INSTANCE_STEP};
+    static const int ends[] = {INSTANCE_SENDER, INSTANCE_RECEIVER};
     int32_t communicator = roster_communicator(&reader->roster, scan->owner_id);
     if (communicator < 0)
         return 0;
-    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
+        (reader->report->filter.cross_node && scan_columns(scan, ends, sizeof ends / sizeof *ends, error)))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->communicators[communicator], scan, i);
@@ -250,18 +254,26 @@ static void details_release(struct details *details)
     free(details->filled);
 }
 
+/* From where it was called, as its record says, else as a description does: a text's number, -1, -2: no
+ * memory. */
+static int64_t source_of(struct reader *reader, const struct block_scan *scan, size_t row)
+{
+    int64_t id = scan->block_id + scan->rows.values[OPERATION_ORDINAL][row];
+    const int64_t *described = map_get(&reader->sources, (struct map_key){{(uint64_t)id}});
+    int64_t source = report_groups_text(reader->report, block_text(&scan->rows, OPERATION_SOURCE, row));
+    return source == -1 && described ? *described : source;
+}
+
 static int take_detail(struct reader *reader, const struct block_scan *scan, size_t row,
                        const struct roster_member *member, struct detail *detail)
 {
     const struct block_reader *rows = &scan->rows;
-    int64_t id = scan->block_id + rows->values[OPERATION_ORDINAL][row];
-    const int64_t *described = map_get(&reader->sources, (struct map_key){{(uint64_t)id}});
-    int64_t source = report_groups_text(reader->report, block_text(rows, OPERATION_SOURCE, row));
-    if (source == -1 && described)
-        source = *described;
+    int64_t source = reader->by_source ? source_of(reader, scan, row) : -1;
+    int64_t peer = reader->by_peer ? block_value(rows, OPERATION_PEER, row, -1) : -1;
+    if (peer >= 0)
+        peer = report_places_global_rank(&reader->places, member->communicator, peer);
     *detail = (struct detail){.duration_ns = scan_duration(rows, row, TIME_UNKNOWN),
-                              .peer = report_places_global_rank(&reader->places, member->communicator,
-                                                                block_value(rows, OPERATION_PEER, row, -1)),
+                              .peer = peer,
                               .source = (int32_t)source,
                               .rank = member->rank,
                               .algorithm = (int16_t)block_value(rows, OPERATION_ALGORITHM, row, 0),
@@ -272,9 +284,9 @@ static int take_detail(struct reader *reader, const struct block_scan *scan, siz
 static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
                            struct error *error)
 {
-    static const int columns[] = {OPERATION_ORDINAL,      OPERATION_ALGORITHM, OPERATION_PROTOCOL,
-                                  OPERATION_DURATION,     OPERATION_PEER,      OPERATION_SOURCE,
+    static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL, OPERATION_DURATION,
                                   OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
+    static const int sources[] = {OPERATION_ORDINAL, OPERATION_SOURCE}, peers[] = {OPERATION_PEER};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
     const struct report_filter *filter = &reader->report->filter;
@@ -282,7 +294,9 @@ static int take_operations(struct reader *reader, struct details *details, struc
                     !filter->has_rank(filter->context, reader->roster.ranks[member->rank].global_rank)))
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
-        scan_joined_columns(scan, joined, 1, error))
+        scan_joined_columns(scan, joined, 1, error) ||
+        (reader->by_source && scan_columns(scan, sources, 2, error)) ||
+        (reader->by_peer && scan_columns(scan, peers, 1, error)))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         int64_t at = find_id(&reader->rows[0].instance, reader->row_count, sizeof *reader->rows,
@@ -419,6 +433,8 @@ static int read_all(struct reader *reader, struct store *store, int64_t run_id, 
 int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id, struct error *error)
 {
     struct reader reader = {.report = report,
+                            .by_source = report_groups_is_by(report, KEY_SOURCE),
+                            .by_peer = report_groups_is_by(report, KEY_PEER),
                             .keep = is_by_place(report) || report_groups_is_by(report, KEY_ALGORITHM) ||
                                     report_groups_is_by(report, KEY_PROTOCOL) ||
                                     report_groups_is_by(report, KEY_SOURCE) ||

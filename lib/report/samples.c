@@ -101,11 +101,12 @@ int report_samples_read(struct report_groups *report, struct store *store, struc
     return more;
 }
 
-int report_samples_count(struct store *store, int64_t *count, struct error *error)
+int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, struct error *error)
 {
     struct statement *statement = store_prepare(store, schema_analysis_report_sample_count, error);
     int row = statement ? statement_step(statement, error) : -1;
     *count = row == 1 ? statement_integer(statement, 0) : 0;
+    *jobs = row == 1 ? statement_integer(statement, 1) : 0;
     statement_free(statement);
     return row < 0 ? -1 : 0;
 }

@@ -10,7 +10,7 @@ struct store;
  * and by when they were written. */
 int report_samples_read(struct report_groups *report, struct store *store, struct error *error);
 
-/* How many the store has. */
-int report_samples_count(struct store *store, int64_t *count, struct error *error);
+/* How many the store has, and of how many of the scheduler's jobs. */
+int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, struct error *error);
 
 #endif

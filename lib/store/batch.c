@@ -454,7 +454,8 @@ static int add_call(struct batch_builder *builder, struct batch *batch, const st
                    put_text(batch, call->gpu_serial, &row->gpu_serial) ||
                    put_text(batch, call->vm, &row->vm) ||
                    put_text(batch, call->correlation, &row->correlation) ||
-                   (call->group_count && put_members(batch, call->group, call->group_count, &row->group))
+                   (call->group_count && put_members(batch, call->group, call->group_count, &row->group)) ||
+                   (call->group_is_cut && put_text(batch, "", &row->group))
                ? -1
                : 0;
 }

@@ -11,7 +11,7 @@ SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (ca
    AND operation_id IS NOT NULL AND source IS NOT NULL ORDER BY call_description_id;
 
 -- statement: sample_count
-SELECT count(*) FROM sample;
+SELECT count(*), count(DISTINCT job) FROM sample;
 
 -- Averages of Prometheus text.
 -- statement: samples

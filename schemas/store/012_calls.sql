@@ -13,7 +13,7 @@ CREATE TABLE call_description (
     said_ns INTEGER,                 -- wall clock, mostly in whole seconds
     gpu_serial TEXT,
     vm TEXT,                         -- the virtual machine
-    group_ranks TEXT,                -- global ranks of the group, as JSON: [0,4,8]; NULL: of all
+    group_ranks TEXT,                -- global ranks of the group, as JSON: [0,4,8]; NULL: of all; '': cut off
     peer_rank INTEGER,               -- global, as is root_rank
     root_rank INTEGER,
     correlation_id TEXT,             -- the same for all that one call made

@@ -47,8 +47,8 @@ static struct found read_line(const char *text, size_t length)
     struct call_reader reader;
     struct error error = ERROR_INIT;
     size_t taken;
-    call_reader_init(&reader);
-    require(call_line_read(&reader, (struct text){text, length}, 7, &nobody, TIME_UNKNOWN, &sink, &taken,
+    call_reader_init(&reader, 1);
+    require(call_line_read(&reader, (struct text){text, length}, 7, &nobody, TIME_UNKNOWN, 0, &sink, &taken,
                            &error) == 0,
             "memory");
     require(taken == found.calls + found.notes, "what is taken is told");

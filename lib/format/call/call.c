@@ -15,7 +15,7 @@ static int take_line(struct call_reader *reader, const struct input_line *line,
     struct text text = {line->text, line->length};
     size_t taken = 0;
     if (call_line_may(text) &&
-        call_line_read(reader, text, line->offset, &nobody, TIME_UNKNOWN, sink, &taken, error))
+        call_line_read(reader, text, line->offset, &nobody, TIME_UNKNOWN, 0, sink, &taken, error))
         return -1;
     return !taken && text.length
                ? sink->note(sink->context, other_output, 0, line->offset, text.data, text.length, error)
@@ -28,7 +28,7 @@ static int call_read(struct input *input, const struct format_sink *sink, char *
     struct call_reader reader;
     struct input_line line;
     int more;
-    call_reader_init(&reader);
+    call_reader_init(&reader, 1);
     snprintf(dialect, dialect_bytes, "call-description");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&reader, &line, sink, error)) {

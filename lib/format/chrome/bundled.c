@@ -321,22 +321,30 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
     return 0;
 }
 
-/* A text of braces that is no description of a call is some other mark of the program. */
+/* Of one that the plugin cut what there is. A text of braces that is no description of a call is some other
+ * mark of the program. */
 static int read_call(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                      uint64_t offset, struct error *error)
 {
-    const char *text = text_of(json, line, "text");
+    const char *said = text_of(json, line, "text");
+    struct text text = {said, strlen(said)};
+    int is_cut = member_integer(json, line->arguments, "truncated", 0) != 0;
     struct origin origin = chrome_origin(reader, offset);
+    struct buffer mended = BUFFER_INIT;
     struct call_reader call;
     size_t taken = 0;
-    origin.communicator_hash = 0;
-    call_reader_init(&call);
-    int failed = call_line_read(&call, (struct text){text, strlen(text)}, offset, &origin, line->time_ns,
-                                reader->sink, &taken, error);
+    int mend = is_cut ? call_line_mend(text, &mended) : 1;
+    if (mend == 0)
+        text = (struct text){mended.data, mended.length};
+    call_reader_init(&call, 0);
+    int failed = mend < 0 ? error_no_memory(error)
+                          : call_line_read(&call, text, offset, &origin, line->time_ns, is_cut, reader->sink,
+                                           &taken, error);
     call_reader_release(&call);
+    buffer_release(&mended);
     if (failed)
         return -1;
-    return taken ? 0 : chrome_note(reader, "mark of another kind", 0, offset, text, strlen(text), error);
+    return taken ? 0 : chrome_note(reader, "mark of another kind", 0, offset, said, strlen(said), error);
 }
 
 int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,

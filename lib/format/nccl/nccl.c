@@ -305,7 +305,7 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
     static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     size_t calls = 0;
     if (call_line_may(line) &&
-        call_line_read(&file->calls, line, offset, &nobody, TIME_UNKNOWN, file->sink, &calls, error))
+        call_line_read(&file->calls, line, offset, &nobody, TIME_UNKNOWN, 0, file->sink, &calls, error))
         return -1;
     if (calls)
         return 0;
@@ -384,7 +384,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     struct input_line line;
     int more;
     speakers_init(&file.speakers);
-    call_reader_init(&file.calls);
+    call_reader_init(&file.calls, 0);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&file, &line, error)) {

@@ -17,7 +17,7 @@ static int take_line(struct torch_ranks *ranks, struct call_reader *calls, const
     if (taken < 0)
         return error_no_memory(error);
     if (taken && call_line_may(text) &&
-        call_line_read(calls, text, line->offset, &nobody, TIME_UNKNOWN, sink, &described, error))
+        call_line_read(calls, text, line->offset, &nobody, TIME_UNKNOWN, 0, sink, &described, error))
         return -1;
     return taken && !described && text.length
                ? sink->note(sink->context, "other output", 0, line->offset, text.data, text.length, error)
@@ -32,7 +32,7 @@ static int torch_read(struct input *input, const struct format_sink *sink, char 
     struct input_line line;
     int more;
     torch_ranks_init(&ranks);
-    call_reader_init(&calls);
+    call_reader_init(&calls, 0);
     snprintf(dialect, dialect_bytes, "torch-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&ranks, &calls, &line, sink, error)) {
