@@ -7,20 +7,29 @@
 #include "store/query.h"
 
 /* Which rows are asked for; without any of them, one row of counts. */
-enum { OPTION_RUNS, OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
+enum {
+    OPTION_RUNS,
+    OPTION_COMMUNICATORS,
+    OPTION_PROCESSES,
+    OPTION_FILES,
+    OPTION_WARNINGS,
+    OPTION_LEDGER,
+    OPTIONS
+};
 
 static const struct option options[OPTIONS] = {
     [OPTION_RUNS] = {.name = "runs", .help = "one row per run (job)"},
     [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "one row per communicator"},
     [OPTION_PROCESSES] = {.name = "processes", .help = "one row per process"},
     [OPTION_FILES] = {.name = "files", .help = "one row per file"},
+    [OPTION_WARNINGS] = {.name = "warnings", .help = "one row per process and kind of what NCCL warned of"},
     [OPTION_LEDGER] = {.name = "ledger", .help = "one row per reason why lines became no event"},
 };
 
 static const char *const row_sql[OPTIONS] = {
     [OPTION_RUNS] = schema_info_info_runs,           [OPTION_COMMUNICATORS] = schema_info_info_communicators,
     [OPTION_PROCESSES] = schema_info_info_processes, [OPTION_FILES] = schema_info_info_files,
-    [OPTION_LEDGER] = schema_info_info_ledger,
+    [OPTION_WARNINGS] = schema_info_info_warnings,   [OPTION_LEDGER] = schema_info_info_ledger,
 };
 
 static const struct column descriptions[] = {
@@ -42,6 +51,7 @@ static const struct column descriptions[] = {
     {.name = "unpacked_bytes", .unit = "bytes", .description = "size of the trace after gunzip"},
     {.name = "dropped", .description = "events that the recorder says it dropped"},
     {.name = "partial_files", .description = "files of which part could not be read"},
+    {.name = "warnings", .description = "what NCCL warned of: see --warnings"},
     {.name = "run", .description = "number of the job, which it keeps; other commands take it as --run"},
     {.name = "communicator", .description = "its global ranks, or its name where they are not known"},
     {.name = "hash", .description = "as NCCL prints it, in hexadecimal"},
@@ -72,6 +82,12 @@ static const struct column descriptions[] = {
     {.name = "offset", .description = "byte of the unpacked file at which it was first met"},
     {.name = "example", .description = "the text first met"},
     {.name = "first_file", .description = "the file it was first met in"},
+    {.name = "time", .description = "of the first, on the clock of the log"},
+    {.name = "about",
+     .description = "a transfer of a network card that failed, a card, a peer's connection, or other"},
+    {.name = "ib_status", .description = "of a transfer: InfiniBand's number; 12: retries exceeded"},
+    {.name = "peer", .description = "address or name of the other end's host"},
+    {.name = "text", .description = "of the first"},
 };
 
 /* What is said otherwise where a row is a run. */
@@ -141,7 +157,7 @@ static int run(struct context *context, const struct arguments *arguments)
             continue;
         if (sql) {
             error_set(&context->error,
-                      "give only one of --runs, --communicators, --processes, --files, --ledger");
+                      "give only one of --runs, --communicators, --processes, --files, --warnings, --ledger");
             return EXIT_USAGE;
         }
         sql = row_sql[i];
@@ -162,7 +178,7 @@ static int run(struct context *context, const struct arguments *arguments)
 
 static const struct option_table table = {
     .description =
-        "Counts, or with one of the options one row per run, communicator, process, file or reason.",
+        "Counts, or with one of the options one row per run, communicator, process, file, warning or reason.",
     .options = options,
     .count = OPTIONS,
     .has_format = 1,

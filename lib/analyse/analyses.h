@@ -8,6 +8,7 @@ extern const struct analysis analysis_clocks;
 extern const struct analysis analysis_diagnose;
 extern const struct analysis analysis_report;
 extern const struct analysis analysis_stalls;
+extern const struct analysis analysis_startup;
 extern const struct analysis analysis_steps;
 extern const struct analysis analysis_stragglers;
 

@@ -9,6 +9,7 @@
 #include "analyse/told.h"
 #include "analyse/unfinished.h"
 #include "analyse/warning.h"
+#include "analyse/witness_notes.h"
 #include "base/escape.h"
 #include "base/json_text.h"
 #include "diagnose/findings_detail.h"
@@ -165,7 +166,8 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     struct store *store = diagnosis->told.request->store;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_copies(store, runs, &result->table, error) ||
+                     : caution_witnesses(store, runs, &result->table, error) ||
+                           caution_copies(store, runs, &result->table, error) ||
                            caution_records(store, runs, &result->table, error) ||
                            caution_no_operations(store, runs, &result->table, error) ||
                            caution_rules_off(&result->table, error);
@@ -196,7 +198,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int is_asked = request->values[OPTION_EXIT_CODE] != NULL;
     result->alarm = is_asked && (diagnosis.told.found || diagnosis.summary.longer_steps);
     result->undecided = is_asked && summary_is_doubtful(&diagnosis.summary);
-    result->unjudged = !diagnosis.operations;
+    result->unjudged = !diagnosis.operations && !diagnosis.told.shown;
     return failed;
 }
 

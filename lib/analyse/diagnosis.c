@@ -17,7 +17,9 @@
 #include "job/load_names.h"
 #include "job/record_extents.h"
 #include "network/edges.h"
+#include "postmortem/broken_transfers.h"
 #include "postmortem/first_unfinished.h"
+#include "postmortem/late_start.h"
 #include "postmortem/missing.h"
 #include "steps/step_summary.h"
 
@@ -39,6 +41,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
 {
     struct suspects suspects = {0};
     struct edges edges = {0};
+    struct replay replay = {0}, *timed = job->timed_operations ? &replay : NULL;
     struct extents extents;
     const struct baseline_options own = {.sigmas = options->sigmas};
     findings->off = options->off;
@@ -58,19 +61,24 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
         (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
          suspects_doubt_unrest(&suspects, job, baseline)))
         failed = error_no_memory(error);
-    failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
+    failed = failed || (timed && replay_init(timed, job, baseline->excess, *transfers, error));
+    if (!failed)
+        suspects_weigh(&suspects, job, baseline, *transfers, timed);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
     failed = failed ||
-             findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
-             findings_take_busiest(findings, job, baseline, options, error);
+             findings_take_explanations(findings, job, baseline, &edges, *transfers, timed, options, error);
+    replay_release(&replay);
+    failed = failed || findings_take_busiest(findings, job, baseline, options, error);
     /* Where a record ends that was switched off tells nothing of where its rank stopped. */
     if (!job->is_windows)
         failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
                  find_laggards(job, baseline, findings, error);
+    if (!failed && (find_broken_transfers(job, findings) || find_late_starts(job, findings)))
+        failed = error_no_memory(error);
     if (!failed && note_usual_step(findings, baseline))
         failed = error_no_memory(error);
     edges_release(&edges);

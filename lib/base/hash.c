@@ -5,15 +5,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-static const uint64_t PRIME_A = 0x9E3779B97F4A7C15ull;
-static const uint64_t PRIME_B = 0xC2B2AE3D27D4EB4Full;
-
-uint64_t hash_mix(uint64_t state, uint64_t value)
-{
-    unsigned __int128 product = (unsigned __int128)(state ^ value ^ PRIME_B) * PRIME_A;
-    return (uint64_t)product ^ (uint64_t)(product >> 64) ^ (value << 1);
-}
-
 uint64_t hash_seed(void)
 {
     static _Thread_local uint64_t seed;
@@ -24,7 +15,7 @@ uint64_t hash_seed(void)
 
 void digest_init(struct digest *digest)
 {
-    *digest = (struct digest){.lane = {PRIME_A, PRIME_B}};
+    *digest = (struct digest){.lane = {HASH_PRIME_A, HASH_PRIME_B}};
 }
 
 static uint64_t read_little_endian(const unsigned char *bytes)
@@ -42,7 +33,7 @@ static uint64_t read_little_endian(const unsigned char *bytes)
 static uint64_t fold(uint64_t state, const unsigned char *bytes)
 {
     uint64_t left = read_little_endian(bytes) ^ state;
-    uint64_t right = read_little_endian(bytes + 8) ^ PRIME_B;
+    uint64_t right = read_little_endian(bytes + 8) ^ HASH_PRIME_B;
     unsigned __int128 product = (unsigned __int128)left * right;
     return (uint64_t)product ^ (uint64_t)(product >> 64) ^ left;
 }

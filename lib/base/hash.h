@@ -4,8 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+static const uint64_t HASH_PRIME_A = 0x9E3779B97F4A7C15ull, HASH_PRIME_B = 0xC2B2AE3D27D4EB4Full;
+
 /* One round of a keyed mixer (multiply, fold the high half): not cryptographic, but fast and well spread. */
-uint64_t hash_mix(uint64_t state, uint64_t value);
+static inline uint64_t hash_mix(uint64_t state, uint64_t value)
+{
+    unsigned __int128 product = (unsigned __int128)(state ^ value ^ HASH_PRIME_B) * HASH_PRIME_A;
+    return (uint64_t)product ^ (uint64_t)(product >> 64) ^ (value << 1);
+}
 
 /* A seed that differs from run to run, the same within one. */
 uint64_t hash_seed(void);

@@ -102,7 +102,7 @@ static int allowed_depth(size_t count)
 
 int64_t select_integer(int64_t *values, size_t count, size_t rank)
 {
-    for (int depth = allowed_depth(count); count > FEW && depth > 0; depth--) {
+    for (int depth = count > FEW ? allowed_depth(count) : 0; count > FEW && depth > 0; depth--) {
         size_t first = divide(values, count);
         if (rank < first) {
             count = first;
@@ -119,6 +119,10 @@ int64_t select_integer(int64_t *values, size_t count, size_t rank)
 void sort_integers(int64_t *values, size_t count)
 {
     size_t sorted = 1;
+    if (count <= FEW) {
+        sort_few(values, count);
+        return;
+    }
     while (sorted < count && values[sorted - 1] <= values[sorted])
         sorted++;
     if (sorted >= count)

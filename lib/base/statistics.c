@@ -42,12 +42,19 @@ int64_t median_of(int64_t *values, size_t count)
     return quantile_of(values, count, 0.5);
 }
 
-int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
+struct middles middles_of(int64_t *values, size_t count)
 {
+    struct middles middles = {INT64_MIN, INT64_MIN, count ? values[0] : INT64_MIN};
     if (count < 2)
-        return INT64_MIN;
-    size_t middle = (count - 2) / 2;
-    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
+        return middles;
+    size_t low = (count - 2) / 2;
+    middles.low = select_integer(values, count, low);
+    /* What comes behind is no less. */
+    middles.high = values[low + 1];
+    for (size_t i = low + 2; i < count; i++)
+        middles.high = values[i] < middles.high ? values[i] : middles.high;
+    middles.all = count % 2 ? middles.high : middles.low;
+    return middles;
 }
 
 int64_t sigma_about(int64_t *values, size_t count, int64_t centre)

@@ -9,9 +9,21 @@
 /* The middle of `count` values, which are reordered; the lower of two. TIME_UNKNOWN for none. */
 int64_t median_of(int64_t *values, size_t count);
 
-/* The median of a sorted list without one occurrence of `left_out`; the lower of two. TIME_UNKNOWN: none
- * left. */
-int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out);
+/* The middle ones of a list, for its medians without one of them or the other. */
+struct middles {
+    int64_t low;  /* the median without a greater value; TIME_UNKNOWN where none are left */
+    int64_t high; /* without one that is no greater than low */
+    int64_t all;  /* of all; of two the lower */
+};
+
+/* Of `count` values, which are reordered; in linear time. */
+struct middles middles_of(int64_t *values, size_t count);
+
+/* The median of the others, without one occurrence of `left_out`, which is one of them. */
+static inline int64_t median_of_others(const struct middles *middles, int64_t left_out)
+{
+    return middles->low >= left_out ? middles->high : middles->low;
+}
 
 /* The standard deviation of a normal distribution is so many times the median distance from its middle. */
 static const double SIGMA_OF_DISTANCE = 1.4826;

@@ -78,6 +78,8 @@ struct baseline {
     int32_t *warm_up;     /* owned: later steps in which something is used for the first time (warm_up.h) */
     size_t warm_up_count;
     size_t warm_up_capacity;
+    int steps_are_called; /* steps last from call to call, as nothing tells when operations ended: hosts run
+                             ahead and catch up, so that one step says little */
     int32_t started_step; /* the first after the long steps that the job begins with; first_step: it begins
                              with none */
     /* Operation at (role, position, rank in role, step): index, -1 where none. */

@@ -94,11 +94,29 @@ static double weighted_median(struct explained_slope *slopes, size_t count)
     return slopes[at].slope;
 }
 
+/* Whether what values go with differs in any rank. */
+static int is_uneven(const struct values *values)
+{
+    size_t known = values->steps;
+    for (size_t cell = 0; cell < values->ranks * values->steps; cell++) {
+        if (cell % values->steps == 0)
+            known = SIZE_MAX;
+        if (!is_known(values, cell))
+            continue;
+        if (known != SIZE_MAX && values->explained->by[cell] != values->explained->by[known])
+            return 1;
+        known = cell;
+    }
+    return 0;
+}
+
 void explained_remove(struct explained *explained, int64_t *value, size_t ranks, int32_t first_step,
                       int32_t steps)
 {
     struct values values = {explained, value, ranks, (size_t)first_step, (size_t)steps};
     size_t cells = ranks * values.steps;
+    if (!is_uneven(&values))
+        return;
     for (size_t rank = 0; rank < ranks; rank++) {
         size_t first = rank * values.steps;
         explained->usual_by[rank] = middle_of(&values, explained->by, first, first + values.steps);

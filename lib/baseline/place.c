@@ -80,8 +80,10 @@ static int64_t spread_of(int64_t *values, size_t count)
 {
     if (!count)
         return 0;
-    int64_t middle = median_of(values, count), quarter = values[(count - 1) / 4];
     size_t lower = (count + 1) / 2;
+    int64_t middle = pick_quantile(values, count, 0.5);
+    sort_integers(values, lower);
+    int64_t quarter = values[(count - 1) / 4];
     int64_t below = nearest_half(values, lower, quarter);
     int64_t wide = sigma_about(values, count, middle);
     int64_t narrow = scale(below, SIGMA_OF_LOWER);
@@ -96,7 +98,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
         for (size_t rank = 0; rank < ranks; rank++)
             if (place->value[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
                 place->list[count++] = place->value[rank * (size_t)steps + (size_t)step];
-        sort_integers(place->list, count);
+        struct middles middles = middles_of(place->list, count);
         for (size_t rank = 0; rank < ranks; rank++) {
             int64_t *value = &place->value[rank * (size_t)steps + (size_t)step];
             int64_t *apart = &place->apart[rank * (size_t)steps + (size_t)step];
@@ -104,7 +106,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
             if (*value == TIME_UNKNOWN)
                 continue;
             *apart = *value - place->middle[rank];
-            int64_t peers = median_without(place->list, count, *value);
+            int64_t peers = median_of_others(&middles, *value);
             int64_t middle = place->middle[rank] > peers ? place->middle[rank] : peers;
             int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
             /* Beside one peer alone, that this one is slow says nothing of how the other varies. */

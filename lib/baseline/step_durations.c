@@ -116,6 +116,15 @@ static int32_t first_open_step(const struct job *job)
     return first;
 }
 
+/* Whether no GPU and no network tells when anything ended: steps last from call to call. */
+static int are_called(const struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].end_ns != TIME_UNKNOWN)
+            return 0;
+    return !job->timed_operations;
+}
+
 int baseline_measure_steps(struct baseline *baseline, const struct job *job)
 {
     size_t steps = (size_t)baseline->step_count + 1, count = 0;
@@ -134,6 +143,7 @@ int baseline_measure_steps(struct baseline *baseline, const struct job *job)
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
+    baseline->steps_are_called = are_called(job);
     baseline->median_step_ns = count ? median_of(list, count) : 0;
     free(list);
     return 0;

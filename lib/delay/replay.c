@@ -424,10 +424,10 @@ size_t replay_critical_path(const struct replay *replay, int32_t *path)
             continue;
         path[count++] = move->own;
         if (move->after < 0)
-            break;
+            return count;
         int leaves = replay->moves[move->after].leaver >= 0;
         wanted = leaves ? move->after : -1;
         instance = leaves ? -1 : replay->moves[move->after].instance;
     }
-    return count;
+    return 0;
 }

@@ -71,7 +71,8 @@ int64_t replay_run(struct replay *replay);
 /*
  * After a run: a chain of operations whose own times, with what is between them, are all of what it took, the
  * last one first, into `path`, which has room for all operations. Less own time anywhere gains no more than
- * what it takes from these. Returns how many.
+ * what it takes from these. Returns how many; 0 where the chain is broken, as a circle of operations that
+ * wait for each other was cut.
  */
 size_t replay_critical_path(const struct replay *replay, int32_t *path);
 

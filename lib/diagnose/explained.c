@@ -229,7 +229,7 @@ static void take_in_recurring(struct findings *findings)
 
 int findings_take_explanations(struct findings *findings, const struct job *job,
                                const struct baseline *baseline, const struct edges *edges,
-                               const struct transfer_excess *transfers,
+                               const struct transfer_excess *transfers, struct replay *replay,
                                const struct diagnose_options *options, struct error *error)
 {
     struct explanations explanations;
@@ -239,9 +239,9 @@ int findings_take_explanations(struct findings *findings, const struct job *job,
         .sure = limit_of(LIMIT_CERTAINTY_SURE),
         .worth_waited_ns = scale(baseline->median_step_ns, options->min_gain),
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
-    if (job->finished_only)
+    if (job->finished_only || !replay)
         return 0;
-    int failed = explanations_find(&explanations, job, baseline, edges, transfers, &belief, error);
+    int failed = explanations_find(&explanations, job, baseline, edges, transfers, replay, &belief, error);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

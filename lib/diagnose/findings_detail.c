@@ -93,7 +93,7 @@ static void note_transfers(struct details *details, struct finding *finding)
     }
 }
 
-/* Of a job that stopped, those whom it names wait. */
+/* Of a job that stopped, and at start-up, those whom it names wait. */
 static void note_peers(struct details *details, const struct finding *finding)
 {
     for (size_t i = 0; i < finding->peer_count; i++)
@@ -175,7 +175,7 @@ static int detail(struct details *details, struct finding *finding)
 {
     memset(details->by_tag, 0, (details->job->tags.count + 1) * sizeof *details->by_tag);
     memset(details->waited, 0, details->job->rank_count);
-    if (finding->kind >= FINDING_MISSING)
+    if (finding->kind >= FINDING_MISSING || finding->at_start)
         note_peers(details, finding);
     else if (finding->first_step >= 0 && finding->kind == FINDING_NETWORK)
         note_transfers(details, finding);

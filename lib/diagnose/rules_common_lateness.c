@@ -1,7 +1,6 @@
 #include "diagnose/rules_common_lateness.h"
 
 #include "base/array.h"
-#include "base/sort.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
 #include "diagnose/significance.h"
@@ -17,16 +16,16 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
 
 /*
  * How late the middle one of the others of a list was, for each of its ranks in a step, in `others` where
- * that is more than what is there. `sorted` has room for all ranks.
+ * that is more than what is there. `list` has room for all ranks.
  */
 static void measure_others(const struct baseline *baseline, const int32_t *ranks, size_t count, int32_t step,
-                           int64_t *sorted, int64_t *others)
+                           int64_t *list, int64_t *others)
 {
     for (size_t i = 0; i < count; i++)
-        sorted[i] = lateness_of(baseline, (size_t)ranks[i], step);
-    sort_integers(sorted, count);
+        list[i] = lateness_of(baseline, (size_t)ranks[i], step);
+    struct middles middles = middles_of(list, count);
     for (size_t i = 0; i < count; i++) {
-        int64_t others_ns = median_without(sorted, count, lateness_of(baseline, (size_t)ranks[i], step));
+        int64_t others_ns = median_of_others(&middles, lateness_of(baseline, (size_t)ranks[i], step));
         if (others_ns > others[ranks[i]])
             others[ranks[i]] = others_ns;
     }
@@ -44,13 +43,13 @@ static size_t list_players(const struct baseline *baseline, int32_t *ranks)
 
 /* Of all in a step, and of those that play one role, which may pause where others do not. */
 static void measure_step(const struct baseline *baseline, const int32_t *players, size_t count, int32_t step,
-                         int64_t *sorted, int64_t *others)
+                         int64_t *list, int64_t *others)
 {
-    measure_others(baseline, players, count, step, sorted, others);
+    measure_others(baseline, players, count, step, list, others);
     for (size_t i = 0; i < baseline->role_count; i++) {
         const struct role *role = &baseline->roles[i];
         if ((double)role->rank_count >= limit_of(LIMIT_RANKS_OF_ROLE))
-            measure_others(baseline, role->ranks, role->rank_count, step, sorted, others);
+            measure_others(baseline, role->ranks, role->rank_count, step, list, others);
     }
 }
 
@@ -58,16 +57,16 @@ static void measure_step(const struct baseline *baseline, const int32_t *players
 static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)
 {
     size_t ranks = baseline->rank_count, cells = ranks * (size_t)baseline->step_count;
-    int64_t *sorted = array_new(ranks, sizeof *sorted);
+    int64_t *list = array_new(ranks, sizeof *list);
     int32_t *players = array_new(ranks, sizeof *players);
     suspects->unrest_ns = array_new(cells, sizeof *suspects->unrest_ns);
-    int failed = !suspects->unrest_ns || !sorted || !players;
+    int failed = !suspects->unrest_ns || !list || !players;
     for (size_t i = 0; !failed && i < cells; i++)
         suspects->unrest_ns[i] = TIME_UNKNOWN;
     size_t count = failed ? 0 : list_players(baseline, players);
     for (int32_t step = 0; !failed && step < baseline->step_count; step++)
-        measure_step(baseline, players, count, step, sorted, suspects->unrest_ns + (size_t)step * ranks);
-    free(sorted);
+        measure_step(baseline, players, count, step, list, suspects->unrest_ns + (size_t)step * ranks);
+    free(list);
     free(players);
     return failed ? -1 : 0;
 }
@@ -96,7 +95,10 @@ static int another_member_tells(const struct job *job, const struct baseline *ba
     return 0;
 }
 
-/* Whether most of what a rank was late by in a step was where no other tells how late that was itself. */
+/*
+ * Whether most of what a rank was late by in a step was own time where no other tells its own. Lateness whose
+ * origin is hidden (baseline.h) is held against others already.
+ */
 static int is_alone_in(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int32_t step)
 {
@@ -109,22 +111,24 @@ static int is_alone_in(const struct suspect *suspect, const struct job *job, con
         int32_t cell = baseline_cell(baseline, role, position, place, step);
         int64_t excess_ns = cell < 0 ? 0 : baseline->excess[cell].excess_ns;
         late_ns += excess_ns;
-        if (excess_ns > 0 && !another_tells(baseline, role, position, step, place) &&
+        if (excess_ns > 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN &&
+            !another_tells(baseline, role, position, step, place) &&
             !another_member_tells(job, baseline, cell))
             alone_ns += excess_ns;
     }
     return alone_ns * 2 > late_ns;
 }
 
-/* In how many of its steps there are no others. */
+/* In how many of its steps there are no others; where others tell nothing in most of them, in how many. */
 static double measure_no_peers(const struct suspect *suspect, const struct job *job,
                                const struct baseline *baseline, const int64_t *others)
 {
-    int32_t alone = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN ||
-                 is_alone_in(suspect, job, baseline, step);
-    return alone;
+    int32_t alone = 0, untold = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN;
+        untold += is_alone_in(suspect, job, baseline, step);
+    }
+    return untold * 2 > suspect_steps(suspect) && untold > alone ? untold : alone;
 }
 
 /*

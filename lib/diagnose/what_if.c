@@ -1,7 +1,6 @@
 #include "diagnose/what_if.h"
 
 #include "base/array.h"
-#include "delay/replay.h"
 #include "diagnose/significance.h"
 #include "job/step_index.h"
 
@@ -129,20 +128,15 @@ static void weigh_by_steps(struct suspects *suspects, const struct job *job, con
     }
 }
 
-int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct transfer_excess *transfers, struct error *error)
+void suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                    const struct transfer_excess *transfers, struct replay *replay)
 {
-    struct replay replay;
-    if (!job->timed_operations) {
+    if (!replay) {
         weigh_by_steps(suspects, job, baseline, transfers);
-        return 0;
+        return;
     }
-    if (replay_init(&replay, job, baseline->excess, transfers, error))
-        return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     size_t weighed = suspects->count < WEIGHED ? suspects->count : WEIGHED;
-    weigh(suspects, &replay, weighed);
+    weigh(suspects, replay, weighed);
     suspects->unweighed = suspects->count - weighed;
-    replay_release(&replay);
-    return 0;
 }

@@ -62,3 +62,33 @@ int text_hexadecimal(struct text text, const char *key, uint64_t *value)
     struct text word = text_value(text, key);
     return word.length ? number_hexadecimal(word.data, word.length, value) : -1;
 }
+
+/* A digit more; what would not fit is INT64_MAX. */
+static int64_t add_digit(int64_t number, char digit)
+{
+    return number > INT64_MAX / 100 ? INT64_MAX : number * 10 + (digit - '0');
+}
+
+static const int64_t SECONDS_MOST_NS = INT64_C(100000000) * 1000000000;
+
+int64_t text_seconds_ns(struct text text)
+{
+    enum { DECIMALS = 9 };
+    struct text word = text_word(text);
+    int64_t ns = 0;
+    int decimals = -1; /* digits behind the point; -1: it has not come */
+    for (size_t i = 0; i < word.length && decimals < DECIMALS; i++) {
+        char byte = word.data[i];
+        if (byte == '.' && decimals < 0 && i > 0) {
+            decimals = 0;
+            continue;
+        }
+        if (byte < '0' || byte > '9')
+            return TIME_UNKNOWN;
+        ns = add_digit(ns, byte);
+        decimals += decimals >= 0;
+    }
+    for (int i = decimals < 0 ? 0 : decimals; i < DECIMALS; i++)
+        ns = add_digit(ns, '0');
+    return word.length && ns <= SECONDS_MOST_NS ? ns : TIME_UNKNOWN;
+}

@@ -28,4 +28,8 @@ struct text text_value(struct text text, const char *key);
 int text_number(struct text text, const char *key, int64_t *value);
 int text_hexadecimal(struct text text, const char *key, uint64_t *value);
 
+/* Seconds with decimals, "1.23", as nanoseconds; TIME_UNKNOWN where it is none, or more than three years:
+ * sums of some are whole. */
+int64_t text_seconds_ns(struct text text);
+
 #endif

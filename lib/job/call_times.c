@@ -57,7 +57,64 @@ static void put_times(struct job *job, const struct job_instance *instance, int6
         operation->start_ns = end_ns - duration_of(job, at);
         operation->end_ns = end_ns;
         operation->ends = ENDS_BY_HOST;
+        operation->by_call = 1;
         job->timed_operations++;
+    }
+}
+
+/* Of the steps of all ranks, in how many calls may be no measure of the GPU before they are none at all. */
+static const double MOST_UNSURE = 0.1;
+
+struct pace {
+    int64_t steps;  /* of all ranks */
+    int64_t unsure; /* called before the step before had ended at the least, or in several communicators */
+};
+
+static void pace_rank(const struct job *job, const struct job_rank *rank, struct pace *pace)
+{
+    int64_t ended_ns = TIME_UNKNOWN;
+    const struct job_operation *first = NULL;
+    int is_unsure = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!operation->by_call || operation->step < 0)
+            continue;
+        if (!first || operation->step != first->step) {
+            first = operation;
+            pace->steps++;
+            is_unsure = job->drafts[i].issued_ns < ended_ns;
+            pace->unsure += is_unsure;
+        }
+        if (!is_unsure && operation->communicator != first->communicator)
+            pace->unsure += is_unsure = 1;
+        ended_ns = operation->end_ns > ended_ns ? operation->end_ns : ended_ns;
+    }
+}
+
+/*
+ * The least that an end may be is too early by the work before it that nobody recorded: alike for all
+ * members, not alike in two communicators, between whose operations what looks like work may be waiting. And
+ * hosts that hand over steps long before their GPUs come to them leave no measure of a step at all.
+ */
+static int calls_are_no_measure(const struct job *job)
+{
+    struct pace pace = {0};
+    for (size_t i = 0; i < job->rank_count; i++)
+        pace_rank(job, &job->ranks[i], &pace);
+    return (double)pace.unsure > MOST_UNSURE * (double)pace.steps;
+}
+
+static void forget_times(struct job *job)
+{
+    job->calls_are_no_measure = 1;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_operation *operation = &job->operations[i];
+        if (!operation->by_call)
+            continue;
+        operation->start_ns = operation->end_ns = TIME_UNKNOWN;
+        operation->ends = ENDS_UNKNOWN;
+        operation->by_call = 0;
+        job->timed_operations--;
     }
 }
 
@@ -80,6 +137,8 @@ int job_time_calls(struct job *job)
         if (instance->kind == OPERATION_COLLECTIVE)
             free_ns[instance->communicator] = end_ns;
     }
+    if (!failed && calls_are_no_measure(job))
+        forget_times(job);
     free(free_ns);
     free(order);
     free(scratch);

@@ -109,6 +109,8 @@ void job_release(struct job *job)
     free(job->described);
     free(job->calls);
     free(job->progress);
+    free(job->starts);
+    free(job->warnings);
     free(job->holds);
     free(job->instances);
     free(job->instance_members);

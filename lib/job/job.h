@@ -56,6 +56,7 @@ struct job_operation {
     unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
     unsigned held : 1;        /* and held its stream beyond its end, by the clocks (early_stops.c) */
     unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
+    unsigned by_call : 1;     /* its times are the earliest that its members' calls allow (call_times.c) */
 };
 
 /*
@@ -128,6 +129,19 @@ enum cut {
 
 enum { JOB_DELAY_BLOCK = 64 };
 
+/* What a rank warned of, alike ones together (warnings.h). */
+struct job_warning {
+    int32_t rank;
+    enum warning_kind kind;
+    int64_t status;   /* of a transfer, InfiniBand's number; COUNT_UNKNOWN */
+    const char *nic;  /* its own; in job.tags; NULL */
+    const char *peer; /* address or name of the other end's host; likewise */
+    int64_t count;
+    int64_t first_ns; /* on the clock of the log; TIME_UNKNOWN */
+    int64_t last_ns;
+    int64_t calls; /* that its process had made by the last of them */
+};
+
 struct job_rank {
     int64_t id;
     int64_t process_id;        /* -1: nothing recorded by it */
@@ -150,9 +164,10 @@ struct job_rank {
     int64_t seen_until_ns; /* its recorder was still there, on the host's clock: marks beside operations; 0
                               unknown */
     int told_late;         /* its recorder tells of what has no end only once it was pending for a second */
-    int may_lack_file; /* it is in fewer communicators than another, and some have a place for it, or a rank
-                          is silent */
-    int32_t tail_step; /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
+    int may_lack_file;   /* it is in fewer communicators than another, and some have a place for it, or a rank
+                            is silent */
+    int32_t tail_step;   /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
+    const char *address; /* at which its host is reached; in job.tags; NULL */
     int is_part; /* its process has more ranks with operations than any communicator has of it: some are not
                     told apart */
 };
@@ -226,6 +241,13 @@ struct job {
     struct job_progress *progress;
     size_t progress_count;
     size_t progress_capacity;
+    struct job_start
+        *starts; /* owned: how ranks came into communicators, as a log tells (start_ups.h); NULL */
+    size_t start_count;
+    size_t start_capacity;
+    struct job_warning *warnings; /* owned, by rank; NULL */
+    size_t warning_count;
+    size_t warning_capacity;
     struct job_operation *operations; /* by rank, in order of issue */
     int64_t *operation_ids;   /* of each operation: its row in the store; NULL in a job made by hand */
     struct job_draft *drafts; /* while it is loaded: of each operation */
@@ -265,6 +287,7 @@ struct job {
     int in_stages;            /* its ranks are of several stages (stages.h) */
     int64_t bounded_ends;     /* for which more operations would have to be looked at (early_stops.c) */
     int64_t timed_operations; /* with a start on the device */
+    int calls_are_no_measure; /* of when its operations ran, though they have durations (call_times.c) */
     int has_durations;        /* it says of some operation how long that was on the device */
 };
 

@@ -2,6 +2,8 @@
 
 #include "base/array.h"
 #include "job/bare_calls.h"
+#include "job/start_ups.h"
+#include "job/warnings.h"
 #include "schemas.h"
 #include "store/statement.h"
 
@@ -97,6 +99,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
         loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||
+        loader_read_start_ups(loader, error) || loader_read_warnings(loader, error) ||
         (loader->tells_states && loader_read(loader, schema_analysis_job_progress, read_progress, error)))
         return -1;
     loader->job->finished_only = finished_only != 0;

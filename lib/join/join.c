@@ -11,6 +11,7 @@
 #include "join/run_names.h"
 #include "join/save.h"
 #include "join/windows.h"
+#include "join/witnesses.h"
 #include "join/workers.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -105,18 +106,52 @@ static int join_changed(struct work *work, struct store *store, size_t threads, 
     return failed;
 }
 
+static void work_init(struct work *work)
+{
+    *work = (struct work){.processes = NULL};
+    intern_init(&work->texts);
+    intern_init(&work->run_names);
+}
+
+static int load(struct work *work, struct store *store, struct error *error)
+{
+    return work_load(work, store, error) || work_find_ranks(work, error) ? -1 : 0;
+}
+
+/* Several recorders of one job become one run. */
+static int unite(struct work *work, struct store *store, struct error *error)
+{
+    int united = witnesses_unite(work, store, error);
+    if (united <= 0)
+        return united;
+    work_release(work);
+    work_init(work);
+    return load(work, store, error);
+}
+
+/* Calls of NCCL's log that a trace records, too. */
+static int unite_logs(struct store *store, struct error *error)
+{
+    struct statement *log = store_prepare(store, schema_join_witness_is_there, error);
+    int is_there = log ? statement_step(log, error) : -1;
+    statement_free(log);
+    return is_there == 1 ? store_execute(store, schema_join_witness_unite, error) : is_there;
+}
+
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (logs_mend(store, error) || store_execute(store, schema_join_witness, error) ||
-        work_load(work, store, error) || work_find_ranks(work, error) || work_name_runs(work, store, error) ||
+    if (witnesses_hear_anew(store, error) || logs_mend(store, error) || unite_logs(store, error) ||
+        load(work, store, error) || unite(work, store, error) || work_name_runs(work, store, error) ||
         work_group_joined(work, error) || work_find_changes(work, store, error) ||
         join_changed(work, store, threads, error))
         return -1;
-    return work_save(work, store, error) || calls_join(work, store, error) ? -1 : 0;
+    return work_save(work, store, error) || witnesses_save(store, error) || calls_join(work, store, error)
+               ? -1
+               : 0;
 }
 
 /* Counted up whenever other tables would come of the same files: what an earlier ncclprof joined is stale. */
-enum { RULES = 6 };
+enum { RULES = 7 };
 
 static int read_state(struct store *store, int64_t *joined, int64_t *rules, struct error *error)
 {
@@ -147,9 +182,8 @@ int join_in_transaction(struct store *store, size_t threads, struct error *error
     int current = join_is_current(store, error);
     if (current)
         return current < 0 ? -1 : 0;
-    struct work work = {0};
-    intern_init(&work.texts);
-    intern_init(&work.run_names);
+    struct work work;
+    work_init(&work);
     int failed = join_all(&work, store, threads, error);
     work_release(&work);
     return failed ? error_wrap(error, "cannot join the operations in %s across ranks", store_path(store)) : 0;

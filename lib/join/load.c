@@ -153,6 +153,8 @@ static int read_summary(struct work *work, struct statement *statement, struct e
     work->members[member].affinity = statement_integer_or(statement, 2, INT64_MIN);
     work->members[member].operations = (size_t)statement_integer(statement, 3);
     work->members[member].tagged = (size_t)statement_integer(statement, 4);
+    work->members[member].first_ns = statement_integer(statement, 5);
+    work->members[member].last_ns = statement_integer(statement, 6);
     return 0;
 }
 

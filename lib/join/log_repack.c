@@ -6,8 +6,9 @@
 #include "store/store.h"
 
 /*
- * A block of operations in the place of another: without some of its rows, with times that are moved. Rows
- * keep their ids. The times of kernel channels move with the device's, which they are packed against.
+ * A block of operations in the place of another: without some of its rows, with times that are moved, and
+ * what another recorder knows. Rows keep their ids. The times of kernel channels move with the device's,
+ * which they are packed against.
  */
 
 static int64_t moved_by(int column, const struct log_change *change)
@@ -31,9 +32,11 @@ static void copy_value(struct block_writer *writer, const struct block_reader *r
 {
     size_t length;
     const void *bytes;
+    const char *text;
     switch (operation_layout.columns[column].type) {
     case BLOCK_TEXT:
-        block_set_text(writer, column, block_text(rows, column, row));
+        text = block_text(rows, column, row);
+        block_set_text(writer, column, !text && column == OPERATION_SOURCE ? change->source : text);
         break;
     case BLOCK_BYTES:
         bytes = block_bytes(rows, column, row, &length);

@@ -82,6 +82,24 @@ static void find_folders(const struct work *work, struct folder *folders)
     }
 }
 
+/* Files of other recorders that tell of the same runs. */
+static int widen_folders(const struct work *work, struct store *store, struct folder *folders,
+                         struct error *error)
+{
+    struct statement *row = store_prepare(store, schema_join_witnesses_folders, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1) {
+        int64_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
+                                  work->process_count, statement_integer(row, 0));
+        const char *file_set = statement_text(row, 1);
+        struct folder *folder = process < 0 ? NULL : &folders[work->processes[process].run];
+        if (folder && folder->text && file_set && *file_set == '/')
+            folder->length = common_length(folder, file_set);
+    }
+    statement_free(row);
+    return more;
+}
+
 /* As it stands in a name: no blanks, commas and control characters. */
 static char plain(char byte)
 {
@@ -160,11 +178,12 @@ int work_name_runs(struct work *work, struct store *store, struct error *error)
     if (read_earlier(work, store, error))
         return -1;
     struct folder *folders = array_new(work->run_count, sizeof *folders);
-    int failed = !folders;
-    if (!failed) {
-        find_folders(work, folders);
-        failed = name_new(work, folders);
-    }
+    if (!folders)
+        return error_no_memory(error);
+    find_folders(work, folders);
+    int failed = widen_folders(work, store, folders, error);
+    if (!failed && name_new(work, folders))
+        failed = error_no_memory(error);
     free(folders);
-    return failed ? error_no_memory(error) : 0;
+    return failed;
 }

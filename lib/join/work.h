@@ -54,6 +54,8 @@ struct work_member {
     int32_t job_rank;
     int64_t told_rank; /* as work_process, of this rank of its process alone */
     int64_t affinity;  /* host clock minus GPU clock (split_by_clock.c); INT64_MIN unknown */
+    int64_t first_ns;  /* when its operations were issued, on its process's clock; 0 not known */
+    int64_t last_ns;
     size_t operations;
     size_t tagged; /* of these, carry a tag themselves */
     /* Owned: what its first operations of each kind count as, where they have no numbers (windows.h); NULL.

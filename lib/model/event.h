@@ -200,6 +200,7 @@ struct process_facts {
     const char *nic;        /* that its traffic uses; several by comma */
     const char *host;       /* where the origin does not say it */
     const char *rank_name;  /* what the framework calls it: "tp 0 dp 1" */
+    const char *address;    /* at which other processes reach its host: "10.0.0.10" */
 };
 
 /* All facts unknown. */
@@ -232,6 +233,56 @@ struct communicator_facts {
     const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
     size_t member_count;
     const char *description; /* what it is for: "TENSOR_MODEL_PARALLEL_GROUP"; NULL */
+};
+
+/* Parts of the making of a communicator, as NCCL's log names them. */
+enum start_part {
+    START_KERNELS = 0, /* loading its kernels */
+    START_ALLOCATION,
+    START_BOOTSTRAP,  /* meeting the other ranks, and waiting for them */
+    START_ALLGATHERS, /* telling each other of topology, and waiting */
+    START_TOPOLOGY,
+    START_GRAPHS,
+    START_CONNECTIONS,
+    START_REST,
+    START_PARTS
+};
+
+/* How a rank came into the origin's communicator. TIME_UNKNOWN: not said. */
+struct start_up {
+    const char *function; /* the program called: "ncclCommInitRankConfig"; NULL */
+    uint64_t parent_hash; /* of the communicator that it was split off; 0: none */
+    int64_t begin_ns;     /* moments, on the clock of the log */
+    int64_t end_ns;
+    int is_complete;  /* the log says that it was made; else it was being made as the log ends */
+    int64_t total_ns; /* durations */
+    int64_t parts_ns[START_PARTS];
+};
+
+#define START_UP_UNKNOWN                                                                                  \
+    ((struct start_up){.begin_ns = TIME_UNKNOWN,                                                          \
+                       .end_ns = TIME_UNKNOWN,                                                            \
+                       .total_ns = TIME_UNKNOWN,                                                          \
+                       .parts_ns = {TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, \
+                                    TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}})
+
+enum warning_kind {
+    WARNING_OTHER = 0,
+    WARNING_COMPLETION, /* a transfer of a network card failed: `status` */
+    WARNING_CARD,       /* of a card itself: its port, or all of it, failed */
+    WARNING_CLOSED      /* a peer closed its connection */
+};
+
+/* What a process warned of, while or after it ran. */
+struct warning {
+    enum warning_kind kind;
+    int64_t at_ns;    /* on the clock of the log; TIME_UNKNOWN */
+    int64_t gpu;      /* the thread's device; COUNT_UNKNOWN */
+    int64_t calls;    /* that the process had made by then, as far as the same file tells */
+    int64_t status;   /* of a completion (InfiniBand's numbers); COUNT_UNKNOWN */
+    const char *nic;  /* the process's own; NULL */
+    const char *peer; /* address or name of the other end's host; NULL */
+    const char *text;
 };
 
 /*
@@ -288,6 +339,8 @@ enum event_kind {
     EVENT_COMMUNICATOR,
     EVENT_PROCESS,
     EVENT_GROUP_STATUS,
+    EVENT_START_UP,
+    EVENT_WARNING,
     EVENT_CALL_DESCRIPTION,
     EVENT_SAMPLE
 };
@@ -306,6 +359,8 @@ struct event {
         struct communicator_facts communicator;
         struct process_facts process;
         struct group_status group_status;
+        struct start_up start_up; /* its origin names communicator and rank */
+        struct warning warning;
         struct call_description call;
         struct metric_sample sample;
     };

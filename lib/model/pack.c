@@ -287,32 +287,22 @@ int unpack_steps(struct unpack *unpack, const void *blob, size_t length, int64_t
     return 0;
 }
 
-/* All that is said to be there and nothing else: both ends of each wait, unless the step is partial. */
-static int get_known_ends(struct unpack *unpack, unsigned flags, unsigned *known)
-{
-    uint64_t number;
-    *known = 0;
-    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
-        if (flags & 1U << kind)
-            *known |= 3U << 2 * kind;
-    if (!(flags & STEP_PARTIAL))
-        return 0;
-    if (varint_get(&unpack->at, unpack->end, &number) || number & ~(uint64_t)*known)
-        return -1;
-    *known = (unsigned)number;
-    return 0;
-}
-
-static int get_waits(struct unpack *unpack, struct proxy_step *step, unsigned flags, unsigned known)
+/* Of a step that says which ends it has: what is known of which waits. */
+static int get_partial_waits(struct unpack *unpack, struct proxy_step *step, unsigned flags)
 {
     const enum wait_kind *order = wait_order[unpack->receive_order];
+    uint64_t known;
     int first = 1;
+    if (varint_get(&unpack->at, unpack->end, &known) || known >> 2 * WAIT_KINDS)
+        return -1;
     for (unsigned i = 0; i < WAIT_KINDS; i++) {
         struct interval_ns *wait = &step->wait[order[i]];
-        unsigned ends = known >> 2 * order[i] & 3;
+        unsigned ends = (unsigned)(known >> 2 * order[i] & 3);
         *wait = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
         if (!ends)
             continue;
+        if (!(flags & 1U << order[i]))
+            return -1;
         if (ends & 1 && !first && flags & STEP_CONTIGUOUS)
             wait->begin_ns = unpack->time_ns;
         else if (ends & 1 && get_time(unpack, &wait->begin_ns))
@@ -324,17 +314,44 @@ static int get_waits(struct unpack *unpack, struct proxy_step *step, unsigned fl
     return 0;
 }
 
+/* Of one that has both ends of each of its waits. */
+static int get_waits(struct unpack *unpack, struct proxy_step *step, unsigned flags)
+{
+    const enum wait_kind *order = wait_order[unpack->receive_order];
+    const unsigned char *at = unpack->at;
+    int64_t time_ns = unpack->time_ns, difference;
+    int with_begin = 1;
+    for (unsigned i = 0; i < WAIT_KINDS; i++) {
+        struct interval_ns *wait = &step->wait[order[i]];
+        *wait = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
+        if (!(flags & 1U << order[i]))
+            continue;
+        if (with_begin) {
+            if (varint_get_signed(&at, unpack->end, &difference))
+                return -1;
+            time_ns = add(time_ns, difference);
+        }
+        wait->begin_ns = time_ns;
+        if (varint_get_signed(&at, unpack->end, &difference))
+            return -1;
+        wait->end_ns = time_ns = add(time_ns, difference);
+        with_begin = !(flags & STEP_CONTIGUOUS);
+    }
+    unpack->at = at;
+    unpack->time_ns = time_ns;
+    return 0;
+}
+
 int unpack_next_step(struct unpack *unpack, struct proxy_step *step)
 {
     unsigned flags;
-    unsigned known;
     if (unpack->left == 0)
         return 0;
     step->step = add(unpack->number, 1);
     if (get_byte(unpack, &flags) ||
         (!(flags & STEP_NEXT) && varint_get_signed(&unpack->at, unpack->end, &step->step)))
         return -1;
-    if (get_known_ends(unpack, flags, &known) || get_waits(unpack, step, flags, known))
+    if (flags & STEP_PARTIAL ? get_partial_waits(unpack, step, flags) : get_waits(unpack, step, flags))
         return -1;
     unpack->number = step->step;
     unpack->left--;

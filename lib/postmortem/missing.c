@@ -10,6 +10,7 @@
 #include "postmortem/patience.h"
 #include "postmortem/pending.h"
 #include "postmortem/progress.h"
+#include "postmortem/say_call.h"
 #include "postmortem/waited_for.h"
 #include "verdict/words.h"
 
@@ -48,7 +49,10 @@ static int say_last(const struct job *job, int32_t rank, int is_lost, struct fin
                       job->ranks[rank].name) ||
         text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
-    return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
+    return (tag && buffer_printf(&finding->evidence, ", phase %s", tag)) ||
+                   say_source(job, (int32_t)(last - job->operations), &finding->evidence)
+               ? -1
+               : 0;
 }
 
 enum absent { IS_NOT_ABSENT, IS_ABSENT, IS_UNRECORDED };

@@ -61,16 +61,14 @@ static void leave_idle(struct explaining *it, const struct explanation *proposal
         (struct idle){proposal->partition, proposal->unit, proposal->steps.first, proposal->steps.last};
 }
 
-static int explain(struct explaining *it, const struct transfer_excess *transfers, struct error *error)
+static int explain(struct explaining *it, struct error *error)
 {
     struct explanation best;
     int found = 0;
     while (it->found->count < MOST_EXPLANATIONS && it->idle_count < MOST_IDLE &&
            (found = explaining_best(it, &best)) > 0) {
         struct explanation proposed = best;
-        if (explaining_replay(it, transfers, error))
-            return -1;
-        if (explaining_fit(it, &best))
+        if (explaining_replay(it) || explaining_fit(it, &best))
             return error_no_memory(error);
         if (best.gain_ns < explaining_least_gain(it, &best)) {
             leave_idle(it, &proposed);
@@ -89,17 +87,17 @@ static int explain(struct explaining *it, const struct transfer_excess *transfer
 
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
-                      const struct transfer_excess *transfers, const struct belief *belief,
-                      struct error *error)
+                      const struct transfer_excess *transfers, struct replay *replay,
+                      const struct belief *belief, struct error *error)
 {
-    struct explaining it = {.found = explanations, .belief = belief};
+    struct explaining it = {.found = explanations, .belief = belief, .replay = replay};
     *explanations = (struct explanations){0};
-    if (!job->timed_operations || !baseline_is_regular(baseline) || !baseline->median_step_ns)
+    if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
     int failed = partitions_init(&explanations->partitions, job, edges) ||
                          explaining_init(&it, job, baseline, transfers)
                      ? error_no_memory(error)
-                     : explain(&it, transfers, error);
+                     : explain(&it, error);
     explaining_release(&it);
     return failed;
 }

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_SCORE_EXPLAIN_H
 #define NCCLPROF_SCORE_EXPLAIN_H
 
+#include "delay/replay.h"
 #include "network/transfer_excess.h"
 #include "score/explanation.h"
 
@@ -28,11 +29,14 @@ struct explanations {
     size_t capacity;
 };
 
-/* What is to be believed, the greatest certainty first. Release it whatever comes back. */
+/*
+ * What is to be believed, the greatest certainty first. What is believed is taken out of `replay`, which is
+ * of the job as it was. Release it whatever comes back.
+ */
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
-                      const struct transfer_excess *transfers, const struct belief *belief,
-                      struct error *error);
+                      const struct transfer_excess *transfers, struct replay *replay,
+                      const struct belief *belief, struct error *error);
 void explanations_release(struct explanations *explanations);
 
 #endif

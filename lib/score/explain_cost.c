@@ -16,25 +16,23 @@ void explaining_mark(struct explaining *it, const struct explanation *explanatio
         it->marked[step] = (unsigned char)explanation_has_step(explanation, step);
 }
 
-int explaining_replay(struct explaining *it, const struct transfer_excess *transfers, struct error *error)
+int explaining_replay(struct explaining *it)
 {
-    if (it->has_replay)
+    if (it->path)
         return 0;
-    if (replay_init(&it->replay, it->source.job, it->source.baseline->excess, transfers, error))
-        return -1;
-    it->has_replay = 1;
     it->kept_ns = array_new(it->source.job->operation_count, sizeof *it->kept_ns);
     it->path = array_new(it->source.job->operation_count, sizeof *it->path);
     if (!it->kept_ns || !it->path)
-        return error_no_memory(error);
-    it->lasts_ns = replay_run(&it->replay);
+        return -1;
+    it->lasts_ns = replay_run(it->replay);
     explaining_settle(it);
     return 0;
 }
 
 void explaining_settle(struct explaining *it)
 {
-    it->path_length = replay_critical_path(&it->replay, it->path);
+    it->path_length = replay_critical_path(it->replay, it->path);
+    memcpy(it->kept_ns, it->replay->own_ns, it->source.job->operation_count * sizeof *it->kept_ns);
 }
 
 int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
@@ -52,9 +50,23 @@ static int64_t most_gain_of(const struct explaining *it, const struct explanatio
         const struct job_operation *operation = &it->source.job->operations[it->path[i]];
         if (explanation_has_rank(fault, operation->rank) && operation->step >= 0 &&
             operation->step < it->source.baseline->step_count && it->marked[operation->step])
-            most_ns += it->replay.own_ns[it->path[i]];
+            most_ns += it->replay->own_ns[it->path[i]];
     }
-    return most_ns;
+    return it->path_length ? most_ns : INT64_MAX;
+}
+
+/* In the steps marked. */
+static struct fault fault_of(const struct explaining *it, const struct explanation *explanation)
+{
+    const struct partitions *partitions = &it->found->partitions;
+    size_t number = (size_t)(explanation->partition - partitions->items);
+    return (struct fault){.partition = explanation->partition,
+                          .unit = explanation->unit,
+                          .panels = &it->panels[number],
+                          .apart = partitions->count,
+                          .steps = it->marked,
+                          .is_steady = explanation->is_steady,
+                          .most_part = explanation->most_part};
 }
 
 static void shorten(void *context, int32_t operation, int64_t fault_ns)
@@ -64,14 +76,18 @@ static void shorten(void *context, int32_t operation, int64_t fault_ns)
     *own_ns = *own_ns > fault_ns ? *own_ns - fault_ns : 0;
 }
 
+static int take_out(struct explaining *it, const struct explanation *explanation)
+{
+    explaining_mark(it, explanation);
+    const struct fault fault = fault_of(it, explanation);
+    return fault_each(&fault, &it->source, shorten, it->replay);
+}
+
 int explaining_take_out(struct explaining *it, struct explanation *explanation)
 {
-    const struct fault fault = {explanation->partition, explanation->unit, it->marked, explanation->is_steady,
-                                explanation->most_part};
-    explaining_mark(it, explanation);
-    if (fault_each(&fault, &it->source, shorten, &it->replay))
+    if (take_out(it, explanation))
         return -1;
-    explanation->gain_ns = it->lasts_ns - replay_run(&it->replay);
+    explanation->gain_ns = it->lasts_ns - replay_run(it->replay);
     return 0;
 }
 
@@ -128,14 +144,14 @@ void explaining_measure(struct explaining *it, struct explanation *explanation)
     explanation->host_ns /= (int64_t)(roles ? roles : 1);
 }
 
-static void keep(struct explaining *it)
+static void put_back(struct explaining *it, const struct explanation *taken)
 {
-    memcpy(it->kept_ns, it->replay.own_ns, it->source.job->operation_count * sizeof *it->kept_ns);
-}
-
-static void put_back(struct explaining *it)
-{
-    memcpy(it->replay.own_ns, it->kept_ns, it->source.job->operation_count * sizeof *it->kept_ns);
+    const struct partition *partition = taken->partition;
+    for (size_t i = partition->first[taken->unit]; i < partition->first[taken->unit + 1]; i++) {
+        const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
+        memcpy(&it->replay->own_ns[rank->first], &it->kept_ns[rank->first],
+               rank->count * sizeof *it->kept_ns);
+    }
 }
 
 /*
@@ -159,6 +175,31 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
     return most_ns >= explaining_least_gain(it, fault);
 }
 
+/* The most that what has been taken out and is to be put back can gain. */
+static int64_t most_gain_taken(const struct explaining *it)
+{
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < it->path_length; i++)
+        most_ns += it->kept_ns[it->path[i]] - it->replay->own_ns[it->path[i]];
+    return it->path_length ? most_ns : INT64_MAX;
+}
+
+/*
+ * What a unit gains, INT64_MIN where that cannot matter: it is far less than what another one gains (most_ns)
+ * or than what counts.
+ */
+static int try_unit(struct explaining *it, struct explanation *tried, int64_t most_ns)
+{
+    int64_t least_ns = explaining_least_gain(it, tried);
+    if (take_out(it, tried))
+        return -1;
+    tried->gain_ns = INT64_MIN;
+    if ((double)most_gain_taken(it) >= WIDER_PART * (double)(most_ns > least_ns ? most_ns : least_ns))
+        tried->gain_ns = it->lasts_ns - replay_run(it->replay);
+    put_back(it, tried);
+    return 0;
+}
+
 int explaining_fit(struct explaining *it, struct explanation *fault)
 {
     struct explanation tried[MOST_PARTITIONS] = {{.partition = NULL}};
@@ -166,13 +207,11 @@ int explaining_fit(struct explaining *it, struct explanation *fault)
     int64_t most_ns = INT64_MIN;
     if (!try_units(it, fault, tried))
         return 0;
-    keep(it);
     for (size_t i = 0; i < count; i++) {
         if (tried[i].gain_ns == INT64_MIN)
             continue;
-        if (explaining_take_out(it, &tried[i]))
+        if (try_unit(it, &tried[i], most_ns))
             return -1;
-        put_back(it);
         most_ns = tried[i].gain_ns > most_ns ? tried[i].gain_ns : most_ns;
     }
     size_t best = count;
@@ -241,7 +280,7 @@ static int32_t greatest_of(const int64_t *values, size_t count)
 int explaining_locate(struct explaining *it, struct explanation *fault)
 {
     const struct job *job = it->source.job;
-    const struct fault at = {fault->partition, fault->unit, it->marked, fault->is_steady, fault->most_part};
+    const struct fault at = fault_of(it, fault);
     int32_t role = it->source.baseline->role_of_rank[fault->rank];
     size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
     struct tally tally = {it, 0, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),

@@ -5,8 +5,8 @@
 
 /* What an explanation costs the job, by replay, and where it lies. -1 and 1 stand for memory that is out. */
 
-/* Makes the replay where there is none yet. */
-int explaining_replay(struct explaining *it, const struct transfer_excess *transfers, struct error *error);
+/* Plays the job as it was, where that has not been done yet. */
+int explaining_replay(struct explaining *it);
 
 /* Marks its steps. */
 void explaining_mark(struct explaining *it, const struct explanation *explanation);
@@ -17,7 +17,7 @@ int explaining_take_out(struct explaining *it, struct explanation *explanation);
 /* What it has to gain at least to be believed, however certain. */
 int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault);
 
-/* After what has been taken out for good: what less own time can gain from here on. */
+/* After what has been taken out for good: what less own time can gain from here on, and what is put back. */
 void explaining_settle(struct explaining *it);
 
 /*

@@ -73,8 +73,6 @@ void explaining_release(struct explaining *it)
     size_t panels = it->panels ? it->source.baseline->role_count * it->found->partitions.count : 0;
     for (size_t i = 0; i < panels; i++)
         panel_release(&it->panels[i]);
-    if (it->has_replay)
-        replay_release(&it->replay);
     forget_sets(it);
     for (size_t i = 0; i < MOST_PARTITIONS; i++)
         free(it->mostly[i]);
@@ -320,6 +318,8 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
     const struct level *level = &panel->level[at];
     size_t unit = (size_t)panel->unit[at];
     int64_t middle, spread, of_ranks, ignored;
+    if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
+        return 0;
     if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) <
             OTHERS_TO_COMPARE ||
         !spread_of_levels(it, panel, partition, partition, unit, &middle, &spread))
@@ -330,8 +330,6 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
     spread = spread > of_ranks ? spread : of_ranks;
     spread = spread > of_level ? spread : of_level;
     spread = spread > of_noise ? spread : of_noise;
-    if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
-        return 0;
     return (double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1);
 }
 

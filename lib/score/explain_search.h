@@ -40,8 +40,7 @@ struct explaining {
     int64_t *kept_ns;                       /* owned: own times of the replay, [operation] */
     int32_t *path;                          /* owned: the replay's critical path, operations */
     size_t path_length;
-    struct replay replay;
-    int has_replay;
+    struct replay *replay;
     int64_t lasts_ns; /* of the replay, without what is explained */
 };
 

@@ -30,16 +30,18 @@ static void sums_release(struct sums *sums)
     free(sums->list);
 }
 
-static int panel_init(struct panel *panel, const struct sheet *sheet)
+static int panel_init(struct panel *panel, const struct sheet *sheet, int32_t positions)
 {
     size_t cells = sheet->units * sheet->steps;
+    size_t middles = sheet->units > 1 ? (size_t)positions * sheet->steps : 0;
     *panel = (struct panel){.units = sheet->units,
                             .unit = array_new(sheet->units, sizeof *panel->unit),
                             .beyond = array_new(cells, sizeof *panel->beyond),
                             .more = array_new(cells, sizeof *panel->more),
                             .host = array_new(cells, sizeof *panel->host),
-                            .level = array_new(sheet->units, sizeof *panel->level)};
-    if (!panel->unit || !panel->beyond || !panel->more || !panel->host || !panel->level)
+                            .level = array_new(sheet->units, sizeof *panel->level),
+                            .middles = array_new(middles, sizeof *panel->middles)};
+    if (!panel->unit || !panel->beyond || !panel->more || !panel->host || !panel->level || !panel->middles)
         return -1;
     for (size_t unit = 0; unit < sheet->units; unit++)
         panel->unit[unit] = sheet->unit[unit];
@@ -53,6 +55,7 @@ void panel_release(struct panel *panel)
     free(panel->more);
     free(panel->host);
     free(panel->level);
+    free(panel->middles);
     *panel = (struct panel){0};
 }
 
@@ -173,33 +176,59 @@ static void settle(struct panel *panel, struct sums *sums, size_t steps, size_t 
     take_off_usual(panel, sums, steps);
 }
 
+/* What panels_init() goes through a role with. */
+struct work {
+    struct place_times times;
+    struct sheet *sheets; /* owned: of each partition, as the sums */
+    struct sums *sums;    /* owned */
+};
+
+static int work_init(struct work *work, struct panel *panels, const struct sheet_source *source,
+                     const struct partitions *partitions, size_t role)
+{
+    *work = (struct work){.sheets = array_new(partitions->count, sizeof *work->sheets),
+                          .sums = array_new(partitions->count, sizeof *work->sums)};
+    int failed = !work->sheets || !work->sums ||
+                 place_times_init(&work->times, source, role, &partitions->items[0], SHEET_ALL);
+    for (size_t i = 0; !failed && i < partitions->count; i++)
+        failed = sheet_init(&work->sheets[i], source, &partitions->items[i], &work->times, role) ||
+                 panel_init(&panels[i], &work->sheets[i], source->baseline->roles[role].length) ||
+                 sums_init(&work->sums[i], &work->sheets[i]);
+    return failed ? -1 : 0;
+}
+
+static void work_release(struct work *work, size_t partitions)
+{
+    for (size_t i = 0; work->sheets && work->sums && i < partitions; i++) {
+        sheet_release(&work->sheets[i]);
+        sums_release(&work->sums[i]);
+    }
+    free(work->sheets);
+    free(work->sums);
+    place_times_release(&work->times);
+}
+
 int panels_init(struct panel *panels, const struct sheet_source *source, const struct partitions *partitions,
                 size_t role)
 {
-    struct sheet *sheets = array_new(partitions->count, sizeof *sheets);
-    struct sums *sums = array_new(partitions->count, sizeof *sums);
-    int failed = !sheets || !sums;
-    for (size_t i = 0; !failed && i < partitions->count; i++)
-        failed = sheet_init(&sheets[i], source, &partitions->items[i], role) ||
-                 panel_init(&panels[i], &sheets[i]) || sums_init(&sums[i], &sheets[i]);
+    struct work work;
+    size_t steps = (size_t)source->baseline->step_count;
+    int failed = work_init(&work, panels, source, partitions, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
-        sheet_read(&sheets[0], source, role, position, SHEET_ALL);
+        place_times_read(&work.times, source, role, position);
         for (size_t i = 0; i < partitions->count; i++) {
-            sheet_measure(&sheets[i], &sheets[0], source, role, position, SHEET_ALL);
-            add_steps(&panels[i], &sums[i], &sheets[i]);
-            add_levels(&panels[i], &sheets[i]);
+            if (panels[i].units < 2)
+                continue;
+            sheet_measure(&work.sheets[i], source, role, position,
+                          &panels[i].middles[(size_t)position * steps]);
+            add_steps(&panels[i], &work.sums[i], &work.sheets[i]);
+            add_levels(&panels[i], &work.sheets[i]);
         }
     }
-    for (size_t i = 0; sheets && sums && i < partitions->count; i++) {
-        if (!failed)
-            settle(&panels[i], &sums[i], (size_t)source->baseline->step_count,
-                   (size_t)source->baseline->first_step);
-        sheet_release(&sheets[i]);
-        sums_release(&sums[i]);
-    }
-    free(sheets);
-    free(sums);
-    return failed ? -1 : 0;
+    for (size_t i = 0; !failed && i < partitions->count; i++)
+        settle(&panels[i], &work.sums[i], steps, (size_t)source->baseline->first_step);
+    work_release(&work, partitions->count);
+    return failed;
 }
 
 /* What a unit takes at a place in the steps that are not marked. */
@@ -209,16 +238,16 @@ struct usual {
 };
 
 /* Of what goes through all steps, the middle one of all; in its quiet steps where few are not marked. */
-static struct usual usual_at(const struct fault *fault, struct sheet *sheet, size_t unit)
+static struct usual usual_at(const struct fault *fault, struct sheet *sheet)
 {
     size_t known = 0, steps = 0;
-    struct usual usual = {.apart_ns = sheet->quiet[unit], .pace_ns = sheet->quiet_pace[unit]};
+    struct usual usual = {.apart_ns = sheet->quiet[0], .pace_ns = sheet->quiet_pace[0]};
     if (fault->is_steady) {
-        usual.apart_ns = usual_of(sheet, sheet->value, sheet->others, unit);
+        usual.apart_ns = usual_of(sheet, sheet->value, sheet->others, 0);
         return usual;
     }
     for (size_t step = 0; step < sheet->steps; step++) {
-        int64_t apart_ns = sheet_apart(sheet, unit, step);
+        int64_t apart_ns = sheet_apart(sheet, 0, step);
         steps += apart_ns != TIME_UNKNOWN;
         if (apart_ns != TIME_UNKNOWN && !fault->steps[step])
             sheet->list[known++] = apart_ns;
@@ -228,17 +257,17 @@ static struct usual usual_at(const struct fault *fault, struct sheet *sheet, siz
     usual.apart_ns = pick_quantile(sheet->list, known, 0.5);
     known = 0;
     for (size_t step = 0; step < sheet->steps; step++)
-        if (sheet_apart(sheet, unit, step) != TIME_UNKNOWN && !fault->steps[step])
-            sheet->list[known++] = sheet->unit_pace[unit * sheet->steps + step];
+        if (sheet_apart(sheet, 0, step) != TIME_UNKNOWN && !fault->steps[step])
+            sheet->list[known++] = sheet->unit_pace[step];
     usual.pace_ns = pick_quantile(sheet->list, known, 0.5);
     return usual;
 }
 
 /* What an own time is too long by, in a step. */
 static int64_t too_long(const struct fault *fault, const struct sheet *sheet, const struct usual *usual,
-                        int64_t own_ns, int64_t pace_ns, size_t unit, size_t step)
+                        int64_t own_ns, int64_t pace_ns, size_t step)
 {
-    int64_t apart_ns = own_ns - sheet->others[unit * sheet->steps + step];
+    int64_t apart_ns = own_ns - sheet->others[step];
     int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
     int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
     int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
@@ -249,58 +278,64 @@ static int64_t too_long(const struct fault *fault, const struct sheet *sheet, co
 
 /* What a member takes too long in a cell, as far as the unit does. */
 static int64_t fault_at(const struct fault *fault, const struct sheet *sheet, const struct usual *usual,
-                        size_t unit, size_t cell)
+                        size_t cell)
 {
     size_t step = cell % sheet->steps;
-    int64_t fault_ns = too_long(fault, sheet, usual, sheet->own[cell], sheet->pace[cell], unit, step);
-    int64_t common_ns = too_long(fault, sheet, usual, sheet->value[unit * sheet->steps + step],
-                                 sheet->unit_pace[unit * sheet->steps + step], unit, step);
+    int64_t fault_ns = too_long(fault, sheet, usual, sheet->times->own[cell], sheet->times->pace[cell], step);
+    int64_t common_ns = too_long(fault, sheet, usual, sheet->value[step], sheet->unit_pace[step], step);
     fault_ns = common_ns < fault_ns ? common_ns : fault_ns;
     return fault_ns < sheet->bound[cell] ? fault_ns : sheet->bound[cell];
 }
 
-/* What one place of a unit takes longer than it should. */
+/* What one place of a unit, the only one of the sheet, takes longer than it should. */
 static void take_place(const struct fault *fault, const struct sheet_source *source, struct sheet *sheet,
-                       size_t role, int32_t position, size_t unit, fault_taker take, void *context)
+                       size_t role, int32_t position, fault_taker take, void *context)
 {
-    size_t cells = sheet->ranks * sheet->steps;
-    const int32_t *at = source->baseline->cells[role] + (size_t)position * cells;
-    struct usual usual = usual_at(fault, sheet, unit);
-    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++)
+    const struct place_times *times = sheet->times;
+    struct usual usual = usual_at(fault, sheet);
+    for (size_t rank = 0; rank < times->ranks; rank++) {
+        const int32_t *at = place_times_operations(times, source->baseline, role, position, rank);
         for (size_t step = 0; step < sheet->steps; step++) {
-            size_t cell = (size_t)sheet->member[i] * sheet->steps + step;
-            if (fault->steps[step] && sheet->own[cell] != TIME_UNKNOWN &&
-                sheet_apart(sheet, unit, step) != TIME_UNKNOWN && (fault->is_steady || !sheet->open[cell]))
-                take(context, at[cell], fault_at(fault, sheet, &usual, unit, cell));
+            size_t cell = rank * sheet->steps + step;
+            if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
+                sheet_apart(sheet, 0, step) != TIME_UNKNOWN && (fault->is_steady || !times->open[cell]))
+                take(context, at[step], fault_at(fault, sheet, &usual, cell));
         }
+    }
 }
 
-static int take_role(const struct fault *fault, const struct sheet_source *source, size_t role,
-                     fault_taker take, void *context)
+static int take_role(const struct fault *fault, const struct sheet_source *source, const struct panel *panel,
+                     size_t role, fault_taker take, void *context)
 {
-    struct sheet sheet;
-    int failed = sheet_init(&sheet, source, fault->partition, role);
-    size_t unit = 0;
-    while (!failed && unit < sheet.units && sheet.unit[unit] != (int32_t)fault->unit)
-        unit++;
-    for (int32_t position = 0;
-         !failed && unit < sheet.units && position < source->baseline->roles[role].length; position++) {
-        sheet_read(&sheet, source, role, position, unit);
-        sheet_measure(&sheet, &sheet, source, role, position, unit);
-        take_place(fault, source, &sheet, role, position, unit, take, context);
+    struct place_times times;
+    struct sheet sheet = {0};
+    int failed = place_times_init(&times, source, role, fault->partition, fault->unit) ||
+                 sheet_init(&sheet, source, fault->partition, &times, role);
+    for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
+        place_times_read(&times, source, role, position);
+        sheet_measure_alone(&sheet, source, role, position, &panel->middles[(size_t)position * times.steps]);
+        take_place(fault, source, &sheet, role, position, take, context);
     }
     sheet_release(&sheet);
+    place_times_release(&times);
     return failed;
+}
+
+/* Whether a unit has ranks in a role. */
+static int plays(const struct partition *partition, size_t unit, const struct baseline *baseline, size_t role)
+{
+    for (size_t i = partition->first[unit]; i < partition->first[unit + 1]; i++)
+        if (baseline->role_of_rank[partition->ranks[i]] == (int32_t)role)
+            return 1;
+    return 0;
 }
 
 int fault_each(const struct fault *fault, const struct sheet_source *source, fault_taker take, void *context)
 {
     for (size_t role = 0; role < source->baseline->role_count; role++) {
-        int plays = 0;
-        for (size_t i = fault->partition->first[fault->unit]; i < fault->partition->first[fault->unit + 1];
-             i++)
-            plays |= source->baseline->role_of_rank[fault->partition->ranks[i]] == (int32_t)role;
-        if (plays && take_role(fault, source, role, take, context))
+        const struct panel *panel = &fault->panels[role * fault->apart];
+        if (panel->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
+            take_role(fault, source, panel, role, take, context))
             return -1;
     }
     return 0;

@@ -14,7 +14,8 @@ struct panel {
     int64_t *beyond; /* beyond the others and its quiet steps, about 0 where nothing is wrong; TIME_UNKNOWN */
     int64_t *more;   /* sum over the places where it was beyond those */
     int64_t *host;   /* of that, what came before operations that were enqueued late */
-    struct level *level; /* owned: [unit of the role] */
+    struct level *level;     /* owned: [unit of the role] */
+    struct middles *middles; /* owned: [position * steps + step], what fault_each() holds a unit against */
 };
 
 /* How far a unit is from the others through all steps; of places, the sums of their medians over steps. */
@@ -43,6 +44,9 @@ void panel_release(struct panel *panel);
 struct fault {
     const struct partition *partition;
     size_t unit;
+    const struct panel
+        *panels; /* of the partition, in the first role; those of the next are `apart` further */
+    size_t apart;
     const unsigned char *steps;
     int is_steady;
     double most_part; /* of an own time */

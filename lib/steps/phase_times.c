@@ -1,6 +1,7 @@
 #include "steps/phase_times.h"
 
 #include "base/array.h"
+#include "base/map.h"
 #include "base/statistics.h"
 #include "job/step_index.h"
 #include "steps/step_summary.h"
@@ -15,49 +16,49 @@ static int by_tag(const void *a, const void *b)
     return (left->step > right->step) - (left->step < right->step);
 }
 
-static int add(struct phase_times *times, int32_t step, int32_t tag, int64_t time_ns)
+/* The time of a phase in a step, of all ranks so far. `numbers` says where each one is. NULL: no memory. */
+static struct phase_time *time_of(struct phase_times *times, struct map *numbers, int32_t step, int32_t tag)
 {
-    if (array_reserve((void **)&times->items, &times->capacity, times->count + 1, sizeof *times->items))
-        return -1;
-    times->items[times->count++] =
-        (struct phase_time){.step = step, .tag = tag, .time_ns = time_ns, .ranks = 1};
-    return 0;
+    int added;
+    const struct map_key key = {{(uint64_t)(uint32_t)tag << 32 | (uint32_t)step}};
+    const int64_t *number = map_put(numbers, key, (int64_t)times->count, &added);
+    if (!number)
+        return NULL;
+    if (added) {
+        if (array_reserve((void **)&times->items, &times->capacity, times->count + 1, sizeof *times->items))
+            return NULL;
+        times->items[times->count++] = (struct phase_time){.step = step, .tag = tag};
+    }
+    return &times->items[*number];
 }
 
 /* A rank's timeline, shared out over its phases: each operation's end is where its phase has got to. */
-static int add_rank(struct phase_times *times, const struct job *job, const struct job_rank *rank)
+static int add_rank(struct phase_times *times, struct map *numbers, const struct job *job,
+                    const struct job_rank *rank)
 {
     int64_t before_ns = TIME_UNKNOWN;
-    size_t first = times->count;
+    struct phase_time *time = NULL;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (operation->end_ns == TIME_UNKNOWN || operation->step < 0)
             continue;
-        struct phase_time *last = times->count > first ? &times->items[times->count - 1] : NULL;
-        int64_t grown_ns =
-            before_ns == TIME_UNKNOWN || operation->end_ns < before_ns ? 0 : operation->end_ns - before_ns;
+        if (!time || time->step != operation->step || time->tag != operation->tag)
+            time = time_of(times, numbers, operation->step, operation->tag);
+        if (!time)
+            return -1;
+        if (before_ns != TIME_UNKNOWN && operation->end_ns > before_ns)
+            time->time_ns += operation->end_ns - before_ns;
         if (before_ns == TIME_UNKNOWN || operation->end_ns > before_ns)
             before_ns = operation->end_ns;
-        if (last && last->step == operation->step && last->tag == operation->tag)
-            last->time_ns += grown_ns;
-        else if (add(times, operation->step, operation->tag, grown_ns))
-            return -1;
     }
     return 0;
 }
 
-/* One for each phase and step, the mean over ranks. A phase that is entered twice is one. */
-static void unite(struct phase_times *times, size_t ranks)
+/* The mean over ranks. */
+static void take_means(struct phase_times *times, size_t ranks)
 {
-    size_t kept = 0;
     array_sort(times->items, times->count, sizeof *times->items, by_tag);
-    for (size_t i = 0; i < times->count; i++)
-        if (kept && by_tag(&times->items[kept - 1], &times->items[i]) == 0)
-            times->items[kept - 1].time_ns += times->items[i].time_ns;
-        else
-            times->items[kept++] = times->items[i];
-    times->count = kept;
-    for (size_t i = 0; i < kept; i++) {
+    for (size_t i = 0; i < times->count; i++) {
         times->items[i].ranks = (int32_t)ranks;
         times->items[i].time_ns /= (int64_t)ranks;
     }
@@ -85,11 +86,16 @@ static int find_usual(struct phase_times *times)
 int phase_times_init(struct phase_times *times, const struct job *job)
 {
     size_t ranks = job_recorded_ranks(job);
+    struct map numbers;
+    int failed = 0;
     *times = (struct phase_times){.items = NULL};
-    for (size_t i = 0; i < job->rank_count; i++)
-        if (add_rank(times, job, &job->ranks[i]))
-            return -1;
-    unite(times, ranks ? ranks : 1);
+    map_init(&numbers);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = add_rank(times, &numbers, job, &job->ranks[i]);
+    map_release(&numbers);
+    if (failed)
+        return -1;
+    take_means(times, ranks ? ranks : 1);
     return find_usual(times);
 }
 

@@ -28,6 +28,8 @@ void batch_release(struct batch *batch)
     free(batch->losses.items);
     free(batch->facts.items);
     free(batch->statuses.items);
+    free(batch->starts.items);
+    free(batch->warnings.items);
     free(batch->calls.items);
     free(batch->samples.items);
     buffer_release(&batch->bytes);
@@ -41,6 +43,7 @@ void batch_clear(struct batch *batch)
     batch->operations.count = batch->blocks.count = batch->proxies.count = batch->tags.count = 0;
     batch->tag_names.count = 0;
     batch->anchors.count = batch->losses.count = batch->facts.count = batch->statuses.count = 0;
+    batch->starts.count = batch->warnings.count = 0;
     batch->calls.count = batch->samples.count = 0;
     buffer_clear(&batch->bytes);
     buffer_clear(&batch->packed);
@@ -60,6 +63,8 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->losses.count * sizeof *batch->losses.items +
            batch->facts.count * sizeof *batch->facts.items +
            batch->statuses.count * sizeof *batch->statuses.items +
+           batch->starts.count * sizeof *batch->starts.items +
+           batch->warnings.count * sizeof *batch->warnings.items +
            batch->calls.count * sizeof *batch->calls.items +
            batch->samples.count * sizeof *batch->samples.items + batch->bytes.length + batch->packed.length;
 }
@@ -414,6 +419,37 @@ static int add_status(struct batch_builder *builder, struct batch *batch, const 
                : 0;
 }
 
+static int add_start(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    int64_t process = find_process(builder, batch, &event->origin);
+    int64_t member = process < 0 ? -2 : named_member(builder, batch, &event->origin);
+    struct batch_start *row = member < -1 ? NULL : LIST_ADD(&batch->starts);
+    if (!row)
+        return -1;
+    row->ordinal = builder->starts++;
+    row->process = (uint32_t)process;
+    row->member = member;
+    row->start = event->start_up;
+    return put_text(batch, event->start_up.function, &row->function);
+}
+
+static int add_warning(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct warning *warning = &event->warning;
+    int64_t process = find_process(builder, batch, &event->origin);
+    struct batch_warning *row = process < 0 ? NULL : LIST_ADD(&batch->warnings);
+    if (!row)
+        return -1;
+    row->ordinal = builder->warnings++;
+    row->process = (uint32_t)process;
+    row->offset = event->origin.offset;
+    row->warning = *warning;
+    return put_text(batch, warning->nic, &row->nic) || put_text(batch, warning->peer, &row->peer) ||
+                   put_text(batch, warning->text, &row->text)
+               ? -1
+               : 0;
+}
+
 static int add_facts(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     const struct process_facts *facts = &event->process;
@@ -421,7 +457,8 @@ static int add_facts(struct batch_builder *builder, struct batch *batch, const s
                                            [FACT_SERIAL] = facts->gpu_serial,
                                            [FACT_NIC] = facts->nic,
                                            [FACT_HOST] = facts->host,
-                                           [FACT_RANK_NAME] = facts->rank_name};
+                                           [FACT_RANK_NAME] = facts->rank_name,
+                                           [FACT_ADDRESS] = facts->address};
     int64_t process = find_process(builder, batch, &event->origin);
     int64_t member = process < 0 ? -2 : named_member(builder, batch, &event->origin);
     struct batch_fact *row = member < -1 ? NULL : LIST_ADD(&batch->facts);
@@ -499,6 +536,10 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
         return add_facts(builder, batch, event);
     case EVENT_GROUP_STATUS:
         return add_status(builder, batch, event);
+    case EVENT_START_UP:
+        return add_start(builder, batch, event);
+    case EVENT_WARNING:
+        return add_warning(builder, batch, event);
     case EVENT_CALL_DESCRIPTION:
         return add_call(builder, batch, event);
     case EVENT_SAMPLE:
@@ -513,8 +554,8 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
     int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
                   event->kind == EVENT_GROUP_STATUS || (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
-        builder->tag_names > MOST_RECORDS || builder->calls > MOST_RECORDS ||
-        builder->samples > MOST_RECORDS ||
+        builder->tag_names > MOST_RECORDS || builder->warnings > MOST_RECORDS ||
+        builder->calls > MOST_RECORDS || builder->samples > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
     if (add_row(builder, batch, event))

@@ -112,7 +112,15 @@ struct batch_loss {
     struct span what;
 };
 
-enum batch_fact_text { FACT_BUS_ID, FACT_SERIAL, FACT_NIC, FACT_HOST, FACT_RANK_NAME, FACT_TEXTS };
+enum batch_fact_text {
+    FACT_BUS_ID,
+    FACT_SERIAL,
+    FACT_NIC,
+    FACT_HOST,
+    FACT_RANK_NAME,
+    FACT_ADDRESS,
+    FACT_TEXTS
+};
 
 struct batch_fact {
     int64_t ordinal;
@@ -130,6 +138,24 @@ struct batch_status {
     struct span name;
     struct span description;
     struct span function;
+};
+
+struct batch_start {
+    int64_t ordinal;
+    uint32_t process;
+    int64_t member;
+    struct start_up start; /* its pointer is not valid: see the span */
+    struct span function;
+};
+
+struct batch_warning {
+    int64_t ordinal;
+    uint32_t process;
+    uint64_t offset;
+    struct warning warning; /* its pointers are not valid: see the spans */
+    struct span nic;
+    struct span peer;
+    struct span text;
 };
 
 struct batch_call {
@@ -177,6 +203,8 @@ struct batch {
     BATCH_LIST(struct batch_loss) losses;
     BATCH_LIST(struct batch_fact) facts;
     BATCH_LIST(struct batch_status) statuses;
+    BATCH_LIST(struct batch_start) starts;
+    BATCH_LIST(struct batch_warning) warnings;
     BATCH_LIST(struct batch_call) calls;
     BATCH_LIST(struct batch_sample) samples;
     struct buffer bytes;
@@ -214,6 +242,8 @@ struct batch_builder {
     int64_t losses;
     int64_t facts;
     int64_t statuses;
+    int64_t starts;
+    int64_t warnings;
     int64_t calls;
     int64_t samples;
     int64_t events;           /* records understood so far */

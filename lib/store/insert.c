@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "schemas.h"
+#include "store/binder.h"
+#include "store/insert_calls.h"
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -44,13 +46,21 @@ static const struct {
     [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
     [BULK_FACT] = {"process_fact",
                    "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
-                   "gpu_bus_id, gpu_serial, nic, host, rank_name",
-                   12},
+                   "gpu_bus_id, gpu_serial, nic, host, rank_name, address",
+                   13},
     [BULK_STATUS] =
         {"group_status",
          "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
          "completed, timed_out, at_ns",
          11},
+    [BULK_START] = {"start_up",
+                    "start_up_id, process_id, member_id, function, parent_hash, begin_ns, end_ns, "
+                    "is_complete, total_ns, kernels_ns, allocation_ns, bootstrap_ns, allgathers_ns, "
+                    "topology_ns, graphs_ns, connections_ns, rest_ns",
+                    17},
+    [BULK_WARNING] = {"warning",
+                      "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
+                      11},
     [BULK_CALL] = {"call_description",
                    "call_description_id, process_id, rank, name, source, message_bytes, device, said_ns, "
                    "gpu_serial, vm, group_ranks, peer_rank, root_rank, correlation_id, at_ns, byte_offset",
@@ -61,69 +71,6 @@ static const struct {
                      "sequence, byte_offset",
                      19},
 };
-
-/* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
-struct binder {
-    sqlite3_stmt *handle;
-    const struct batch *batch;
-    int next;
-    int failed;
-};
-
-static void bind_integer(struct binder *binder, int64_t value)
-{
-    binder->failed |= sqlite3_bind_int64(binder->handle, binder->next++, value);
-}
-
-/* NULL where the value is the one that stands for unknown. */
-static void bind_known(struct binder *binder, int64_t value, int64_t unknown)
-{
-    if (value == unknown)
-        binder->failed |= sqlite3_bind_null(binder->handle, binder->next++);
-    else
-        bind_integer(binder, value);
-}
-
-static void bind_count(struct binder *binder, int64_t value)
-{
-    bind_known(binder, value, COUNT_UNKNOWN);
-}
-
-static void bind_time(struct binder *binder, int64_t value_ns)
-{
-    bind_known(binder, value_ns, TIME_UNKNOWN);
-}
-
-/* NULL for what is below 0. */
-static void bind_positive(struct binder *binder, double value)
-{
-    binder->failed |= value < 0 ? sqlite3_bind_null(binder->handle, binder->next++)
-                                : sqlite3_bind_double(binder->handle, binder->next++, value);
-}
-
-static void bind_interval(struct binder *binder, struct interval_ns interval)
-{
-    bind_time(binder, interval.begin_ns);
-    bind_time(binder, interval.end_ns);
-}
-
-/* The batch outlives the statement's step, so SQLite need not copy. */
-static void bind_text(struct binder *binder, struct span span)
-{
-    binder->failed |= sqlite3_bind_text64(binder->handle, binder->next++, batch_bytes(binder->batch, span),
-                                          span.length, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-static void bind_blob(struct binder *binder, struct span span)
-{
-    binder->failed |= sqlite3_bind_blob64(binder->handle, binder->next++, batch_bytes(binder->batch, span),
-                                          span.length, SQLITE_STATIC);
-}
-
-static int64_t record_id(const struct insert_target *target, int64_t ordinal)
-{
-    return (int64_t)((uint64_t)target->file_id << 32 | (uint64_t)(target->first_ordinal + ordinal));
-}
 
 static void bind_block(struct binder *binder, const struct insert_target *target, size_t at)
 {
@@ -237,59 +184,47 @@ static void bind_fact(struct binder *binder, const struct insert_target *target,
     bind_text(binder, row->texts[FACT_NIC]);
     bind_text(binder, row->texts[FACT_HOST]);
     bind_text(binder, row->texts[FACT_RANK_NAME]);
+    bind_text(binder, row->texts[FACT_ADDRESS]);
 }
 
-static void bind_call(struct binder *binder, const struct insert_target *target, size_t at)
+/* Columns of parts follow enum start_part. */
+static void bind_start(struct binder *binder, const struct insert_target *target, size_t at)
 {
-    const struct batch_call *row = &binder->batch->calls.items[at];
+    const struct batch_start *row = &binder->batch->starts.items[at];
     bind_integer(binder, record_id(target, row->ordinal));
-    bind_known(binder, row->process < 0 ? -1 : target->processes[row->process], -1);
-    bind_integer(binder, row->call.rank);
-    bind_text(binder, row->name);
-    bind_text(binder, row->source);
-    bind_count(binder, row->call.message_bytes);
-    bind_count(binder, row->call.device);
-    bind_time(binder, row->call.said_ns);
-    bind_text(binder, row->gpu_serial);
-    bind_text(binder, row->vm);
-    bind_text(binder, row->group);
-    bind_count(binder, row->call.peer);
-    bind_count(binder, row->call.root);
-    bind_text(binder, row->correlation);
-    bind_time(binder, row->call.at_ns);
-    bind_integer(binder, (int64_t)row->offset);
+    bind_integer(binder, target->processes[row->process]);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_text(binder, row->function);
+    bind_known(binder, (int64_t)row->start.parent_hash, 0);
+    bind_time(binder, row->start.begin_ns);
+    bind_time(binder, row->start.end_ns);
+    bind_integer(binder, row->start.is_complete != 0);
+    bind_time(binder, row->start.total_ns);
+    for (int i = 0; i < START_PARTS; i++)
+        bind_time(binder, row->start.parts_ns[i]);
 }
 
-static void bind_sample(struct binder *binder, const struct insert_target *target, size_t at)
+static void bind_warning(struct binder *binder, const struct insert_target *target, size_t at)
 {
-    const struct batch_sample *row = &binder->batch->samples.items[at];
-    const struct metric_sample *sample = &row->sample;
+    const struct batch_warning *row = &binder->batch->warnings.items[at];
     bind_integer(binder, record_id(target, row->ordinal));
-    bind_time(binder, sample->at_ns);
-    bind_text(binder, row->job);
-    bind_text(binder, row->node);
-    bind_text(binder, row->gpu);
-    bind_text(binder, row->communicator);
-    bind_count(binder, sample->node_count);
-    bind_count(binder, sample->rank_count);
-    bind_count(binder, sample->rank);
-    bind_integer(binder, (int)sample->function);
-    bind_text(binder, row->message_size);
-    bind_count(binder, sample->least_bytes);
-    bind_integer(binder, (int)sample->algorithm);
-    bind_integer(binder, (int)sample->protocol);
-    bind_positive(binder, sample->busbw_gbs);
-    bind_count(binder, sample->duration_ns);
-    bind_text(binder, row->tag);
-    bind_count(binder, sample->sequence);
+    bind_integer(binder, target->processes[row->process]);
+    bind_integer(binder, (int64_t)row->warning.kind);
+    bind_time(binder, row->warning.at_ns);
+    bind_count(binder, row->warning.gpu);
+    bind_integer(binder, row->warning.calls);
+    bind_count(binder, row->warning.status);
+    bind_text(binder, row->nic);
+    bind_text(binder, row->peer);
+    bind_text(binder, row->text);
     bind_integer(binder, (int64_t)row->offset);
 }
 
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
-    [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
-    [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
-    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status, [BULK_CALL] = bind_call,
-    [BULK_SAMPLE] = bind_sample,
+    [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,      [BULK_TAG] = bind_tag,
+    [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor,    [BULK_LOSS] = bind_loss,
+    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status,    [BULK_START] = bind_start,
+    [BULK_WARNING] = bind_warning,   [BULK_CALL] = insert_bind_call, [BULK_SAMPLE] = insert_bind_sample,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -583,6 +518,7 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
         [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
         [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
+        [BULK_START] = batch->starts.count,   [BULK_WARNING] = batch->warnings.count,
         [BULK_CALL] = batch->calls.count,     [BULK_SAMPLE] = batch->samples.count,
     };
     if (put_names(inserter, target, batch, error))

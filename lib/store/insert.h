@@ -34,6 +34,8 @@ enum bulk_table {
     BULK_LOSS,
     BULK_FACT,
     BULK_STATUS,
+    BULK_START,
+    BULK_WARNING,
     BULK_CALL,
     BULK_SAMPLE,
     BULK_TABLES

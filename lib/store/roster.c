@@ -160,7 +160,10 @@ int roster_load_members(struct roster *roster, struct store *store, int64_t run_
 
 int roster_load_facts(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
 {
-    return take_rows(roster, store, schema_meta_roster_facts, run_id, take_facts, error);
+    return take_rows(roster, store, schema_meta_roster_facts, run_id, take_facts, error) ||
+                   take_rows(roster, store, schema_meta_roster_witness_facts, run_id, take_facts, error)
+               ? -1
+               : 0;
 }
 
 void roster_facts_release(struct roster_facts *facts)

@@ -82,8 +82,16 @@ static int advise_compute(const struct finding *finding, const struct job *job, 
            say_steps(finding, text);
 }
 
+static int advise_start(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "the launcher's log, imports, image and file system on ") ||
+           say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof startup");
+}
+
 static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    if (finding->at_start)
+        return advise_start(finding, job, text);
     return buffer_append_text(text, "py-spy dump, CPU load and data loading on ") ||
            say_host(finding, job, text) ||
            buffer_append_text(text, "; confirm with ncclprof steps --by tag") || say_steps(finding, text);
@@ -104,10 +112,13 @@ static int say_links(const struct finding *finding, const struct job *job, struc
 static int advise_network(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
+    const char *nic = finding->nic ? finding->nic : facts ? facts->nic : NULL;
     if (buffer_append_text(text, "NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
-        (facts && facts->nic && buffer_printf(text, "%s on ", facts->nic)) || say_host(finding, job, text) ||
+        (nic && buffer_printf(text, "%s on ", nic)) || say_host(finding, job, text) ||
         buffer_append_text(text, "; confirm with ncclprof "))
         return -1;
+    if (finding->broke)
+        return buffer_append_text(text, "info --warnings");
     if (job->traffic_count)
         return buffer_append_text(text, "stalls") || say_links(finding, job, text) ||
                say_steps(finding, text);

@@ -210,7 +210,7 @@ int findings_stop_surely(const struct findings *findings)
 
 int finding_is_told(const struct finding *finding)
 {
-    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING || finding->broke;
 }
 
 int finding_is_before(const struct finding *a, const struct finding *b)
@@ -232,7 +232,7 @@ const struct finding *findings_of_rank(const struct findings *findings, int32_t 
 
 int64_t finding_excess_ns(const struct finding *finding)
 {
-    int64_t sum_ns = 0;
+    int64_t sum_ns = finding->at_start ? finding->lost_ns : 0;
     for (size_t i = 0; i < finding->phase_count; i++)
         sum_ns += finding->phases[i].excess_ns;
     return sum_ns;

@@ -43,6 +43,9 @@ struct finding {
     int shows_earlier; /* in the step before its first, too, as of a suspect */
     int shows_later;   /* network: in the step after its last, as of a suspect */
     int stops_job;     /* somebody waits for good: the step did not end */
+    int at_start;      /* host: late at start-up, before all steps */
+    int broke;         /* network: transfers failed for good, where others were slow */
+    const char *nic;   /* network: the card, of the job's; NULL: the one that its process names */
     int never_ended;   /* missing: its GPU did not end what it began, or never began it */
     int32_t called;    /* the operation whose place in the program tells where; -1: none */
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */

@@ -54,7 +54,7 @@ static int add_advice(const struct finding *finding, const struct job *job, stru
 /* Which way a slow network is slow, and its links. */
 static int add_edges(const struct finding *finding, const struct job *job, struct buffer *json)
 {
-    int is_network = finding->kind == FINDING_NETWORK;
+    int is_network = finding->kind == FINDING_NETWORK && !finding->broke;
     int failed = text_json_string(json, "direction",
                                   !is_network         ? NULL
                                   : finding->receives ? "receive"
@@ -88,8 +88,9 @@ static int add_gpu(const struct roster_facts *facts, struct buffer *json)
 static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
+    const char *nic = finding->nic ? finding->nic : facts ? facts->nic : NULL;
     return text_json_string(json, "host", finding_host(finding, job)) || add_gpu(facts, json) ||
-           text_json_string(json, "nic", facts ? facts->nic : NULL) ||
+           text_json_string(json, "nic", nic) ||
            text_json_string(json, "source", finding_source(finding, job));
 }
 

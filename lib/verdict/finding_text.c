@@ -50,11 +50,15 @@ static const struct phrase *phrase_for(const struct finding *finding)
          {{"sends from ", "sends from "}, {" stood still once", " stood still once"}}},
         {{{"what is sent to ", "what is sent to "}, {" arrives slowly", " arrives slowly"}},
          {{"what is sent to ", "what is sent to "}, {" stood still once", " stood still once"}}}};
+    static const struct phrase at_start = {{"", ""}, {" was late at start-up", " were late at start-up"}};
+    static const struct phrase broke = {{"transfers of ", "transfers of "}, {" failed", " failed"}};
     static const struct phrase never_ended = {
         {"GPU of ", "GPUs of "},
         {" never ended an operation that others wait for", " never ended operations that others wait for"}};
     if (finding->never_ended)
         return &never_ended;
+    if (finding->at_start || finding->broke)
+        return finding->at_start ? &at_start : &broke;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
                                             : &phrases[finding->kind];
 }

@@ -59,6 +59,9 @@ const struct limit limits[LIMIT_COUNT] = {
                       "an embedding or a loss makes a stage heavier by less; no measured reason"},
     [LIMIT_SHARED] = {"shared", 1.0 / 3, "of the suspicion",
                       "a slow link hardly slows others; the number was set on simulated jobs"},
+    [LIMIT_START_APART] = {"start-apart", 1, "times what the others came apart",
+                           "what scatters so far may scatter once more; no measured reason"},
+    [LIMIT_ENDS] = {"ends", 2, "ends", "one is what all have in common; of two nobody knows which"},
     [LIMIT_SURE] = {"sure", 0.1, "of what chance is allowed", "what high confidence takes"},
     [LIMIT_FAR_AHEAD] = {"far-ahead", 25, "times any other step alone", "so far that no tail matters"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other step alone",
@@ -95,4 +98,9 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "one of several may be a moment"},
     [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the middle one of the steps", "set on simulated jobs"},
     [LIMIT_STEPS_TOLD] = {"steps-told", 3, "steps", "one step or two may be a moment that has passed"},
+    [LIMIT_START_LATE] = {"start-late", 3, "seconds",
+                          "recorded healthy jobs: all came within 0.15 s; twenty times that"},
+    [LIMIT_CALLS_AHEAD] =
+        {"calls-ahead", 1024, "calls",
+         "CUDA's queue holds so many launches: a host may call that much before it notices"},
 };

@@ -39,6 +39,8 @@ enum limit_id {
     LIMIT_ONE_PLACE,
     LIMIT_BUSIER,
     LIMIT_SHARED,
+    LIMIT_START_APART,
+    LIMIT_ENDS,
     /* Where rules are asked. */
     LIMIT_SURE,
     LIMIT_FAR_AHEAD,
@@ -62,6 +64,8 @@ enum limit_id {
     LIMIT_SHARED_STEPS,
     LIMIT_OUTSTANDING,
     LIMIT_STEPS_TOLD,
+    LIMIT_START_LATE,
+    LIMIT_CALLS_AHEAD,
     LIMIT_COUNT
 };
 

@@ -27,6 +27,7 @@ struct longer_steps {
     size_t count;
     size_t capacity;
     int32_t period;       /* in steps, of single steps that recur as checkpoints do; 0: they do not */
+    int are_called;       /* steps last from call to call (baseline.h): no alarm */
     int32_t started_step; /* the first after the warm-up and what may be its last steps: sums begin with it */
     int64_t whole_ns;     /* of all steps whose length is known, without the warm-up */
     int64_t lost_ns;      /* by which steps were longer, or what findings say they cost if that is more */
@@ -43,7 +44,7 @@ const struct longer_row *longer_steps_unexplained(const struct longer_steps *lon
 
 /*
  * Whether steps became longer without anybody to blame: an unexplained row that is no hiccup, or such rows
- * and single steps that cost the job a tenth of its time.
+ * and single steps that cost the job a tenth of its time. Not where calls alone tell how long steps were.
  */
 int longer_steps_alarm(const struct longer_steps *longer);
 

@@ -111,10 +111,11 @@ const struct rule rules[RULE_COUNT] = {
          "not count beside three and more",
          "what those were slow by in its steps, as a share of what it was",
          "was slow along with other networks: a switch or host that they share may be"},
-    [RULE_NO_PEERS] = {"no-peers", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
-                       "in how many of its steps no other rank, of its role or of the operation, tells its "
-                       "own time where most of the lateness was",
-                       "has no other rank to be held against"},
+    [RULE_NO_PEERS] =
+        {"no-peers", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
+         "in how many of its steps there is no other rank; where in most none of its role or of the "
+         "operation tells its own time, in how many",
+         "has no other rank to be held against"},
     [RULE_ALONE_IN_ROLE] =
         {"alone-in-role", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ROLE,
          "gaps, a record that leaves sends and receives out, or lateness in more than half of "
@@ -253,6 +254,23 @@ const struct rule rules[RULE_COUNT] = {
                         "1 where most of it is own time since ends that are estimated, as kernels note none, "
                         "else 0",
                         "rests on ends that are estimated"},
+    [RULE_START_SCATTER] = {"start-scatter", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_START_APART,
+                            "a log that tells how long ranks waited at start-up, and a rank that came to it "
+                            "start-late or more after all others",
+                            "how many times as far behind the others it came as these came apart",
+                            "came no farther behind than others behind each other"},
+    [RULE_SILENT_PEER] =
+        {"silent-peer", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+         "a log that tells of failed transfers, and of calls-ahead calls since at the most",
+         "how many ranks at the other end, which may be any where that is not known, warn of "
+         "nothing",
+         "lost a peer that may have died: a rank there warns of nothing"},
+    [RULE_ENDS] =
+        {"ends", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ENDS,
+         "a log that tells of failed transfers, and of calls-ahead calls since at the most",
+         "how many network cards, or hosts, may have failed: those that the transfers do not have in "
+         "common",
+         "is one of several whose transfers failed"},
 };
 
 int rule_speaks(enum rule_id rule, double reading)

@@ -66,6 +66,10 @@ enum rule_id {
     RULE_LOST_EVENTS,
     RULE_GAPS,
     RULE_ESTIMATED,
+    /* What a log tells of start-up and of failed transfers. */
+    RULE_START_SCATTER,
+    RULE_SILENT_PEER,
+    RULE_ENDS,
     RULE_COUNT
 };
 

@@ -161,7 +161,7 @@ static enum blindness blindness_of(const struct scope *scope, const struct job *
     if (!job->operation_count)
         return BLIND_NO_OPERATIONS;
     if (!job->timed_operations && !job->traffic_count)
-        return BLIND_NO_TIMES;
+        return job->calls_are_no_measure ? BLIND_CALLS : BLIND_NO_TIMES;
     if (job_recorded_ranks(job) < 2)
         return BLIND_ONE_RANK;
     if (!job->traffic_count && !has_any_end(job))

@@ -23,6 +23,7 @@ enum blindness {
     BLIND_NOT = 0,
     BLIND_NO_OPERATIONS,
     BLIND_NO_TIMES,  /* no operation says when it ran, and there are no network steps */
+    BLIND_CALLS,     /* recorders tell when operations were called and how long they took: not when */
     BLIND_NO_ENDS,   /* none says when it ended, and there are no network steps */
     BLIND_ONE_RANK,  /* nobody to compare it with */
     BLIND_FEW_STEPS, /* fewer than three */

@@ -27,6 +27,11 @@ static const char *const blind_texts[] = {
     [BLIND_NO_TIMES] =
         "no operation says when it ran (record kernels; with NCCL Inspector "
         "NCCL_INSPECTOR_DUMP_VERBOSE=1, with Flight Recorder TORCH_NCCL_ENABLE_TIMING=1; logs tell no times)",
+    [BLIND_CALLS] =
+        "calls and durations do not tell when operations ran, as ranks use several communicators in a step, "
+        "or "
+        "hosts ran ahead of their GPUs (record kernels: with PyTorch's profiler, or with a plugin: "
+        "ncclprof-plugin(7))",
     [BLIND_NO_ENDS] =
         "no operation says when it ended, as NVIDIA's example plugin notes the stop of a kernel's "
         "channel 0 alone (record with another plugin: ncclprof-plugin(7))",

@@ -20,6 +20,7 @@ SELECT (SELECT coalesce(sum(count), 0) FROM ledger
                 WHERE run_id = ?1))),
        (SELECT coalesce(sum(doubles), 0) FROM operation_recorded
          WHERE doubles > 0
+           AND member_id NOT IN (SELECT member_id FROM witness JOIN member USING (process_id))
            AND (?1 IS NULL OR block_id >> 32 IN (
                SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
                 WHERE run_id = ?1)));
@@ -65,3 +66,34 @@ SELECT run_id, sum(pairs) OVER (PARTITION BY run_id), label, sequence, sent_byte
   FROM unequal_pair u JOIN communicator_join c USING (communicator_id)
  WHERE ?1 IS NULL OR run_id = ?1
  ORDER BY run_id, sequence, label, sender, receiver;
+
+-- Runs that several recorders tell of: whose operations count, who else tells of them, and of how many.
+-- statement: witnesses
+SELECT run_id,
+       (SELECT group_concat(dialect, ', ')
+          FROM (SELECT DISTINCT dialect
+                  FROM process_run AS of_run JOIN member USING (process_id) JOIN file_member USING (member_id) JOIN file USING (file_id)
+                 WHERE of_run.run_id = told.run_id AND process_id NOT IN (SELECT process_id FROM witness)
+                 ORDER BY dialect)),
+       (SELECT group_concat(dialect, ', ')
+          FROM (SELECT DISTINCT dialect
+                  FROM process_run AS of_run JOIN witness USING (process_id) JOIN member USING (process_id)
+                  JOIN file_member USING (member_id) JOIN file USING (file_id)
+                 WHERE of_run.run_id = told.run_id
+                 ORDER BY dialect)),
+       (SELECT coalesce(sum(doubles), 0)
+          FROM process_run AS of_run JOIN witness USING (process_id) JOIN member USING (process_id)
+          JOIN operation_recorded USING (member_id)
+         WHERE of_run.run_id = told.run_id)
+  FROM (SELECT DISTINCT run_id FROM witness JOIN process_run USING (process_id)) AS told
+ WHERE ?1 IS NULL OR run_id = ?1
+ ORDER BY run_id;
+
+-- Runs that may be one job.
+-- statement: doubts
+SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), why
+  FROM witness_doubt
+  JOIN process_run AS one ON one.process_id = witness_doubt.process_id
+  JOIN process_run AS other ON other.process_id = other_process_id
+ WHERE one.run_id <> other.run_id AND (?1 IS NULL OR one.run_id = ?1 OR other.run_id = ?1)
+ ORDER BY 1, 2;

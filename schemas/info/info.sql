@@ -2,8 +2,8 @@
 
 -- statement: counts
 -- Records as the files hold them, except where the name says otherwise. A step is a training iteration.
-SELECT (SELECT count(*) FROM process) AS processes,
-       (SELECT count(*) FROM communicator) AS communicators,
+SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id FROM witness)) AS processes,
+       (SELECT count(*) FROM v_communicator) AS communicators,
        (SELECT count(*) FROM operation WHERE kind <> 1) AS collectives,
        (SELECT count(*) FROM operation WHERE kind = 1) AS p2p,
        (SELECT count(*) FROM proxy_operation WHERE continued = 0) AS proxy_ops,
@@ -19,7 +19,8 @@ SELECT (SELECT count(*) FROM process) AS processes,
        (SELECT count(*) FROM run) AS runs,
        (SELECT coalesce(sum(bytes), 0) FROM file) AS bytes,
        (SELECT coalesce(sum(events), 0) FROM v_dropped) AS dropped,
-       (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files
+       (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files,
+       (SELECT count(*) FROM warning) AS warnings
 
 -- statement: runs
 -- Of the file with the least path its folder, too (SQLite takes it from the row that holds the minimum).
@@ -84,6 +85,7 @@ FROM process p
 LEFT JOIN counted c ON c.process_id = p.process_id
 LEFT JOIN job_rank r ON r.job_rank_id = c.job_rank_id
 LEFT JOIN v_rank v ON v.job_rank_id = c.job_rank_id
+WHERE p.process_id NOT IN (SELECT process_id FROM witness)
 ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 
 -- statement: files
@@ -94,6 +96,34 @@ WITH repeated AS (
 SELECT path, dialect, status, events - coalesce(doubles, 0) AS events, skipped + coalesce(doubles, 0) AS skipped, bytes,
        unpacked_bytes
   FROM file LEFT JOIN repeated USING (file_id) ORDER BY path, file_id
+
+-- statement: warnings
+-- Alike ones of a process together: with the time and the text of the first.
+WITH counted AS (
+    SELECT process_id, kind, status, nic, peer, min(warning_id) AS warning_id, count(*) AS count, min(at_ns) AS at_ns
+      FROM warning
+     GROUP BY process_id, kind, status, nic, peer, CASE WHEN kind = 0 THEN text END
+), placed AS (
+    SELECT process_id, CASE WHEN count(DISTINCT job_rank_id) = 1 THEN min(job_rank_id) END AS job_rank_id
+      FROM member JOIN member_join USING (member_id) GROUP BY process_id
+)
+SELECT r.run_id AS run,
+       r.global_rank AS rank,
+       nullif(p.host, '') AS host,
+       nullif(p.pid, -1) AS pid,
+       strftime('%Y-%m-%d %H:%M:%S', c.at_ns / 1000000000, 'unixepoch') AS time,
+       c.count,
+       CASE c.kind WHEN 1 THEN 'transfer' WHEN 2 THEN 'card' WHEN 3 THEN 'connection' ELSE 'other' END AS about,
+       c.status AS ib_status,
+       c.nic,
+       c.peer,
+       w.text
+  FROM counted c
+  JOIN warning w USING (warning_id)
+  JOIN process p ON p.process_id = c.process_id
+  LEFT JOIN placed ON placed.process_id = c.process_id
+  LEFT JOIN job_rank r USING (job_rank_id)
+ ORDER BY c.at_ns IS NULL, c.at_ns, c.warning_id
 
 -- statement: ledger
 SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, min(first_offset) AS offset, example, path AS first_file

@@ -12,6 +12,7 @@ SELECT file_id, path, dialect, events, skipped, bytes
     UNION SELECT loss_id >> 32 FROM process_run JOIN loss USING (process_id) WHERE run_id = ?1
     UNION SELECT process_fact_id >> 32 FROM process_run JOIN process_fact USING (process_id) WHERE run_id = ?1
     UNION SELECT group_status_id >> 32 FROM process_run JOIN group_status USING (process_id) WHERE run_id = ?1
+    UNION SELECT warning_id >> 32 FROM process_run JOIN warning USING (process_id) WHERE run_id = ?1
     UNION SELECT call_description_id >> 32 FROM call_join WHERE run_id = ?1)
  ORDER BY path, file_id
 
@@ -26,7 +27,8 @@ SELECT DISTINCT run_id, run.name
         UNION SELECT process_id FROM process_fact
                WHERE process_fact_id BETWEEN ?2 << 32 AND (?2 << 32) + 4294967295
         UNION SELECT process_id FROM group_status
-               WHERE group_status_id BETWEEN ?2 << 32 AND (?2 << 32) + 4294967295)
+               WHERE group_status_id BETWEEN ?2 << 32 AND (?2 << 32) + 4294967295
+        UNION SELECT process_id FROM warning WHERE warning_id BETWEEN ?2 << 32 AND (?2 << 32) + 4294967295)
   JOIN process_run USING (process_id)
   LEFT JOIN run USING (run_id)
  WHERE run_id <> ?1

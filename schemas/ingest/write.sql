@@ -73,6 +73,8 @@ UNION
 SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 UNION
 SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 
 -- statement: note_departure
 -- The same before file ?1 goes. The job may fall apart without it: each part holds a process that shared a communicator
@@ -99,6 +101,16 @@ UNION
 SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 UNION
 SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+
+UNION
+-- Whoever tells of the same process is heard anew.
+SELECT as_process_id FROM file_member JOIN member USING (member_id) JOIN witness USING (process_id) WHERE file_id = ?1
+UNION
+SELECT witness.process_id
+  FROM file_member JOIN member USING (member_id) JOIN witness ON witness.as_process_id = member.process_id
+ WHERE file_id = ?1
 
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
@@ -124,6 +136,10 @@ DELETE FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) +
 
 -- statement: remove_group_status
 DELETE FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_start_up
+DELETE FROM start_up WHERE start_up_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_warning
+DELETE FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_call_join
 DELETE FROM call_join WHERE call_description_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_call_description
@@ -148,9 +164,12 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
   AND process_id NOT IN (SELECT process_id FROM tag_name)
   AND process_id NOT IN (SELECT process_id FROM process_fact)
   AND process_id NOT IN (SELECT process_id FROM group_status)
+  AND process_id NOT IN (SELECT process_id FROM warning)
   AND process_id NOT IN (SELECT process_id FROM call_description WHERE process_id IS NOT NULL)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
+DELETE FROM witness WHERE process_id NOT IN (SELECT process_id FROM process);
+DELETE FROM witness_contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
 -- Its number may be another process's soon.
 DELETE FROM process_run WHERE process_id NOT IN (SELECT process_id FROM process);

@@ -1,4 +1,4 @@
--- What lib/join reads of the base tables.
+-- What lib/join reads of the base tables. Of witnesses (witnesses.sql) nothing: others stand for them.
 
 -- With the least of the files that speak of each: those are numbered as they were given, whoever was read first.
 -- statement: processes
@@ -6,14 +6,19 @@ SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
   FROM process
   LEFT JOIN (SELECT process_id, min(file_id) AS first_file FROM member JOIN file_member USING (member_id) GROUP BY process_id)
        USING (process_id)
+ WHERE process_id NOT IN (SELECT process_id FROM witness)
  ORDER BY process_id;
 
 -- statement: communicators
 SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list, named_hash
-  FROM communicator ORDER BY communicator_id;
+  FROM communicator
+ WHERE NOT EXISTS (SELECT 1 FROM witness)
+    OR communicator_id IN (SELECT communicator_id FROM member WHERE process_id NOT IN (SELECT process_id FROM witness))
+ ORDER BY communicator_id;
 
 -- statement: members
-SELECT member_id, communicator_id, rank, process_id FROM member ORDER BY member_id;
+SELECT member_id, communicator_id, rank, process_id FROM member
+ WHERE process_id NOT IN (SELECT process_id FROM witness) ORDER BY member_id;
 
 -- The greatest rank that each member's network traffic names as a peer: a lower bound of its communicator's size.
 -- statement: greatest_peers
@@ -26,7 +31,8 @@ SELECT process_id, member_id, global_rank, world_size
 
 -- What the blocks of each member say together.
 -- statement: summaries
-SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), sum(tagged)
+SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), sum(tagged),
+       min(earliest_ns), max(latest_ns)
   FROM operation_block GROUP BY member_id;
 
 -- statement: tag_marks

@@ -1,6 +1,11 @@
 -- One rank, two witnesses: NCCL's log lists calls that a trace of the same process records, too, with their times. The trace
 -- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
 
+-- statement: is_there
+-- A row where there is a log of NCCL's.
+SELECT 1 FROM file WHERE dialect = 'nccl-log' LIMIT 1;
+
+-- statement: unite
 -- The process that a trace tells of, for each that a log does.
 CREATE TEMP TABLE heard AS
 SELECT said.process_id, min(seen.process_id) AS as_process
@@ -37,6 +42,12 @@ UPDATE process_fact
    SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = process_fact.member_id), member_id),
        host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id)),
        process_id = (SELECT as_process FROM heard WHERE heard.process_id = process_fact.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE start_up
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = start_up.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = start_up.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = warning.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);
 -- What is torn in the log is not lost.
 DELETE FROM loss

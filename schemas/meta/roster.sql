@@ -36,3 +36,13 @@ SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, coa
         OR EXISTS (SELECT 1 FROM member_join
                     WHERE member_join.member_id = process_fact.member_id AND member_join.job_rank_id = job_rank.job_rank_id))
  ORDER BY job_rank_id, member_id IS NULL, process_fact_id;
+
+-- The same that other recorders say (join/witnesses.sql), where the rank's own does not.
+-- statement: witness_facts
+SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, gpu, gpu_bus_id, gpu_serial, nic, rank_name
+  FROM job_rank
+ CROSS JOIN witness ON as_process_id = job_rank.process_id
+ CROSS JOIN process ON process.process_id = witness.process_id
+  LEFT JOIN process_fact ON process_fact.process_id = witness.process_id
+ WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
+ ORDER BY job_rank_id, process_fact_id;

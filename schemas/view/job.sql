@@ -1,4 +1,4 @@
--- One row a communicator.
+-- One row a communicator, but for those that only witnesses tell of: the same ones, told better, are there.
 CREATE VIEW v_communicator AS
 SELECT c.communicator_id,
        cj.run_id,
@@ -13,10 +13,13 @@ SELECT c.communicator_id,
        c.member_list,
        c.description
 FROM communicator c
-LEFT JOIN communicator_join cj ON cj.communicator_id = c.communicator_id;
+LEFT JOIN communicator_join cj ON cj.communicator_id = c.communicator_id
+WHERE NOT EXISTS (SELECT 1 FROM witness)
+   OR EXISTS (SELECT 1 FROM member m WHERE m.communicator_id = c.communicator_id
+                                       AND m.process_id NOT IN (SELECT process_id FROM witness));
 
 -- What files tell of the process of a rank, a row for each that says something: what is said of the rank alone counts before
--- what is said of its process, and of either what comes first.
+-- what is said of its process, and of either what comes first; last what another recorder says (of_process 2).
 CREATE VIEW v_rank_fact AS
 SELECT r.job_rank_id,
        r.run_id,
@@ -37,7 +40,28 @@ SELECT r.job_rank_id,
 FROM job_rank r
 JOIN process_fact f ON f.process_id = r.process_id
 WHERE f.member_id IS NULL
-   OR EXISTS (SELECT 1 FROM member_join mj WHERE mj.member_id = f.member_id AND mj.job_rank_id = r.job_rank_id);
+   OR EXISTS (SELECT 1 FROM member_join mj WHERE mj.member_id = f.member_id AND mj.job_rank_id = r.job_rank_id)
+UNION ALL
+SELECT r.job_rank_id,
+       r.run_id,
+       r.global_rank,
+       w.process_id,
+       f.process_fact_id,
+       2,
+       f.global_rank,
+       f.world_size,
+       f.local_rank,
+       f.gpu,
+       f.gpu_bus_id,
+       f.gpu_serial,
+       f.nic,
+       coalesce(f.host, nullif(p.host, '')),
+       f.rank_name,
+       f.process_fact_id >> 32
+FROM job_rank r
+JOIN witness w ON w.as_process_id = r.process_id
+JOIN process p ON p.process_id = w.process_id
+JOIN process_fact f ON f.process_id = w.process_id;
 
 -- One row a rank of a job. host and what follows local_rank are NULL where no file says; process_id NULL: known from its
 -- peers only. framework_name is what the framework calls the rank.

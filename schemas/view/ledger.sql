@@ -1,5 +1,6 @@
--- What the files held that did not become an event, an operation that another record tells of, too, what a recorder says
--- that it dropped (by process, beside the first file that says so), and what files say against each other (likewise), and call descriptions without an operation. damage 1: lost or unreadable; 0: understood, not modelled.
+-- What the files held that did not become an event, an operation that another record or recorder tells of, too, what a recorder says
+-- that it dropped (by process, beside the first file that says so), what files say against each other (likewise), and call
+-- descriptions without an operation. damage 1: lost or unreadable; 0: understood, not modelled.
 CREATE VIEW v_ledger AS
 SELECT f.file_id,
        f.path,
@@ -15,15 +16,29 @@ UNION ALL
 SELECT f.file_id,
        f.path,
        f.dialect,
-       'duplicate operation',
+       CASE WHEN w.process_id IS NULL THEN 'duplicate operation' ELSE 'operation that another recorder tells, too' END,
        0,
        sum(r.doubles),
        min(r.first_double),
        NULL
 FROM operation_recorded r
 JOIN file f ON f.file_id = r.block_id >> 32
+LEFT JOIN member m ON m.member_id = r.member_id
+LEFT JOIN witness w ON w.process_id = m.process_id
 WHERE r.doubles > 0
-GROUP BY f.file_id
+GROUP BY f.file_id, w.process_id IS NULL
+UNION ALL
+SELECT f.file_id,
+       f.path,
+       f.dialect,
+       'contradicting ' || c.what,
+       0,
+       c.count,
+       NULL,
+       c.other || ' beside ' || c.kept
+FROM witness_contradiction c
+JOIN file f ON f.file_id = (SELECT min(fm.file_id) FROM member m JOIN file_member fm ON fm.member_id = m.member_id
+                            WHERE m.process_id = c.process_id)
 UNION ALL
 SELECT f.file_id,
        f.path,

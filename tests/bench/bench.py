@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 
 import analyses
@@ -20,7 +21,7 @@ RUNS = int(os.environ.get("BENCH_RUNS", "5"))
 SLICE_BYTES = min(BYTES // 8, 24_000_000)
 SCALE_BASE_BYTES = parse_size(os.environ.get("BENCH_SCALE_BASE", "60M"))
 # More instructions per byte than this on the read path fail the gate.
-GATE = {"Chrome": 6, "Inspector": 6, "Inspector verbose": 6}
+GATE = {"Chrome": 6, "Inspector": 6, "Inspector verbose": 6, "Kineto": 6}
 GATE_BYTES = 4_000_000
 HEADER = ["what", "MB/s", "spread", "seconds", "CPU s", "peak RSS MB"]
 
@@ -54,7 +55,9 @@ def shell(text):
 
 
 def events_in(kind, path):
-    """Lines that tell of something: events of Chrome, operations of the Inspector."""
+    """What tells of something: lines of Chrome, events of Kineto, operations of the Inspector."""
+    if kind == "Kineto":
+        return int(run(f"cat {path}/* | grep -c '\"ph\"'").output)
     lines = int(run(f"cat {path}/* | wc -l").output)
     return lines - 2 * len(os.listdir(path)) if kind == "Chrome" else lines
 
@@ -114,12 +117,26 @@ def find_duckdb(bench):
     return None if reason else duckdb
 
 
+def bench_dumps(bench):
+    """A dump of Flight Recorder for each of 64 ranks, its ring of 2,000 entries full."""
+    path = bench.data.job("dumps-64", ["--shape", "3d", "--ranks", "64", "--tp", "4", "--dp", "4", "--pp", "4", "--layers", "8",
+                                       "--steps", "100", "--dialect", "flight-recorder"])
+    size = bytes_in(path)
+    load = f"import glob, pickle; [pickle.load(open(name, 'rb')) for name in glob.glob('{path}/*')]"
+    contenders = [(Series("python pickle, 1 thread", size), shell_list([sys.executable, "-c", load])),
+                  (Series("ncclprof ingest, 1 job", size), bench.ours(path, 1)),
+                  (Series("ncclprof ingest, 2 jobs", size), bench.ours(path, 2))]
+    interleave(contenders, RUNS)
+    show(f"Flight Recorder, 64 dumps of 2,000 entries, {size / 1e6:.0f} MB", HEADER, [row(series) for series, _ in contenders])
+
+
 def bench_ingest(bench):
     print(f"Ingest: {measure.machine()}; medians of {RUNS} runs, interleaved.")
     duckdb = find_duckdb(bench)
     for kind in DIALECTS:
         ingest_kind(bench, kind, duckdb)
     ingest_gzip(bench)
+    bench_dumps(bench)
 
 
 def bench_scale(bench):

@@ -3,7 +3,10 @@ import os
 import shutil
 import subprocess
 
-DIALECTS = {"Chrome": "chrome-v7", "Inspector": "inspector-2.30-terse", "Inspector verbose": "inspector-2.30"}
+DIALECTS = {"Chrome": "chrome-v7", "Inspector": "inspector-2.30-terse", "Inspector verbose": "inspector-2.30",
+            "Kineto": "kineto"}
+# A job for each rank to be profiled: of 140 events one is an operation of NCCL, as in traces of real DDP jobs.
+PROFILED = ["--shape", "ddp", "--per-node", "4", "--layers", "8", "--operators", "12", "--dialect", "kineto"]
 
 
 def parse_size(text):
@@ -22,10 +25,23 @@ class Data:
         if not os.path.exists(path):
             shutil.rmtree(path + ".part", ignore_errors=True)
             os.makedirs(path + ".part")
-            subprocess.run([f"{self.build}/simulate", "--bulk", str(size), "--files", str(files), "--dialect",
-                            DIALECTS[kind], "-o", path + ".part"], check=True)
+            if kind == "Kineto":
+                self.profile(path + ".part", size, files)
+            else:
+                subprocess.run([f"{self.build}/simulate", "--bulk", str(size), "--files", str(files), "--dialect",
+                                DIALECTS[kind], "-o", path + ".part"], check=True)
             os.rename(path + ".part", path)
         return path
+
+    def profile(self, path, size, files):
+        """A simulated job whose traces have about `size` bytes: how many steps that takes, a short one tells."""
+        steps = 12
+        for _ in range(2):
+            shutil.rmtree(path)
+            subprocess.run([f"{self.build}/simulate", *PROFILED, "--ranks", str(files), "--steps", str(steps), "-o", path],
+                           check=True)
+            os.remove(path + "/truth.json")
+            steps = max(steps, round(steps * size / bytes_in(path)))
 
     def packed(self, kind, size):
         """The same, gzip."""
@@ -46,8 +62,12 @@ class Data:
             # In a shell: what this process once held would count as the memory of its children.
             # A file that was not cut has its end, which sed leaves out too.
             end = "; echo '{}]'" if kind == "Chrome" else ""
-            subprocess.run(f"{{ head -c {wanted} {whole} | sed '$d'{end}; }} > {path}.part && mv {path}.part {path}",
-                           shell=True, check=True)
+            if kind == "Kineto":  # up to the last event that is whole
+                subprocess.run(f"{{ head -c {wanted} {whole} | tac | sed -n '/^  }},$/,$p' | tac; echo '  {{}} ]}}'; }} > {path}.part",
+                               shell=True, check=True)
+            else:
+                subprocess.run(f"{{ head -c {wanted} {whole} | sed '$d'{end}; }} > {path}.part", shell=True, check=True)
+            os.rename(path + ".part", path)
         return path
 
     def job(self, name, arguments):

@@ -11,6 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CHROME_COLUMNS = ("{name: 'VARCHAR', cat: 'VARCHAR', ph: 'VARCHAR', id: 'BIGINT', pid: 'BIGINT', tid: 'INTEGER', "
                   "ts: 'DOUBLE', s: 'VARCHAR', args: 'JSON'}")
 
+KINETO_COLUMNS = ("{traceEvents: 'STRUCT(ph VARCHAR, cat VARCHAR, name VARCHAR, id BIGINT, pid VARCHAR, tid VARCHAR, ts DOUBLE, "
+                  "dur DOUBLE, args JSON)[]'}")
+
 
 class DuckDB:
     """DuckDB out of npm, kept in the bench's own folder."""
@@ -42,6 +45,9 @@ class DuckDB:
                 os.remove(name)
         if kind == "Chrome":
             source = f"read_json('{folder}/*', format = 'array', columns = {CHROME_COLUMNS})"
+        elif kind == "Kineto":  # each file is one value
+            source = (f"(SELECT unnest(traceEvents, max_depth := 2) FROM read_json('{folder}/*', columns = {KINETO_COLUMNS}, "
+                      f"maximum_object_size = 1000000000))")
         else:
             source = f"read_json('{folder}/*', format = 'newline_delimited')"
         cost, seconds = self.sql(database, f"CREATE TABLE event AS FROM {source}", "CHECKPOINT")
@@ -50,13 +56,16 @@ class DuckDB:
 
 
 def python_json(kind, path):
-    parse = "json.load(open(sys.argv[1]))" if kind == "Chrome" else "[json.loads(line) for line in open(sys.argv[1])]"
+    whole = kind in ("Chrome", "Kineto")
+    parse = "json.load(open(sys.argv[1]))" if whole else "[json.loads(line) for line in open(sys.argv[1])]"
     return [sys.executable, "-c", f"import json, sys; {parse}", path]
 
 
 def jq(kind, path):
     if kind == "Chrome":
         return ["jq", "-c", ".[] | [.name, .cat, .ph, .id, .ts, .args]", path]
+    if kind == "Kineto":
+        return ["jq", "-c", ".traceEvents[] | [.name, .cat, .ph, .ts, .dur, .args]", path]
     return ["jq", "-c", "[.header.id, .header.rank, .coll_perf]", path]
 
 
@@ -64,6 +73,9 @@ def sqlite_json(kind, path):
     if kind == "Chrome":
         select = (f"SELECT value->>'name', value->>'cat', value->>'ph', value->>'id', value->>'ts', value->'args' "
                   f"FROM json_each(CAST(readfile('{path}') AS TEXT))")
+    elif kind == "Kineto":
+        select = (f"SELECT value->>'name', value->>'cat', value->>'ph', value->>'ts', value->>'dur', value->'args' "
+                  f"FROM json_each(CAST(readfile('{path}') AS TEXT), '$.traceEvents')")
     else:
         lines = f"'[' || replace(trim(CAST(readfile('{path}') AS TEXT), char(10)), char(10), ',') || ']'"
         select = f"SELECT value->'header'->>'id', value->'header'->>'rank', value->'coll_perf' FROM json_each({lines})"

@@ -31,6 +31,7 @@ COMMANDS = {
     "steps-map": ["steps", "--map"],
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
+    "startup": ["startup"],
 }
 
 # For scripts on a healthy job, for people on a sick one.

@@ -18,9 +18,10 @@ COMMANDS = {
     "stragglers": (["stragglers"],),
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
+    "startup": (["startup"],),
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
-    "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"]),
+    "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"], ["info", "--warnings"]),
     "query": (["query", "SELECT 1 AS a, 'x' AS b, NULL AS c"],),
 }
 

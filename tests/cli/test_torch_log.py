@@ -14,8 +14,8 @@ EXCEPTION = (HEAD + "612] [Rank {0}] Collective WorkNCCL(SeqNum={1}, OpType=ALLR
              "raised the following async exception: NCCL error: remote process exited or there was a network error\n")
 
 
-def waits(rank, function="ALLREDUCE"):
-    return TIMEOUT.format(rank, 53, function) + STATUS.format(rank, 53, 61, 52)
+def waits(rank, function="ALLREDUCE", last=61):
+    return TIMEOUT.format(rank, 53, function) + STATUS.format(rank, 53, last, 52)
 
 
 class TorchLog(Case):

@@ -41,15 +41,30 @@ VISIBLE = {
     "proxies only": {"network", "missing", "ended_early", "mismatch"},
     "Inspector verbose": {"compute", "host", "missing", "ended_early"},
     "Inspector terse": {"missing", "ended_early"},
+    # The profiler's windows end before a job stops, and no link is seen.
+    "Kineto": {"compute", "host"},
+    "Flight Recorder": {"missing", "ended_early", "mismatch"},
+    "Flight Recorder with timing": {"compute", "host", "missing", "ended_early", "mismatch"},
+}
+# The same jobs as each of these sees them, each alone.
+WITNESSES = {
+    "the bundled plugin's Chrome trace": "chrome-v7",
+    "Kineto": "kineto",
+    "Flight Recorder, timing on": "flight-recorder-timing",
+    "Flight Recorder": "flight-recorder",
 }
 # Shapes whose optimizer works on the GPU after the step's last operation.
 OPTIMIZER_LAST = {"ddp", "fsdp", "hsdp", "zero1"}
 COVERAGES = ["Chrome with kernel times", "Inspector complete", "Inspector with lost operations",
              "the network only (chrome-v1 to v3)"]
-TAGGED = {"chrome-v7", "inspector", "inspector-terse"}
+TAGGED = {"chrome-v7", "inspector", "inspector-terse", "kineto"}
 
 
 def family(dialect):
+    if dialect == "kineto":
+        return "Kineto"
+    if dialect.startswith("flight-recorder"):
+        return "Flight Recorder with timing" if dialect.endswith("-timing") else "Flight Recorder"
     if dialect.startswith("inspector"):
         return "Inspector terse" if dialect.endswith("-terse") else "Inspector verbose"
     return "proxies only" if dialect in ("chrome-v1", "chrome-v2", "chrome-v3") else "full"
@@ -373,6 +388,64 @@ def print_failures(options, results):
             shutil.move(result["work"], kept)
 
 
+def play_all(options, jobs):
+    """Results in the order of the jobs, judged where they could be."""
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
+        for result in pool.map(lambda job: run_job(options, job), jobs):
+            if result["error"] is None:
+                judge(result)
+            if not options.keep_failures or (result["error"] is None and result["exact"]):
+                shutil.rmtree(result["work"], ignore_errors=True)
+            results.append(result)
+            if sys.stderr.isatty():
+                print(f"\r{len(results)}/{len(jobs)}", end="", file=sys.stderr)
+    return results
+
+
+def seen_by(job, dialect):
+    """The same job; what only some recorders lose is not lost."""
+    args, kept = list(job["args"]), []
+    while args:
+        option = args.pop(0)
+        if option == "--drop":
+            args.pop(0)
+        elif option == "--dialect":
+            args[0] = dialect
+            kept.append(option)
+        else:
+            kept.append(option)
+    return dict(job, dialect=dialect, args=kept)
+
+
+def witness_row(name, results):
+    right = sum(len(r["got"] - r["wrong"]) for r in results)
+    wrong = sum(len(r["wrong"]) for r in results)
+    found = sum(len(r["wanted"] & r["got"]) for r in results)
+    faults = [f for r in results for f in r["truth"]["faults"] if f["visible"]]
+    stops = [f["found"] for f in faults if f["kind"] in STOPPING]
+    slow = [f["found"] for f in faults if f["kind"] not in STOPPING and f["lost_percent"] >= 10]
+    clean = [r for r in results if not r["truth"]["faults"]]
+    return [name, share(right, right + wrong), share(found, sum(len(r["wanted"]) for r in results)),
+            share(sum(slow), len(slow)), share(sum(stops), len(stops)),
+            f"{sum(bool(r['got']) for r in clean)}/{len(clean)}", share(sum(r["exact"] for r in results), len(results))]
+
+
+def print_witnesses(options, jobs):
+    """Whether each could be played, too."""
+    rows, wrong, broken = [], [], 0
+    for name, dialect in WITNESSES.items():
+        results = play_all(options, [seen_by(job, dialect) for job in jobs])
+        broken += sum(r["error"] is not None for r in results)
+        wrong += [r for r in results if r["error"] is not None or r["wrong"] or options.verbose]
+        rows.append(witness_row(name, [r for r in results if r["error"] is None]))
+    print_failures(options, wrong)
+    table(f"the same jobs, as each witness sees them alone ({len(jobs)} each; above: whose accusations are wrong)", rows,
+          ["witness", "precision", "recall of what it can show", "10 % of a step and more", "stops the job",
+           "clean jobs accused", "exact"])
+    return broken
+
+
 def selected(job, only):
     for key, value in only.items():
         if key == "kind":
@@ -399,7 +472,10 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="also write the figures there")
     parser.add_argument("--situations", metavar="all|NAME,...", help="play these instead of random jobs (situations.py)")
     parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most so many jobs of each and a shape")
-    parser.add_argument("--verbose", action="store_true", help="situations: what was found, job by job")
+    parser.add_argument("--witness-jobs", type=int, default=100, metavar="N",
+                        help="play the first N again as each witness sees them: 0 for none")
+    parser.add_argument("--witnesses-alone", action="store_true", help="nothing but that, with all the jobs")
+    parser.add_argument("--verbose", action="store_true", help="situations and witnesses: what was found, job by job")
     parser.add_argument("--min-precision", type=float, default=0.0)
     parser.add_argument("--min-recall", type=float, default=0.0, help="for faults of 10 %% of a step and more")
     return parser.parse_args()
@@ -419,17 +495,11 @@ def main():
         number += 1
     if options.keep_failures:
         os.makedirs(options.keep_failures, exist_ok=True)
-    results = []
-    with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-        for result in pool.map(lambda job: run_job(options, job), jobs):
-            if result["error"] is None:
-                judge(result)
-            if not options.keep_failures or (result["error"] is None and result["exact"]):
-                shutil.rmtree(result["work"], ignore_errors=True)
-            results.append(result)
-            if sys.stderr.isatty():
-                print(f"\r{len(results)}/{len(jobs)}", end="", file=sys.stderr)
-    return summarise(options, results)
+    if options.witnesses_alone:
+        return int(bool(print_witnesses(options, jobs)))
+    status = summarise(options, play_all(options, jobs))
+    broken = print_witnesses(options, jobs[:options.witness_jobs]) if options.witness_jobs else 0
+    return int(bool(status or broken))
 
 
 def summarise(options, results):

@@ -12,7 +12,7 @@ FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -fwrapv -g
 
 # Everything but main, and what the targets share.
 FUZZ_LIBRARY := $(LIB_SOURCES) $(filter-out cmd/main.c,$(CMD_SOURCES)) tests/unit/support/same_line.c \
-                tests/fuzz/store_at_hand.c tests/fuzz/analyse_at_hand.c
+                tests/unit/support/same_kineto.c tests/fuzz/store_at_hand.c tests/fuzz/analyse_at_hand.c
 FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o
 
 $(FUZZ)/object/%.o: %.c | $(GENERATED)/schemas.h
@@ -36,7 +36,7 @@ $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%): $(FUZZ)/%: tests/fuzz/fuzz_%.c $(
 # Seeds: whole fixtures where they are small, the first lines of the others. Each target has its own kind.
 FUZZ_TRACES := fixtures/dialect-*/* fixtures/kernel-phases/* fixtures/user-tags/* fixtures/process-facts/* fixtures/inspector-*/* fixtures/copy-engine/* fixtures/tags-*/* fixtures/damaged/* fixtures/flight-recorder-*/* fixtures/nccl-log-*/* fixtures/kineto-*/* fixtures/torch-log-*/* fixtures/call-description/* fixtures/prometheus/*
 
-$(FUZZ)/seeds: tests/fuzz/seeds.sh $(wildcard fixtures/*/*) $(SQL_SOURCES)
+$(FUZZ)/seeds: tests/fuzz/seeds.sh tests/fuzz/kineto_seeds.awk $(wildcard fixtures/*/*) $(SQL_SOURCES)
 	rm -rf $@
 	tests/fuzz/seeds.sh $@ $(FUZZ_TRACES)
 

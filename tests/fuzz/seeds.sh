@@ -2,14 +2,17 @@
 # Makes seeds for the fuzzers: `seeds.sh FOLDER TRACE...`, from the top of the repository.
 folder=$1
 shift
-mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" "$folder/job" || exit 1
+mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" "$folder/job" "$folder/kineto" || exit 1
 n=0
 for trace in "$@"; do
     n=$((n + 1))
     case $trace in
     *.gz) gzip -dc "$trace" ;;
     *) cat "$trace" ;;
-    esac | head -c 8192 >"$folder/traces/$n"
+    esac | case $trace in
+    */kineto-rank*) awk -v folder="$folder/kineto" -v number=$n -f tests/fuzz/kineto_seeds.awk ;;
+    *) head -c 8192 ;;
+    esac >"$folder/traces/$n"
     { basename "$trace" .gz; cat "$folder/traces/$n"; } >"$folder/whole/$n"
 done
 gzip -c <fixtures/copy-engine/dump_4660_1.json >"$folder/traces/packed"

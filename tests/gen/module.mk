@@ -14,3 +14,4 @@ $(OUT)/simulate: $(SIMULATE_OBJECTS)
 .PHONY: test-gen
 test-gen: $(OUT)/simulate
 	python3 tests/gen/test_simulate.py $(OUT)/simulate
+	python3 tests/gen/test_torch.py $(OUT)/simulate

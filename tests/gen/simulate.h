@@ -205,6 +205,16 @@ struct instance {
     int step;
 };
 
+/* Work of the GPU that is no communication. */
+struct work {
+    int64_t enqueued;
+    int64_t start;
+    int64_t end;
+    int stream;
+    int step;
+    int phase;
+};
+
 struct process {
     int rank;
     int node;
@@ -221,6 +231,10 @@ struct process {
     int record_capacity;
     struct mark *marks; /* phases entered, program order */
     int mark_count;
+    struct work *works; /* that ended, in the order of each stream */
+    int work_count;
+    int work_capacity;
+    int64_t *step_begin; /* by step: when its host had done with the one before; UNKNOWN: it never had */
 };
 
 struct mark {
@@ -264,8 +278,9 @@ struct options {
     const char *dialect;
     const char *directory;
     bool gzip;
-    int keep_last; /* profiler pool: only the last N operations of a communicator and process survive, 0 = all
-                    */
+    int keep_last; /* profiler pool: only the last N operations of a communicator and process survive, 0 =
+                      all; Flight Recorder: the entries of its ring, 0 = 2000 */
+    int operators; /* torch's, a piece of GPU work: Kineto only */
     double drop;   /* Inspector: fraction of finished operations that are lost */
     bool cut;      /* the killed rank leaves files that stop in the middle of a line instead of none */
     const char *command;
@@ -389,9 +404,14 @@ void transfer_pair(struct job *job, struct communicator *communicator, struct re
 int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
 int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 
-/* simulate_chrome.c, simulate_inspector.c, simulate_truth.c: the files. */
+/* simulate_chrome.c, simulate_inspector.c, simulate_kineto.c, simulate_recorder.c, simulate_truth.c: the
+ * files. */
 void chrome_write(struct job *job);
 void inspector_write(struct job *job);
+void kineto_write(struct job *job);
+bool kineto_dialect(const char *dialect);
+void recorder_write(struct job *job);
+bool recorder_dialect(const char *dialect);
 bool fault_stops_job(enum fault_kind kind);
 void truth_write(struct job *job);
 bool chrome_dialect(const char *dialect);
@@ -402,6 +422,7 @@ void bulk_write(const struct options *options, int64_t bytes, int files);
 /* simulate_output.c */
 struct output *output_open(const char *directory, const char *name, bool gzip);
 void output_print(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void output_bytes(struct output *output, const void *bytes, size_t length);
 void output_cut(struct output *output, double fraction);
 void output_close(struct output *output);
 int64_t local_time(const struct job *job, const struct process *process, int64_t time_ns);

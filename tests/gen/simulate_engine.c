@@ -48,7 +48,8 @@ static bool host_play(struct engine *engine, int rank)
             if (job->options.sync_lag != 0)
                 mark_step_end(engine, rank);
             player->counter = 0;
-            player->step++;
+            if (++player->step < job->options.steps)
+                job->processes[rank].step_begin[player->step] = player->host;
         }
     }
     return moved;
@@ -135,6 +136,14 @@ static void step_marker(struct engine *engine, int rank, const struct item *item
         *end = later(*end, at);
 }
 
+static void note_work(struct process *process, const struct item *item, int stream, int64_t start)
+{
+    process->works =
+        grow(process->works, &process->work_capacity, process->work_count + 1, sizeof(*process->works));
+    process->works[process->work_count++] =
+        (struct work){item->enqueued, start, start + item->duration, stream, item->step, item->phase};
+}
+
 static bool run_item(struct engine *engine, int rank, struct stream *stream, struct item *item)
 {
     struct player *player = &engine->players[rank];
@@ -145,6 +154,7 @@ static bool run_item(struct engine *engine, int rank, struct stream *stream, str
         if (item->duration == UNKNOWN)
             return false;
         stream->end = start + item->duration;
+        note_work(&engine->job->processes[rank], item, (int)(stream - player->streams), start);
         return true;
     case ACTION_RECORD:
         *event = later(stream->end, item->enqueued);
@@ -202,6 +212,8 @@ static void engine_open(struct engine *engine, struct job *job)
             player->events[i] = UNKNOWN;
         double ms = 250 + 30 * random_unit(job->options.seed, DRAW_WARMUP, (uint64_t)rank, 0, 7);
         player->host = (int64_t)(ms * 1e6);
+        for (int step = 0; step < job->options.steps; step++)
+            job->processes[rank].step_begin[step] = step == 0 ? player->host : UNKNOWN;
         engine_wake(engine, rank);
     }
 }
@@ -318,6 +330,7 @@ void job_reset(struct job *job)
             free(process->records[i]);
         }
         process->record_count = 0;
+        process->work_count = 0;
         process->left = UNKNOWN;
         process->mark_count = 0;
     }

@@ -10,7 +10,7 @@ struct item {
     int64_t enqueued;
     int64_t duration;
     int event;
-    int step;
+    int step, phase;
     bool started;
     struct record **records;
     int record_count;

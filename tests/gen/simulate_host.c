@@ -151,6 +151,7 @@ struct item *stream_push(struct player *player, const struct action *action)
     item->kind = action->kind;
     item->event = action->event;
     item->step = player->step;
+    item->phase = player->phase;
     item->enqueued = player->host;
     return item;
 }

@@ -65,6 +65,7 @@ static void make_processes(struct job *job)
         process->rank = rank;
         process->node = rank / options->ranks_per_node;
         process->left = UNKNOWN;
+        process->step_begin = allocate((size_t)options->steps, sizeof(int64_t));
         process->pid = 20000 + (int)(random_bits(seed, DRAW_CLOCK, (uint64_t)process->node, 1, 0) % 9000) +
                        rank % options->ranks_per_node;
         snprintf(process->host, sizeof(process->host), "node%03d", process->node);
@@ -101,6 +102,7 @@ static const struct option long_options[] = {
     {"nvlink-gbs", required_argument, NULL, 'B'},
     {"gzip", no_argument, NULL, 'g'},
     {"keep-last", required_argument, NULL, 'k'},
+    {"operators", required_argument, NULL, 'O'},
     {"drop", required_argument, NULL, 'x'},
     {"cut", no_argument, NULL, 'c'},
     {"bulk", required_argument, NULL, 'u'},
@@ -134,7 +136,9 @@ static const char usage[] =
     "                        hang, kill, mismatch, freeze, exit (of the training loop): no amount\n"
     "                        with %: of a step; RANK ?: some link between nodes that the job uses\n"
     "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
-    "verbose\n"
+    "verbose;\n"
+    "                        kineto; flight-recorder, -timing after it: with durations, -json: not a pickle\n"
+    "  --operators N         kineto: so many of torch's operators for each piece of GPU work\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
     "  --seed N --network-gbs X --nvlink-gbs X\n"
     "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
@@ -172,6 +176,7 @@ static void take_number(struct options *options, int key, const char *text)
                 : key == 'n' ? &options->steps
                 : key == 'N' ? &options->ranks_per_node
                 : key == 'L' ? &options->sync_lag
+                : key == 'O' ? &options->operators
                              : &options->keep_last;
     *slot = parse_int(text, "an option's value");
 }
@@ -241,6 +246,8 @@ static void complete(struct options *options)
         options->ranks = options->tp * options->dp * options->pp;
     if (options->ranks < 2 || options->ranks > 1024)
         fail("2 to 1024 ranks, not %d", options->ranks);
+    if (options->operators < 1 || options->operators > 1000)
+        fail("--operators: 1 to 1000, not %d", options->operators);
     if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
         fail("at least 3 steps, 1 layer, 1 microbatch");
     if (options->ranks_per_node < 1)
@@ -298,6 +305,7 @@ int main(int argc, char **argv)
                                   .ranks = 0,
                                   .microbatches = 1,
                                   .layers = 2,
+                                  .operators = 1,
                                   .steps = 12,
                                   .seed = 1,
                                   .noise = 1,
@@ -337,6 +345,10 @@ int main(int argc, char **argv)
     play(&job, &arguments);
     if (chrome_dialect(job.options.dialect))
         chrome_write(&job);
+    else if (kineto_dialect(job.options.dialect))
+        kineto_write(&job);
+    else if (recorder_dialect(job.options.dialect))
+        recorder_write(&job);
     else
         inspector_write(&job);
     truth_write(&job);

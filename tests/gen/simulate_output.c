@@ -46,6 +46,18 @@ void output_print(struct output *output, const char *format, ...)
     }
 }
 
+void output_bytes(struct output *output, const void *bytes, size_t length)
+{
+    if (length > output->capacity - output->length) {
+        output->capacity = output->capacity * 2 + length + 4096;
+        output->bytes = realloc(output->bytes, output->capacity);
+        if (output->bytes == NULL)
+            fail("out of memory for %s", output->path);
+    }
+    memcpy(output->bytes + output->length, bytes, length);
+    output->length += length;
+}
+
 void output_cut(struct output *output, double fraction)
 {
     output->length = (size_t)((double)output->length * fraction);

@@ -252,6 +252,8 @@ void job_release(struct job *job)
     for (int rank = 0; rank < job->options.ranks; rank++) {
         free(job->processes[rank].records);
         free(job->processes[rank].marks);
+        free(job->processes[rank].works);
+        free(job->processes[rank].step_begin);
     }
     for (int i = 0; i < job->communicator_count; i++) {
         free(job->communicators[i].ranks);

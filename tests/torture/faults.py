@@ -43,6 +43,7 @@ READERS = {
     "stalls": ["stalls"],
     "steps": ["steps"],
     "steps-map": ["steps", "--map"],
+    "startup": ["startup"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
     "query": ["query", "SELECT * FROM v_operation"],

@@ -1,5 +1,6 @@
 #include "format/kineto/event.h"
 
+#include "format/kineto/fixed.h"
 #include "input/number.h"
 #include "model/event.h"
 
@@ -148,33 +149,25 @@ static void read_argument(struct raw_json key, struct raw_json value, struct kin
         arguments->has_graph = read_integer(value, 0) != 0;
 }
 
-static int read_arguments(struct raw_json text, struct kineto_arguments *arguments)
+/* 0 and in `past` where they end; -1: they are no JSON. */
+static int read_arguments(struct raw_json text, struct kineto_arguments *arguments, const char **past)
 {
-    struct raw_json_cursor cursor;
+    struct raw_json_cursor cursor = {.at = text.text};
     struct raw_json key, value;
     int more;
     for (size_t i = 0; i < sizeof integer_keys / sizeof *integer_keys; i++)
         *integer_at(arguments, integer_keys[i].at) = COUNT_UNKNOWN;
+    *past = text.text + text.length;
     if (!text.length)
         return 0;
     raw_json_enter(&cursor, text);
     while ((more = raw_json_next(&cursor, &key, &value)) == 1)
         read_argument(key, value, arguments);
+    *past = cursor.at + 1;
     return more;
 }
 
-/* What stands outside of the arguments. */
-struct head {
-    struct raw_json category;
-    struct raw_json name;
-    struct raw_json process;
-    struct raw_json thread;
-    struct raw_json begin;
-    struct raw_json duration;
-    struct raw_json arguments;
-};
-
-static void take_member(struct raw_json key, struct raw_json value, struct head *head)
+static void take_member(struct raw_json key, struct raw_json value, struct kineto_head *head)
 {
     if (raw_json_is(key, "cat"))
         read_text(value, &head->category);
@@ -193,12 +186,12 @@ static void take_member(struct raw_json key, struct raw_json value, struct head 
 }
 
 /* Of what is of no interest only so much that a quote within its name shows. */
-static int read_head(struct raw_json text, struct head *head, enum kineto_kind *kind)
+static int read_head(struct raw_json text, struct kineto_head *head, enum kineto_kind *kind)
 {
     struct raw_json_cursor cursor;
     struct raw_json key, value;
     int more;
-    *head = (struct head){.category = {NULL, 0}};
+    *head = (struct kineto_head){.category = {NULL, 0}};
     *kind = KINETO_OTHER;
     raw_json_enter(&cursor, text);
     while ((more = raw_json_next(&cursor, &key, &value)) == 1) {
@@ -223,21 +216,50 @@ static int64_t read_time(struct raw_json value, int64_t otherwise)
     return number_microseconds_ns(value.text, value.length, &time_ns) ? otherwise : time_ns;
 }
 
-int kineto_event_read(struct raw_json text, struct kineto_event *event)
+/* All but the arguments. -1: it lacks what it cannot do without. */
+static int take_head(const struct kineto_head *head, struct kineto_event *event)
 {
-    struct head head;
+    event->name = head->name;
+    event->process = read_integer(head->process, COUNT_UNKNOWN);
+    event->thread = read_integer(head->thread, COUNT_UNKNOWN);
+    event->begin_ns = read_time(head->begin, TIME_UNKNOWN);
+    event->duration_ns = read_time(head->duration, 0);
+    return event->begin_ns == TIME_UNKNOWN || event->duration_ns < 0 ? -1 : 0;
+}
+
+int kineto_event_read_any(struct raw_json text, struct kineto_event *event)
+{
+    struct kineto_head head;
+    const char *past;
     *event = (struct kineto_event){.kind = KINETO_OTHER};
     if (read_head(text, &head, &event->kind))
         return -1;
     if (event->kind == KINETO_OTHER)
         return 0;
-    event->name = head.name;
-    event->process = read_integer(head.process, COUNT_UNKNOWN);
-    event->thread = read_integer(head.thread, COUNT_UNKNOWN);
-    event->begin_ns = read_time(head.begin, TIME_UNKNOWN);
-    event->duration_ns = read_time(head.duration, 0);
-    int is_broken = event->begin_ns == TIME_UNKNOWN || event->duration_ns < 0;
-    return read_arguments(head.arguments, &event->arguments) || is_broken ? -1 : 0;
+    int is_broken = take_head(&head, event);
+    return read_arguments(head.arguments, &event->arguments, &past) || is_broken ? -1 : 0;
+}
+
+/* As torch prints them. 1; 0: something differs. */
+static int read_fixed(struct raw_json text, struct kineto_event *event)
+{
+    struct kineto_head head;
+    struct kineto_fixed fixed;
+    const char *past;
+    *event = (struct kineto_event){.kind = KINETO_OTHER};
+    if (!kineto_fixed_begin(&fixed, text, &head))
+        return 0;
+    event->kind = kind_of(head.category, head.name);
+    if (event->kind == KINETO_OTHER)
+        return 1;
+    return kineto_fixed_rest(&fixed, &head) && !take_head(&head, event) &&
+           !read_arguments(head.arguments, &event->arguments, &past) &&
+           past == head.arguments.text + head.arguments.length;
+}
+
+int kineto_event_read(struct raw_json text, struct kineto_event *event)
+{
+    return read_fixed(text, event) ? 0 : kineto_event_read_any(text, event);
 }
 
 /* One word of a name, up to an underscore; 0 at its end. */

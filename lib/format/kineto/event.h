@@ -58,6 +58,10 @@ struct kineto_event {
 /* 0; -1: it is no JSON, or an event of interest lacks what it cannot do without. */
 int kineto_event_read(struct raw_json text, struct kineto_event *event);
 
+/* The same of any JSON, whatever order its members stand in: kineto_event_read leaves to it what torch would
+ * not print so. */
+int kineto_event_read_any(struct raw_json text, struct kineto_event *event);
+
 /* What a kernel's name says. Not the algorithm: a kernel that is named for one runs others as well. */
 struct kineto_kernel_name {
     enum function function; /* FUNCTION_OTHER: sends and receives, or not said */

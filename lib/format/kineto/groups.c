@@ -203,8 +203,8 @@ static int take_ranks(struct kineto_group *group, const struct kineto_group *con
 }
 
 /*
- * Flight Recorder names the same groups, and numbers each call of all: the two are not joined operation by
- * operation. The witnesses of one job that lie in one directory are runs of their own.
+ * Flight Recorder names the same groups, and numbers each call of all. Each is read as a run of its own: what
+ * belongs together is found by when calls came (join/witnesses.h).
  */
 static uint64_t hash_of(const struct kineto_group *group)
 {

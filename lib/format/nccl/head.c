@@ -66,15 +66,16 @@ static int read_speaker(struct text word, struct head *head)
         begin--;
     head->host = (struct text){word.data + begin, length - begin};
     return !is_digits(tid) || !is_digits(pid) || number_int64(pid.data, pid.length, &head->pid) ||
-                   !head->host.length
+                   number_int64(tid.data, tid.length, &head->tid) || !head->host.length
                ? -1
                : 0;
 }
 
-static int is_device(struct text word)
+static int is_device(struct text word, int64_t *device)
 {
     return word.length > 2 && word.data[0] == '[' && word.data[word.length - 1] == ']' &&
-           is_digits((struct text){word.data + 1, word.length - 2});
+           is_digits((struct text){word.data + 1, word.length - 2}) &&
+           number_int64(word.data + 1, word.length - 2, device) == 0;
 }
 
 /* Warnings and traces name the line of NCCL's source, traces the time behind the device. */
@@ -83,9 +84,10 @@ enum { WORDS_BETWEEN = 3 };
 static int read_before(struct text line, size_t mark, struct head *head)
 {
     size_t at = mark;
+    head->device = -1;
     for (int i = 0; i <= WORDS_BETWEEN && at > 0; i++) {
         struct text word = word_before(line, &at);
-        if (is_device(word))
+        if (is_device(word, &head->device))
             i = WORDS_BETWEEN - 1; /* what comes before it is who speaks */
         else if (read_speaker(word, head) == 0) {
             head->before = (struct text){line.data, (size_t)(head->host.data - line.data)};

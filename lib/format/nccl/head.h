@@ -12,6 +12,8 @@ struct head {
     struct text before; /* what stands before it in the line: a launcher's or collector's, and the time */
     struct text host;   /* where another line was cut off, what is left of that stands before the name */
     int64_t pid;
+    int64_t tid;
+    int64_t device;      /* the thread's current one; -1: not said */
     struct text message; /* all the rest of the line */
 };
 

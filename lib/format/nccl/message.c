@@ -51,6 +51,18 @@ static int64_t child_of(struct text message)
     return split == COUNT_UNKNOWN ? number_or_unknown(message, "childCount") : split;
 }
 
+/* The word before " comm 0x...". */
+static struct text function_of(struct text message)
+{
+    struct text behind = text_after(message, " comm ");
+    if (!behind.data)
+        return (struct text){NULL, 0};
+    const char *end = behind.data - strlen(" comm "), *begin = end;
+    while (begin > message.data && begin[-1] != ' ')
+        begin--;
+    return (struct text){begin, (size_t)(end - begin)};
+}
+
 int message_read_init(struct text message, struct message_init *init)
 {
     int is_start = text_holds(message, "- Init START"), is_complete = text_holds(message, "- Init COMPLETE");
@@ -60,6 +72,7 @@ int message_read_init(struct text message, struct message_init *init)
     if (text_hexadecimal(message, "comm", &init->communicator) || text_number(message, "rank", &init->rank) ||
         text_number(message, "nranks", &init->ranks) || init->rank < 0 || init->ranks < 1)
         return -1;
+    init->function = function_of(message);
     init->device = number_or_unknown(message, "cudaDev");
     init->nvml_device = number_or_unknown(message, "nvmlDev");
     init->bus = text_value(message, "busId");

@@ -22,6 +22,7 @@ int message_read_call(struct text message, struct message_call *call);
 /* "ncclCommSplit comm 0x1 rank 0 nranks 4 ... parent 0x2 splitCount 1 color 0 key 0 - Init COMPLETE" and its
  * kind. */
 struct message_init {
+    struct text function; /* empty: not said, before 2.21 */
     uint64_t communicator;
     int64_t rank;
     int64_t ranks;

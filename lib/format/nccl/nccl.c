@@ -6,7 +6,10 @@
 #include "format/nccl/plain.h"
 #include "format/nccl/speakers.h"
 #include "format/nccl/stamp.h"
+#include "format/nccl/start_up.h"
+#include "format/nccl/timings.h"
 #include "format/nccl/torn.h"
+#include "format/nccl/warning.h"
 #include "input/input.h"
 #include "input/number.h"
 
@@ -26,6 +29,7 @@ enum { LINE_MOST = 1024 };
 struct log_file {
     const struct format_sink *sink;
     struct speakers speakers;
+    struct intern functions; /* that made communicators */
     struct torn torn;
     struct call_reader calls;
     struct buffer plain; /* the line, where it had colours */
@@ -38,6 +42,8 @@ struct log_file {
 struct said {
     struct text message;
     int64_t speaker;
+    int64_t tid;
+    int64_t device; /* -1 */
     uint64_t offset;
     int64_t at_ns; /* TIME_UNKNOWN */
     int is_cut;    /* another line begins in it */
@@ -148,6 +154,7 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                                         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .duration_ns = COUNT_UNKNOWN}};
     seat->calls[call->function]++;
+    file->speakers.items[said->speaker].calls++;
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
@@ -176,6 +183,8 @@ static int take_init(struct log_file *file, const struct said *said, const struc
         return error_no_memory(error);
     if (!seat)
         return note(file, "communicator split off an unknown one", 1, said->offset, said->message, error);
+    if (start_take_init(&seat->start, init, said->tid, said->at_ns, said->offset, &file->functions))
+        return error_no_memory(error);
     if (init->is_complete && emit_device(file, said, init, seat, error))
         return -1;
     return emit_communicator(file, said, seat, error);
@@ -200,6 +209,64 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
     return note(file, "other line of NCCL", 0, said->offset, said->message, error);
 }
 
+/* How long making a communicator took. 0: it is none of those in the log. */
+static int take_timings(struct log_file *file, const struct said *said, const struct timings *timings,
+                        struct error *error)
+{
+    int taken = start_take_timings(&file->speakers, said->speaker, said->tid, timings, &file->functions);
+    if (taken < 0)
+        return error_no_memory(error);
+    return taken ? 0 : note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
+}
+
+static int take_bootstrap(struct log_file *file, const struct said *said, int64_t total_ns,
+                          struct error *error)
+{
+    if (start_take_bootstrap(&file->speakers, said->speaker, said->tid, total_ns))
+        return 0;
+    return note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
+}
+
+/* Up to the end of the first line, as far as warnings are worth keeping. */
+enum { WARNING_BYTES = 512 };
+
+static const char *copy_text(struct text text, char *copy, size_t bytes)
+{
+    if (!text.length)
+        return NULL;
+    snprintf(copy, bytes, "%.*s", (int)(text.length < bytes ? text.length : bytes), text.data);
+    return copy;
+}
+
+/* Where others reach the process's host. */
+static int take_address(struct log_file *file, const struct said *said, struct text address,
+                        struct error *error)
+{
+    char copy[FACT_BYTES * 2];
+    struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
+    fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
+    event.process.address = copy_text(address, copy, sizeof copy);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+static int take_warning(struct log_file *file, const struct said *said, struct error *error)
+{
+    char text[WARNING_BYTES], nic[FACT_BYTES], peer[FACT_BYTES * 8];
+    struct warning_words words;
+    warning_read(said->message, &words);
+    struct event event = {.kind = EVENT_WARNING,
+                          .warning = {.kind = words.kind,
+                                      .at_ns = said->at_ns,
+                                      .gpu = said->device,
+                                      .calls = file->speakers.items[said->speaker].calls,
+                                      .status = words.status,
+                                      .nic = copy_text(words.nic, nic, sizeof nic),
+                                      .peer = copy_text(words.peer, peer, sizeof peer),
+                                      .text = copy_text(said->message, text, sizeof text)}};
+    fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
 /* What a line says that is whole. 1: it is none of what is known, -1: failed; -2: it is not whole. */
 enum { TAKEN = 0, IS_OTHER = 1, IS_BROKEN = -2 };
 
@@ -208,6 +275,9 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     struct message_call call;
     struct message_init init;
     struct message_nodes nodes;
+    struct timings timings;
+    int64_t total_ns;
+    struct text address = warning_own_address(said->message);
     int found = message_read_call(said->message, &call);
     if (found == 1)
         return take_call(file, said, &call, error);
@@ -215,6 +285,12 @@ static int take_known(struct log_file *file, const struct said *said, struct err
         return take_init(file, said, &init, error);
     if (found == 0 && (found = message_read_nodes(said->message, &nodes)) == 1)
         return take_nodes(file, said, &nodes, error);
+    if (found == 0 && timings_read(said->message, &timings))
+        return take_timings(file, said, &timings, error);
+    if (found == 0 && timings_read_bootstrap(said->message, &total_ns))
+        return take_bootstrap(file, said, total_ns, error);
+    if (found == 0 && address.length)
+        return take_address(file, said, address, error);
     if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
     return found < 0 ? IS_BROKEN : IS_OTHER;
@@ -272,7 +348,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     case LEVEL_INFO:
         return take_info(file, said, error);
     case LEVEL_WARN:
-        return note(file, "warning of NCCL", 0, said->offset, said->message, error);
+        return take_warning(file, said, error);
     default:
         return note(file, "trace line of NCCL", 0, said->offset, said->message, error);
     }
@@ -335,6 +411,8 @@ static int find_head(const struct log_file *file, struct text line, struct head 
 static int take_piece(struct log_file *file, const struct head *head, struct said *said, struct error *error)
 {
     int decimals;
+    said->tid = head->tid;
+    said->device = head->device;
     said->at_ns = stamp_find(head->before, &decimals);
     said->speaker = speakers_put(&file->speakers, head->host, head->pid);
     if (said->speaker < 0)
@@ -377,6 +455,20 @@ static int tell_rest(struct log_file *file, struct error *error)
     return failed ? -1 : 0;
 }
 
+/* How each rank came into its communicators, when no more is to come of it. */
+static int tell_starts(struct log_file *file, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < file->speakers.seat_count; i++) {
+        const struct seat *seat = &file->speakers.seats[i];
+        struct event event = {.kind = EVENT_START_UP};
+        fill_origin(file, seat->speaker, seat->start.offset, seat, &event.origin);
+        start_tell(seat, &file->functions, &event.start_up);
+        failed = file->sink->event(file->sink->context, &event, error);
+    }
+    return failed ? -1 : 0;
+}
+
 static int nccl_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                      struct error *error)
 {
@@ -384,6 +476,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     struct input_line line;
     int more;
     speakers_init(&file.speakers);
+    intern_init(&file.functions);
     call_reader_init(&file.calls, 0);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
@@ -391,8 +484,9 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             more = -1;
             break;
         }
-    int status = more < 0 || tell_rest(&file, error) ? -1 : 0;
+    int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ? -1 : 0;
     speakers_release(&file.speakers);
+    intern_release(&file.functions);
     torn_release(&file.torn);
     call_reader_release(&file.calls);
     buffer_release(&file.plain);

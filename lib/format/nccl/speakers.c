@@ -39,8 +39,8 @@ int64_t speakers_put(struct speakers *speakers, struct text host, int64_t pid)
     if (!number || !map_put(&speakers->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
         return -1;
     if (added)
-        speakers->items[speakers->count++] = (struct speaker){
-            .host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .completed = -1};
+        speakers->items[speakers->count++] =
+            (struct speaker){.host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .newest = -1};
     return *number;
 }
 
@@ -94,6 +94,8 @@ static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct
         map_put(&speakers->by_address, (struct map_key){{(uint64_t)speaker, init->communicator}}, next, NULL);
     if (!number)
         return -1;
+    const struct seat *parent = init->parent ? speakers_seat(speakers, speaker, init->parent) : NULL;
+    uint64_t parent_hash = parent ? parent->hash : 0;
     *number = next;
     speakers->seats[speakers->seat_count++] = (struct seat){.speaker = speaker,
                                                             .address = init->communicator,
@@ -101,7 +103,11 @@ static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct
                                                             .rank = init->rank,
                                                             .ranks = init->ranks,
                                                             .parent = init->parent,
-                                                            .color = init->color};
+                                                            .parent_hash = parent_hash,
+                                                            .color = init->color,
+                                                            .before = speakers->items[speaker].newest,
+                                                            .start = START_UNKNOWN};
+    speakers->items[speaker].newest = next;
     return next;
 }
 
@@ -121,10 +127,14 @@ int speakers_begin(struct speakers *speakers, int64_t speaker, const struct mess
         (*seat)->is_complete = init->is_complete;
         if (of->root < 0 && !(*seat)->parent)
             of->root = *seat - speakers->seats;
-        if (init->is_complete)
-            of->completed = *seat - speakers->seats;
     }
     return 0;
+}
+
+struct seat *speakers_seat_before(const struct speakers *speakers, int64_t speaker, const struct seat *seat)
+{
+    int64_t number = seat ? seat->before : speakers->items[speaker].newest;
+    return number >= 0 ? &speakers->seats[number] : NULL;
 }
 
 void speakers_pass(struct speakers *speakers, int64_t speaker, int64_t rank)

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "format/nccl/head.h"
 #include "format/nccl/message.h"
+#include "format/nccl/start_up.h"
 
 /* Who speaks in a log: processes, and what each calls its communicators. */
 
@@ -13,7 +14,8 @@ struct speaker {
     int64_t pid;
     int64_t latest_ns; /* of its lines that have a time; TIME_UNKNOWN */
     int64_t root;      /* its first seat of a communicator that was not split off another; -1 */
-    int64_t completed; /* the seat that was complete last; -1 */
+    int64_t newest;    /* its newest seat; -1 */
+    int64_t calls;     /* that it made so far */
 };
 
 /* A rank of a communicator, by the address that its process has it at. */
@@ -25,10 +27,13 @@ struct seat {
     int64_t ranks;
     int64_t nodes;   /* 0: not said */
     uint64_t parent; /* address; 0: none */
+    uint64_t parent_hash;
     int64_t color;
     int64_t children;              /* split off it so far */
     int64_t calls[FUNCTION_COUNT]; /* so far */
     int is_complete;
+    int64_t before; /* the seat that its speaker got before it; -1 */
+    struct start start;
 };
 
 struct speakers {
@@ -65,6 +70,9 @@ struct seat *speakers_seat(const struct speakers *speakers, int64_t speaker, uin
  */
 int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init,
                    struct seat **seat);
+
+/* The seat that a speaker got before another, or its newest for NULL. NULL: there is none. */
+struct seat *speakers_seat_before(const struct speakers *speakers, int64_t speaker, const struct seat *seat);
 
 /* A communicator was split in which the speaker has that rank, and it got no part: counted where it matters.
  */

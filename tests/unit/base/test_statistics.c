@@ -64,14 +64,42 @@ static void quiet_is_what_a_fault_of_most_steps_leaves(void **state)
     }
 }
 
+/* Of five, by hand. */
 static void the_median_of_the_others(void **state)
 {
-    const int64_t sorted[] = {1, 2, 4, 8, 16};
-    assert_int_equal(median_without(sorted, 5, 1), 4);
-    assert_int_equal(median_without(sorted, 5, 2), 4);
-    assert_int_equal(median_without(sorted, 5, 4), 2);
-    assert_int_equal(median_without(sorted, 5, 16), 2);
-    assert_int_equal(median_without(sorted, 1, 1), INT64_MIN);
+    int64_t five[] = {8, 1, 16, 4, 2}, two[] = {7, 3}, one = 9;
+    struct middles middles = middles_of(five, 5);
+    assert_int_equal(median_of_others(&middles, 1), 4);
+    assert_int_equal(median_of_others(&middles, 2), 4);
+    assert_int_equal(median_of_others(&middles, 4), 2);
+    assert_int_equal(median_of_others(&middles, 16), 2);
+    assert_int_equal(middles.all, 4);
+    middles = middles_of(two, 2);
+    assert_int_equal(median_of_others(&middles, 3), 7);
+    assert_int_equal(median_of_others(&middles, 7), 3);
+    assert_int_equal(middles.all, 3);
+    middles = middles_of(&one, 1);
+    assert_int_equal(median_of_others(&middles, 9), INT64_MIN);
+    assert_int_equal(middles.all, 9);
+    assert_int_equal(middles_of(NULL, 0).all, INT64_MIN);
+}
+
+/* Of any list: sorted, and one of its values left out. */
+static void the_median_of_any_others(void **state)
+{
+    for (unsigned round = 1; round < MOST; round++) {
+        int64_t sorted[MOST], scratch[MOST], others[MOST];
+        size_t count = make_row(round, sorted);
+        memcpy(scratch, sorted, sizeof scratch);
+        qsort(sorted, count, sizeof *sorted, by_value);
+        struct middles middles = middles_of(scratch, count);
+        assert_int_equal(middles.all, sorted[(count - 1) / 2]);
+        for (size_t without = 0; without < count; without++) {
+            memcpy(others, sorted, without * sizeof *others);
+            memcpy(others + without, sorted + without + 1, (count - without - 1) * sizeof *others);
+            assert_int_equal(median_of_others(&middles, sorted[without]), others[(count - 2) / 2]);
+        }
+    }
 }
 
 int main(void)
@@ -80,6 +108,7 @@ int main(void)
         cmocka_unit_test(a_quantile_is_where_it_would_stand_sorted),
         cmocka_unit_test(quiet_is_what_a_fault_of_most_steps_leaves),
         cmocka_unit_test(the_median_of_the_others),
+        cmocka_unit_test(the_median_of_any_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,10 +38,14 @@ static void take(struct slow_job *played, const struct slow_ranks *slow, struct 
 {
     struct error error = ERROR_INIT;
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct replay replay;
     slow_job_init(played, slow);
-    assert_int_equal(findings_take_explanations(findings, &played->job, &played->baseline, &played->edges,
-                                                played->transfers, &options, &error),
+    assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
                      0);
+    assert_int_equal(findings_take_explanations(findings, &played->job, &played->baseline, &played->edges,
+                                                played->transfers, &replay, &options, &error),
+                     0);
+    replay_release(&replay);
 }
 
 static void a_block_is_one_finding(void **state)

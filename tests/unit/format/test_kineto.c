@@ -1,5 +1,6 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
+#include "support/same_kineto.h"
 
 #include "base/buffer.h"
 #include "model/communicator_hash.h"
@@ -426,9 +427,54 @@ static void a_file_may_end_anywhere(void **state)
     free(bytes);
 }
 
+#define HEAD(category, name) \
+    "{\n    \"ph\": \"X\", \"cat\": \"" category "\", \"name\": \"" name "\", \"pid\": 7, \"tid\": 8,\n    "
+
+/* Each differs in one thing from what torch prints, and still is read as any JSON is. */
+static void the_quick_reading_is_the_patient_one(void **state)
+{
+    static const char *const texts[] = {
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.500, \"dur\": 2.250,\n    \"args\": {\n      \"device\": 0, "
+                                        "\"stream\": 20, \"Collective name\": \"send\"\n    }\n  }",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5, \"dur\": 2, \"args\": {\"device\": 0}, \"args\": {\"device\": 1}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5, \"dur\": 2, \"args\": {\"device\": 0}, \"dur\": {}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5, \"dur\": 2, \"args\": {\"device\": {\"stream\": 4}}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5, \"dur\": 2, \"args\": {\"device\": 0 \"stream\": 1}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5, \"dur\": 2, \"args\": {\"device\": 0}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5e3, \"dur\": 2, \"args\": {}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": \"1.5\", \"dur\": 2, \"args\": {}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1-.5, \"dur\": -2, \"args\": {}}",
+        HEAD("kernel", "nccl:Kernel_x") "\"ts\": 1.5, \"dur\": 2}",
+        HEAD("kernel", "x\", \"y") "\"ts\": 1.5, \"dur\": 2, \"args\": {}}",
+        HEAD("kernel", "x\\\"y") "\"ts\": 1.5, \"dur\": 2, \"args\": {}}",
+        HEAD("kernel", "x\"y") "\"ts\": 1.5, \"dur\": 2, \"args\": {}}",
+        HEAD("cpu_op", "aten::mm") "\"ts\": 1.5, \"dur\"",
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": }",
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1",
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\"",
+        "{\"ph\": \"s\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5,\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n  }",
+        "{\"ph\": \"f\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}",
+        "{\"ph\": \"f\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": }",
+        "{\"ph\": \"f\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"kernel\", \"name\": \"x\", \"dur\": 1}",
+        "{\"ph\": \"s\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"ac2g\", \"name\": \"ac2g\",}",
+        "{\"ph\": \"X\"}",
+        "",
+    };
+    struct kineto_event event;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_null(difference_of_kineto_readings((struct raw_json){texts[i], strlen(texts[i])}));
+    assert_int_equal(kineto_event_read((struct raw_json){texts[0], strlen(texts[0])}, &event), 0);
+    assert_int_equal(event.kind, KINETO_NCCL_KERNEL);
+    assert_int_equal(event.begin_ns, 1500);
+    assert_int_equal(event.duration_ns, 2250);
+    assert_int_equal(event.arguments.stream, 20);
+    assert_memory_equal(event.arguments.collective.text, "send", 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_quick_reading_is_the_patient_one),
         cmocka_unit_test(a_kernel_with_its_call),
         cmocka_unit_test(what_else_the_gpu_did_is_known),
         cmocka_unit_test(calls_of_one_group_share_its_kernel),

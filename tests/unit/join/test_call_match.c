@@ -38,9 +38,8 @@ static void check(const struct situation *situation)
     struct error error = ERROR_INIT;
     size_t call_count = length(situation->calls), item_count = length(situation->operations);
     size_t first[] = {0, item_count};
-    struct call_series series = {situation->first_number,
-                                 situation->first_number + (int64_t)item_count - 1, (int64_t)item_count,
-                                 situation->first_number < 0};
+    struct call_series series = {situation->first_number, situation->first_number + (int64_t)item_count - 1,
+                                 (int64_t)item_count, situation->first_number < 0};
     for (size_t i = 0; i < call_count; i++) {
         int64_t at_ns = situation->calls[i] ? situation->calls[i] * SECOND_NS : TIME_UNKNOWN;
         calls[i] = (struct call){.id = (INT64_C(1) << 32) + (int64_t)i,

@@ -11,13 +11,11 @@
  * SQLite's plans tell: SEARCH is by an index or an id, SCAN is all of a table.
  */
 static const char *const asked_of_each_run[] = {
-    schema_meta_roster_runs,           schema_meta_roster_ranks,
-    schema_meta_roster_communicators,  schema_meta_roster_members,
-    schema_meta_roster_facts,          schema_analysis_job_traffic,
-    schema_analysis_job_has_traffic,   schema_analysis_job_damage,
-    schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs,
-    schema_analysis_job_finished_only, schema_analysis_job_cut,
-    schema_analysis_clocks_ranks,      schema_join_read_operations_of_run,
+    schema_meta_roster_runs,           schema_meta_roster_ranks,           schema_meta_roster_communicators,
+    schema_meta_roster_members,        schema_meta_roster_facts,           schema_meta_roster_witness_facts,
+    schema_analysis_job_traffic,       schema_analysis_job_has_traffic,    schema_analysis_job_damage,
+    schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs, schema_analysis_job_finished_only,
+    schema_analysis_job_cut,           schema_analysis_clocks_ranks,       schema_join_read_operations_of_run,
     schema_join_read_instances_of_run,
 };
 
@@ -78,10 +76,12 @@ static void make_version_2(void **state)
             "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
             "DROP TABLE tag_name; DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
             "ALTER TABLE run DROP COLUMN first_step; ALTER TABLE run DROP COLUMN step_base;"
-            "DROP VIEW v_operation; DROP VIEW v_call; DROP VIEW v_sample; DROP TABLE call_description;"
-            "DROP TABLE call_join; DROP TABLE call_place; DROP TABLE sample;"
             "DROP VIEW v_rank; DROP VIEW v_rank_fact; DROP VIEW v_communicator; DROP VIEW v_ledger;"
             "DROP TABLE process_fact; DROP TABLE group_status; DROP TABLE contradiction;"
+            "DROP VIEW v_operation; DROP VIEW v_call; DROP VIEW v_sample; DROP TABLE call_description;"
+            "DROP TABLE call_join; DROP TABLE call_place; DROP TABLE sample;"
+            "DROP TABLE start_up; DROP TABLE warning;"
+            "DROP TABLE witness; DROP TABLE witness_contradiction; DROP TABLE witness_doubt;"
             "ALTER TABLE communicator DROP COLUMN member_list;"
             "ALTER TABLE communicator DROP COLUMN description;"
             "ALTER TABLE communicator DROP COLUMN named_hash;"
@@ -105,7 +105,7 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 12);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 14);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);

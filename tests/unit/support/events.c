@@ -28,7 +28,7 @@ static void *copy_bytes(const void *bytes, size_t length)
 }
 
 /* The texts of what is known of a process. */
-enum { FACT_TEXTS = 5 };
+enum { FACT_TEXTS = 6 };
 
 static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXTS])
 {
@@ -37,6 +37,7 @@ static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXT
     texts[2] = &facts->nic;
     texts[3] = &facts->host;
     texts[4] = &facts->rank_name;
+    texts[5] = &facts->address;
 }
 
 static void own_facts(struct process_facts *facts)
@@ -114,6 +115,13 @@ static void own_texts(struct event *event)
         event->group_status.name = copy_text(event->group_status.name);
         event->group_status.description = copy_text(event->group_status.description);
         event->group_status.function = copy_text(event->group_status.function);
+    }
+    if (event->kind == EVENT_START_UP)
+        event->start_up.function = copy_text(event->start_up.function);
+    if (event->kind == EVENT_WARNING) {
+        event->warning.nic = copy_text(event->warning.nic);
+        event->warning.peer = copy_text(event->warning.peer);
+        event->warning.text = copy_text(event->warning.text);
     }
     if (event->kind == EVENT_CALL_DESCRIPTION)
         own_call(&event->call);
@@ -240,6 +248,13 @@ static void release_event(const struct event *event)
         free_borrowed(event->group_status.name);
         free_borrowed(event->group_status.description);
         free_borrowed(event->group_status.function);
+    }
+    if (event->kind == EVENT_START_UP)
+        free_borrowed(event->start_up.function);
+    if (event->kind == EVENT_WARNING) {
+        free_borrowed(event->warning.nic);
+        free_borrowed(event->warning.peer);
+        free_borrowed(event->warning.text);
     }
     if (event->kind == EVENT_CALL_DESCRIPTION)
         release_call(event->call);
@@ -402,6 +417,14 @@ static void describe_event(struct buffer *text, const struct event *event)
                       event->group_status.name ? event->group_status.name : "none",
                       (long long)event->group_status.enqueued, (long long)event->group_status.started,
                       (long long)event->group_status.completed);
+    if (event->kind == EVENT_START_UP)
+        buffer_printf(text, "made by %s in %lld",
+                      event->start_up.function ? event->start_up.function : "none",
+                      (long long)event->start_up.total_ns);
+    if (event->kind == EVENT_WARNING)
+        buffer_printf(text, "warning %d of %s at %lld: %s", (int)event->warning.kind,
+                      event->warning.nic ? event->warning.nic : "none", (long long)event->warning.at_ns,
+                      event->warning.text ? event->warning.text : "none");
     if (event->kind == EVENT_CALL_DESCRIPTION)
         buffer_printf(text, "call %s of %lld at %s, %lld bytes", event->call.name,
                       (long long)event->call.rank, event->call.source ? event->call.source : "none",

@@ -1,0 +1,152 @@
+#include "join/witness_merge.h"
+
+#include "base/array.h"
+#include "join/log_repack.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_call(const void *a, const void *b)
+{
+    const struct witness_gift *left = a, *right = b;
+    if (left->block_id != right->block_id)
+        return left->block_id < right->block_id ? -1 : 1;
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+/* Gives the calls of one block what they are without. Returns how many gifts that took; 0: failed. */
+static size_t give_to_block(struct hearing *hearing, const struct witness_gift *gifts, size_t count,
+                            struct error *error)
+{
+    struct log_change changes[BLOCK_ROWS];
+    size_t taken = 0;
+    memset(changes, 0, sizeof changes);
+    for (; taken < count && gifts[taken].block_id == gifts[0].block_id; taken++)
+        if (gifts[taken].row < BLOCK_ROWS)
+            changes[gifts[taken].row].source = intern_text(&hearing->work->texts, gifts[taken].source);
+    if (logs_open_whole(hearing->logs, gifts[0].block_id, error) ||
+        logs_replace(hearing->logs, gifts[0].block_id, changes, error))
+        return 0;
+    return taken;
+}
+
+static int give(struct hearing *hearing, struct witness_gift *gifts, size_t count, struct error *error)
+{
+    array_sort(gifts, count, sizeof *gifts, by_call);
+    for (size_t at = 0, taken; at < count; at += taken)
+        if ((taken = give_to_block(hearing, gifts + at, count - at, error)) == 0)
+            return -1;
+    return 0;
+}
+
+static int run_on_pair(struct store *store, const char *sql, int64_t one, int64_t other, struct error *error)
+{
+    struct statement *statement = store_prepare(store, sql, error);
+    int failed = !statement || statement_bind_integer(statement, 1, one, error) ||
+                 statement_bind_integer(statement, 2, other, error) || statement_step(statement, error) < 0;
+    statement_free(statement);
+    return failed ? -1 : 0;
+}
+
+/* Its operations leave. */
+static int set_aside(struct store *store, int64_t process_id, struct error *error)
+{
+    static const char *const steps[] = {
+        schema_join_witnesses_keep_recorded,   schema_join_witnesses_count_recorded,
+        schema_join_witnesses_remove_joined,   schema_join_witnesses_remove_operations,
+        schema_join_witnesses_keep_proxies,    schema_join_witnesses_remove_proxies,
+        schema_join_witnesses_remove_instances};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (logs_run(store, steps[i], process_id, error))
+            return -1;
+    return 0;
+}
+
+enum { SAID = 96 };
+
+static void say_size(int64_t bytes, const char *dialect, char *text)
+{
+    snprintf(text, SAID, "%lld bytes (%s)", (long long)bytes, dialect);
+}
+
+static void say_datatype(int64_t datatype, const char *dialect, char *text)
+{
+    snprintf(text, SAID, "%s (%s)", datatype_name((enum datatype)datatype), dialect);
+}
+
+static int contradict(struct store *store, int64_t process_id, const char *what,
+                      const struct witness_quarrel *quarrel, const char *kept, const char *other,
+                      struct error *error)
+{
+    char named[64];
+    snprintf(named, sizeof named, "%s of %s", what, function_name((enum function)quarrel->function));
+    struct statement *statement = store_prepare(store, schema_join_witnesses_contradict, error);
+    int failed = !statement || statement_bind_integer(statement, 1, process_id, error) ||
+                 statement_bind_text(statement, 2, named, error) ||
+                 statement_bind_integer(statement, 3, quarrel->count, error) ||
+                 statement_bind_text(statement, 4, kept, error) ||
+                 statement_bind_text(statement, 5, other, error) || statement_step(statement, error) < 0;
+    statement_free(statement);
+    return failed ? -1 : 0;
+}
+
+static int note_quarrels(struct store *store, const struct witness_pair *pair, int64_t process_id,
+                         const char *one, const char *other, struct error *error)
+{
+    char kept[SAID], instead[SAID];
+    if (pair->sizes.count) {
+        say_size(pair->sizes.kept, one, kept);
+        say_size(pair->sizes.other, other, instead);
+        if (contradict(store, process_id, "size", &pair->sizes, kept, instead, error))
+            return -1;
+    }
+    if (!pair->datatypes.count)
+        return 0;
+    say_datatype(pair->datatypes.kept, one, kept);
+    say_datatype(pair->datatypes.other, other, instead);
+    return contradict(store, process_id, "datatype", &pair->datatypes, kept, instead, error);
+}
+
+int witness_merge(struct hearing *hearing, const struct witness_runs *runs, const struct encounter *encounter,
+                  struct error *error)
+{
+    struct store *store = hearing->logs->store;
+    if (give(hearing, encounter->gifts, encounter->gift_count, error))
+        return -1;
+    for (size_t i = 0; i < encounter->pair_count; i++) {
+        const struct witness_pair *pair = &encounter->pairs[i];
+        int64_t one = hearing->work->processes[pair->one].id,
+                other = hearing->work->processes[pair->other].id;
+        if (set_aside(store, other, error) ||
+            run_on_pair(store, schema_join_witnesses_add, other, one, error) ||
+            logs_run(store, schema_join_witnesses_change, one, error) ||
+            note_quarrels(store, pair, other, runs->items[encounter->one].dialect,
+                          runs->items[encounter->other].dialect, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* A process of a run, for the run. */
+static int64_t process_of(const struct work *work, int32_t run)
+{
+    for (size_t i = 0; i < work->process_count; i++)
+        if (work->processes[i].run == run)
+            return work->processes[i].id;
+    return -1;
+}
+
+int witness_doubt(struct hearing *hearing, const struct encounter *encounter, struct error *error)
+{
+    struct statement *statement = store_prepare(hearing->logs->store, schema_join_witnesses_doubt, error);
+    int failed = !statement ||
+                 statement_bind_integer(statement, 1, process_of(hearing->work, encounter->one), error) ||
+                 statement_bind_integer(statement, 2, process_of(hearing->work, encounter->other), error) ||
+                 statement_bind_text(statement, 3, encounter->why, error) ||
+                 statement_step(statement, error) < 0;
+    statement_free(statement);
+    return failed ? -1 : 0;
+}

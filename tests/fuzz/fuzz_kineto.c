@@ -1,0 +1,12 @@
+/* Any bytes as an event of Kineto: what the quick way takes, the reader of any JSON reads the same. */
+#include "require.h"
+#include "support/same_kineto.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    const char *difference = difference_of_kineto_readings((struct raw_json){(const char *)bytes, length});
+    if (difference)
+        fprintf(stderr, "difference in %s: %.*s\n", difference, (int)length, (const char *)bytes);
+    require(!difference, "both readings are the same");
+    return 0;
+}

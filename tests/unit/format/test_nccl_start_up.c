@@ -1,0 +1,223 @@
+#include "format/nccl/timings.h"
+#include "format/nccl/warning.h"
+#include "format/text.h"
+
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct text text_of(const char *text)
+{
+    return (struct text){text, strlen(text)};
+}
+
+static void seconds_as_nanoseconds(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } cases[] = {
+        {"1.23", INT64_C(1230000000)},
+        {"21.343346", INT64_C(21343346000)},
+        {"0.00", 0},
+        {"7", INT64_C(7000000000)},
+        {"-0.00", TIME_UNKNOWN},
+        {".5", TIME_UNKNOWN},
+        {"1.2.3", TIME_UNKNOWN},
+        {"nan", TIME_UNKNOWN},
+        {"", TIME_UNKNOWN},
+        {"100000001", TIME_UNKNOWN},
+        {"99999999999999999999999999", TIME_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(text_seconds_ns(text_of(cases[i].text)), cases[i].ns);
+}
+
+/* As 2.22 prints it, and 2.23 and later. */
+static void parts_of_the_making(void **state)
+{
+    struct timings timings;
+    assert_int_equal(
+        timings_read(
+            text_of("Init timings: rank 5 nranks 8 total 2.50 (kernels 0.25, bootstrap 1.75, allgathers "
+                    "0.01, topo 0.05, graphs 0.02, connections 0.30, rest 0.12)"),
+            &timings),
+        1);
+    assert_int_equal(timings.function.length, 0);
+    assert_int_equal(timings.rank, 5);
+    assert_int_equal(timings.ranks, 8);
+    assert_int_equal(timings.total_ns, 2500000000);
+    assert_int_equal(timings.parts_ns[START_KERNELS], 250000000);
+    assert_int_equal(timings.parts_ns[START_ALLOCATION], TIME_UNKNOWN);
+    assert_int_equal(timings.parts_ns[START_REST], 120000000);
+    assert_int_equal(
+        timings_read(text_of("Init timings - ncclCommSplit: rank 0 nranks 2 total 0.03 (kernels 0.00, "
+                             "alloc 0.02, bootstrap 0.00, allgathers 0.00, topo 0.01, graphs 0.00, "
+                             "connections 0.00, rest 0.00)"),
+                     &timings),
+        1);
+    assert_int_equal(timings.function.length, strlen("ncclCommSplit"));
+    assert_memory_equal(timings.function.data, "ncclCommSplit", timings.function.length);
+    assert_int_equal(timings.parts_ns[START_ALLOCATION], 20000000);
+    assert_int_equal(timings_read(text_of("Init timings - ncclCommSplit: rank 0 nra"), &timings), 0);
+    assert_int_equal(timings_read(text_of("Init timings"), &timings), 0);
+}
+
+static void check_warning(const char *message, enum warning_kind kind, int64_t status, const char *nic,
+                          const char *peer)
+{
+    struct warning_words words;
+    warning_read(text_of(message), &words);
+    assert_int_equal(words.kind, kind);
+    assert_int_equal(words.status, status);
+    assert_true(text_is(words.nic, nic));
+    assert_true(text_is(words.peer, peer));
+}
+
+/* In the words of the versions' sources. */
+static void what_warnings_are_about(void **state)
+{
+    check_warning(
+        "NET/IB : Got completion from peer 10.0.0.3<41234> with error 12, opcode 0, len 0, vendor err 129 "
+        "(Send)",
+        WARNING_COMPLETION, 12, "", "10.0.0.3");
+    check_warning(
+        "NET/IB: Got completion from peer 10.0.0.3<41234> with status=5 opcode=0 len=0 vendor err 244 (Recv) "
+        "localGid ::1 remoteGids::2 hca mlx5_0",
+        WARNING_COMPLETION, 5, "mlx5_0", "10.0.0.3");
+    check_warning(
+        "NET/IB: Got completion from peer fe80::3<41234> with status=IBV_WC_RETRY_EXC_ERR(12) "
+        "opcode=IBV_WC_SEND(0) reqSize=4 vendor_err=129 req_type=Send hca mlx5_7",
+        WARNING_COMPLETION, 12, "mlx5_7", "fe80::3");
+    check_warning("NET/IB : mlx5_2:1 Got async event : port error", WARNING_CARD, COUNT_UNKNOWN, "mlx5_2",
+                  "");
+    check_warning("NET/IB : mlx5_2:1 Got non-fatal async event: port error(10)", WARNING_CARD, COUNT_UNKNOWN,
+                  "mlx5_2", "");
+    check_warning("NET/IB : mlx5_2:1 async fatal event: local catastrophic error", WARNING_CARD,
+                  COUNT_UNKNOWN, "mlx5_2", "");
+    check_warning("socketProgress: Connection closed by remote peer node3<40001>", WARNING_CLOSED,
+                  COUNT_UNKNOWN, "", "node3");
+}
+
+/* Healthy jobs print these. */
+static void what_is_of_no_account(void **state)
+{
+    static const char *const harmless[] = {
+        "NET/IB : mlx5_2:1 GID table changed",
+        "NET/IB : mlx5_2:1 Got non-fatal async event: port active(9)",
+        "NET/IB : mlx5_2:1 Got async event : client reregistration",
+        "NET/IB : mlx5_2:1 unknown event type (37)",
+        "NET/IB : mlx5_2:1 async fatal event on SRQ, unused for now (0x7f00): SRQ limit reached",
+        "NET/Socket : NCCL_SOCKET_NTHREADS is greater than the maximum allowed, setting to 16",
+        "Could not find real path of mlx5_2 (/sys/class/infiniband/mlx5_2)",
+        "Missing \"iommu=pt\" from kernel command line which can lead to system instablity or hang!",
+    };
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        check_warning(harmless[i], WARNING_OTHER, COUNT_UNKNOWN, "", "");
+}
+
+static void where_a_host_is_reached(void **state)
+{
+    assert_true(text_is(warning_own_address(text_of("Bootstrap : Using eth0:10.0.0.10<0>")), "10.0.0.10"));
+    assert_true(text_is(warning_own_address(text_of("Bootstrap: Using eth0:fe80::1<0>")), "fe80::1"));
+    assert_int_equal(warning_own_address(text_of("Bootstrap: Using mlx5_0:1")).length, 0);
+    assert_int_equal(warning_own_address(text_of("Bootstrap: Using")).length, 0);
+    assert_int_equal(warning_own_address(text_of("NET/Socket : Using [0]eth0:10.0.0.10<0>")).length, 0);
+}
+
+#define MADE(tid, comm, what, end)                                        \
+    "n:1:" tid " [0] NCCL INFO ncclCommInitRank comm " comm " rank " what \
+    " nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 " end "\n"
+#define ROOT "commId 0x9c - Init "
+
+static const struct start_up *start(const struct recording *recording, size_t n, int64_t rank)
+{
+    const struct event *event = recording_event(recording, EVENT_START_UP, n);
+    assert_non_null(event);
+    assert_int_equal(event->origin.rank, rank);
+    return &event->start_up;
+}
+
+/* Two threads of one process, whose lines come mixed, and of which one tells no times to the microsecond. */
+static void times_are_of_their_threads_communicator(void **state)
+{
+    static const char log[] =
+        MADE("7", "0xa0", "0", ROOT "START") MADE("8", "0xb0", "1", ROOT "START")
+            "n:1:8 [1] NCCL INFO Bootstrap timings total 0.031000 (create 0.000050, send 0.000200, recv 0.000400)\n" MADE(
+                "7", "0xa0", "0", ROOT "COMPLETE") MADE("8", "0xb0", "1", ROOT "COMPLETE")
+                "n:1:8 [1] NCCL INFO Init timings - ncclCommInitRank: rank 1 nranks 2 total 0.58 (kernels 0.44, bootstrap 0.03, rest 0.01)\n"
+                "n:1:7 [0] NCCL INFO Init timings - ncclCommInitRank: rank 0 nranks 2 total 9.58 (kernels 0.40, bootstrap 9.02, rest 0.01)\n"
+                "n:1:7 [0] NCCL INFO Init timings - ncclCommInitRank: rank 0 nranks 2 total 1.00 (kernels 0.40)\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
+    assert_int_equal(recording_count(&recording, EVENT_START_UP), 2);
+    assert_string_equal(start(&recording, 0, 0)->function, "ncclCommInitRank");
+    assert_int_equal(start(&recording, 0, 0)->is_complete, 1);
+    assert_int_equal(start(&recording, 0, 0)->total_ns, 9580000000);
+    assert_int_equal(start(&recording, 0, 0)->parts_ns[START_BOOTSTRAP], 9020000000);
+    assert_int_equal(start(&recording, 1, 1)->total_ns, 580000000);
+    assert_int_equal(start(&recording, 1, 1)->parts_ns[START_BOOTSTRAP], 31000000);
+    assert_int_equal(recording_notes(&recording, "time of an unknown communicator"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
+/* A split says its parent; what a log breaks off in was never complete; lines may have times. */
+static void splits_and_what_breaks_off(void **state)
+{
+    static const char log[] =
+        "[2026-03-02 10:15:00.250] " MADE("7", "0xa0", "0", ROOT "START") "[2026-03-02 10:15:21.750] "
+        MADE("7", "0xa0", "0", ROOT "COMPLETE")
+            "n:1:7 [0] NCCL INFO ncclCommSplit comm 0xc0 rank 0 nranks 1 cudaDev 0 nvmlDev 0 busId 70 parent 0xa0 splitCount 1 color 5 key 0- Init START\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
+    assert_int_equal(start(&recording, 0, 0)->end_ns - start(&recording, 0, 0)->begin_ns, 21500000000);
+    assert_int_equal(start(&recording, 0, 0)->total_ns, TIME_UNKNOWN);
+    assert_string_equal(start(&recording, 1, 0)->function, "ncclCommSplit");
+    assert_true(start(&recording, 1, 0)->parent_hash == 0x9c);
+    assert_int_equal(start(&recording, 1, 0)->is_complete, 0);
+    recording_release(&recording);
+}
+
+/* With when, of whom, and no more of the text than is worth keeping. */
+static void warnings_are_records(void **state)
+{
+    char log[4096];
+    int length =
+        snprintf(log, sizeof log,
+                 "\n[2026-03-02 10:15:30] node1:42:99 [3] transport/net_ib.cc:2358 NCCL WARN NET/IB: Got "
+                 "completion from peer 10.0.0.10<1> with status=12 opcode=0 hca mlx5_3\n"
+                 "node1:42:99 [3] misc/x.cc:1 NCCL WARN %02000d\n",
+                 7);
+    struct recording recording;
+    recording_of_bytes(&recording, "nccl.log", log, (size_t)length);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 2);
+    const struct event *first = recording_event(&recording, EVENT_WARNING, 0);
+    assert_string_equal(first->origin.host, "node1");
+    assert_int_equal(first->origin.pid, 42);
+    assert_int_equal(first->warning.gpu, 3);
+    /* `date -ud '2026-03-02 10:15:30' +%s` */
+    assert_int_equal(first->warning.at_ns, INT64_C(1772446530) * 1000000000);
+    assert_string_equal(first->warning.nic, "mlx5_3");
+    const struct event *second = recording_event(&recording, EVENT_WARNING, 1);
+    assert_int_equal(second->warning.at_ns, TIME_UNKNOWN);
+    assert_int_equal(strlen(second->warning.text), 511);
+    recording_release(&recording);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seconds_as_nanoseconds),
+        cmocka_unit_test(parts_of_the_making),
+        cmocka_unit_test(what_warnings_are_about),
+        cmocka_unit_test(what_is_of_no_account),
+        cmocka_unit_test(where_a_host_is_reached),
+        cmocka_unit_test(times_are_of_their_threads_communicator),
+        cmocka_unit_test(splits_and_what_breaks_off),
+        cmocka_unit_test(warnings_are_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
