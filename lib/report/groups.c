@@ -111,7 +111,10 @@ static struct report_group *find_group(struct report_groups *report, const struc
         return NULL;
     if ((size_t)number == report->count) {
         struct report_group *group = &report->groups[report->count++];
-        *group = (struct report_group){.last_instance = -1, .last_effective_ns = TIME_UNKNOWN};
+        *group = (struct report_group){.last_instance = -1,
+                                       .last_effective_ns = TIME_UNKNOWN,
+                                       .communicator = row->communicator,
+                                       .function = row->function};
         for (size_t i = 0; i < report->by_count; i++)
             group->key[i] = row->key[report->by[i]];
     }
@@ -198,6 +201,7 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
     if (row->is_sample)
         return add_sample(group, row);
     group->operations += row->operations;
+    group->is_mixed |= group->function != row->function || group->communicator != row->communicator;
     if (row->instance == group->last_instance)
         return add_again(group, row);
     int64_t size = row->key[KEY_SIZE];

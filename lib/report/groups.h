@@ -18,6 +18,7 @@ enum report_key {
     KEY_RANK,
     KEY_STEP,
     KEY_RUN,
+    KEY_REGISTERED,
     KEY_SOURCE,
     KEY_GPU_SERIAL,
     KEY_VM,
@@ -37,6 +38,7 @@ struct report_row {
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
     int64_t wait_ns;      /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    int64_t communicator; /* number of its label in report.texts */
     double effective_gbs; /* of a sample; below 0: not known */
     int function;
     int is_own;    /* effective is one operation's: of several in a group the longest counts */
@@ -68,6 +70,9 @@ struct report_group {
     struct samples transfer_message_gbs;
     struct samples effective_message_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
+    int64_t communicator;   /* of its first row */
+    int function;           /* likewise */
+    int is_mixed;           /* others are of another function or communicator */
 };
 
 /* What rows are looked at. */
@@ -94,10 +99,11 @@ struct report_groups {
     struct report_group *groups;
     size_t count;
     size_t capacity;
-    size_t latest;     /* the group of the row before */
-    int64_t undecided; /* instances left out, since it is not known whether they are between hosts */
-    int64_t instances; /* whose transfer is known, of all groups */
-    int64_t lacking;   /* of those, whose members are not all there */
+    size_t latest;       /* the group of the row before */
+    int64_t instances;   /* whose transfer is known, of all groups */
+    int64_t lacking;     /* of those, whose members are not all there */
+    int64_t by_snapshot; /* operations whose memory only an allocator snapshot tells of */
+    int64_t undecided;   /* instances left out, since it is not known whether they are between hosts */
 };
 
 void report_groups_init(struct report_groups *report);

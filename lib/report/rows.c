@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/ids.h"
+#include "buffers/stored_call.h"
 #include "model/block_read.h"
 #include "model/event.h"
 #include "model/vocab.h"
@@ -41,6 +42,8 @@ struct reader {
     size_t row_capacity;
     size_t latest;
     int keep;
+    struct known_memory known; /* where it is grouped by what that tells */
+    int64_t memory[2];         /* numbers of "not registered" and "registered" */
     int by_source;
     int by_peer;
 };
@@ -123,6 +126,7 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                        [KEY_RANK] = -1,
                                        [KEY_STEP] = block_value(rows, INSTANCE_STEP, row, -1),
                                        [KEY_RUN] = communicator->run,
+                                       [KEY_REGISTERED] = -1,
                                        [KEY_SOURCE] = -1,
                                        [KEY_GPU_SERIAL] = -1,
                                        [KEY_VM] = -1,
@@ -132,6 +136,7 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                        [KEY_TIME] = -1},
                                .instance = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
                                .ranks = communicator->ranks,
+                               .communicator = communicator->label,
                                .operations = block_value(rows, INSTANCE_MEMBERS, row, 0),
                                .transfer_ns = block_value(rows, INSTANCE_TRANSFER, row, TIME_UNKNOWN),
                                .effective_ns = block_value(rows, INSTANCE_EFFECTIVE, row, TIME_UNKNOWN),
@@ -222,6 +227,7 @@ struct detail {
     int32_t rank;        /* of the roster */
     int16_t algorithm;   /* their numbers in the vocabulary */
     int16_t protocol;
+    int32_t memory; /* of reader.memory; -1: not known */
 };
 
 /* The operations of each kept instance: those of row i from first[i] on, `filled` of them so far. */
@@ -252,6 +258,18 @@ static void details_release(struct details *details)
     free(details->items);
     free(details->first);
     free(details->filled);
+}
+
+/* Which of reader.memory the operation's was; -1: not known. */
+static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
+                         const struct roster_member *member, size_t row)
+{
+    if (!report_groups_is_by(reader->report, KEY_REGISTERED))
+        return -1;
+    struct known_call call = stored_call(scan, member, row);
+    struct judgement judgement = known_memory_judge(&reader->known, &call);
+    reader->report->by_snapshot += judgement.source == SOURCE_SNAPSHOT;
+    return memory_is_judged(judgement.state) ? judgement.state == MEMORY_REGISTERED : -1;
 }
 
 /* From where it was called, as its record says, else as a description does: a text's number, -1, -2: no
@@ -294,18 +312,23 @@ static int take_operations(struct reader *reader, struct details *details, struc
                     !filter->has_rank(filter->context, reader->roster.ranks[member->rank].global_rank)))
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
+        (report_groups_is_by(reader->report, KEY_REGISTERED) &&
+         scan_columns(scan, stored_call_columns, STORED_CALL_COLUMNS, error)) ||
         scan_joined_columns(scan, joined, 1, error) ||
         (reader->by_source && scan_columns(scan, sources, 2, error)) ||
         (reader->by_peer && scan_columns(scan, peers, 1, error)))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
+        int32_t memory = memory_of(reader, scan, member, i);
         int64_t at = find_id(&reader->rows[0].instance, reader->row_count, sizeof *reader->rows,
                              reader->latest, block_value(&scan->joined, JOINED_INSTANCE, i, -1));
         if (at < 0 || details->first[at] + details->filled[at] >= details->first[at + 1])
             continue;
         reader->latest = (size_t)at;
-        if (take_detail(reader, scan, i, member, &details->items[details->first[at] + details->filled[at]++]))
+        struct detail *detail = &details->items[details->first[at] + details->filled[at]++];
+        if (take_detail(reader, scan, i, member, detail))
             return error_no_memory(error);
+        detail->memory = memory;
     }
     return 0;
 }
@@ -358,6 +381,7 @@ static void set_keys(const struct reader *reader, const struct detail *detail, i
     row->key[KEY_DEVICE] = place->device;
     row->key[KEY_HOST] = place->host;
     row->key[KEY_PEER] = detail->peer;
+    row->key[KEY_REGISTERED] = detail->memory < 0 ? -1 : reader->memory[detail->memory];
 }
 
 static int group_details(struct reader *reader, const struct details *details)
@@ -413,6 +437,17 @@ static int read_instances(struct reader *reader, struct store *store, int64_t ru
     return more;
 }
 
+static int load_memory(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
+{
+    static const char *const names[] = {"not registered", "registered"};
+    if (!report_groups_is_by(reader->report, KEY_REGISTERED))
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((reader->memory[i] = report_groups_text(reader->report, names[i])) < 0)
+            return error_no_memory(error);
+    return known_memory_load(&reader->known, store, &reader->roster, run_id, 1, error);
+}
+
 static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
 {
     if (roster_load(&reader->roster, store, run_id, error) ||
@@ -425,25 +460,26 @@ static int read_all(struct reader *reader, struct store *store, int64_t run_id, 
     if (report_groups_is_by(reader->report, KEY_SOURCE) &&
         report_sources_read(&reader->sources, reader->report, store, run_id, error))
         return -1;
-    if (read_instances(reader, store, run_id, error))
+    if (load_memory(reader, store, run_id, error) || read_instances(reader, store, run_id, error))
         return -1;
     return reader->keep ? read_operations(reader, store, run_id, error) : 0;
 }
 
 int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id, struct error *error)
 {
-    struct reader reader = {.report = report,
-                            .by_source = report_groups_is_by(report, KEY_SOURCE),
-                            .by_peer = report_groups_is_by(report, KEY_PEER),
-                            .keep = is_by_place(report) || report_groups_is_by(report, KEY_ALGORITHM) ||
-                                    report_groups_is_by(report, KEY_PROTOCOL) ||
-                                    report_groups_is_by(report, KEY_SOURCE) ||
-                                    report_groups_is_by(report, KEY_PEER)};
+    struct reader reader = {
+        .report = report,
+        .by_source = report_groups_is_by(report, KEY_SOURCE),
+        .by_peer = report_groups_is_by(report, KEY_PEER),
+        .keep = is_by_place(report) || report_groups_is_by(report, KEY_ALGORITHM) ||
+                report_groups_is_by(report, KEY_PROTOCOL) || report_groups_is_by(report, KEY_SOURCE) ||
+                report_groups_is_by(report, KEY_PEER) || report_groups_is_by(report, KEY_REGISTERED)};
     map_init(&reader.sources);
     map_init(&reader.places.seats);
     int failed = read_all(&reader, store, run_id, error);
     report_places_release(&reader.places);
     map_release(&reader.sources);
+    known_memory_release(&reader.known);
     roster_release(&reader.roster);
     free(reader.communicators);
     free(reader.names);

@@ -69,6 +69,7 @@ static int take(struct report_groups *report, struct statement *row)
                 [KEY_RANK] = -1,
                 [KEY_STEP] = -1,
                 [KEY_RUN] = -1,
+                [KEY_REGISTERED] = -1,
                 [KEY_SOURCE] = -1,
                 [KEY_GPU_SERIAL] = -1,
                 [KEY_VM] = -1,

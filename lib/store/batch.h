@@ -158,6 +158,14 @@ struct batch_warning {
     struct span text;
 };
 
+struct batch_registration {
+    int64_t ordinal;
+    int64_t process;                  /* -1: none */
+    int64_t member;                   /* -1: none */
+    struct registration registration; /* its pointer is not valid: see the span */
+    struct span calls;                /* packed */
+};
+
 struct batch_call {
     int64_t ordinal;
     int64_t process; /* -1: printed by one that is not known */
@@ -205,6 +213,7 @@ struct batch {
     BATCH_LIST(struct batch_status) statuses;
     BATCH_LIST(struct batch_start) starts;
     BATCH_LIST(struct batch_warning) warnings;
+    BATCH_LIST(struct batch_registration) registrations;
     BATCH_LIST(struct batch_call) calls;
     BATCH_LIST(struct batch_sample) samples;
     struct buffer bytes;
@@ -244,6 +253,7 @@ struct batch_builder {
     int64_t statuses;
     int64_t starts;
     int64_t warnings;
+    int64_t registrations;
     int64_t calls;
     int64_t samples;
     int64_t events;           /* records understood so far */

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "ingest/read.h"
 #include "input/input.h"
 #include "support/cmocka_all.h"
 
@@ -123,6 +124,9 @@ static void own_texts(struct event *event)
         event->warning.peer = copy_text(event->warning.peer);
         event->warning.text = copy_text(event->warning.text);
     }
+    if (event->kind == EVENT_REGISTRATION && event->registration.calls)
+        event->registration.calls =
+            copy_bytes(event->registration.calls, FUNCTION_COUNT * sizeof *event->registration.calls);
     if (event->kind == EVENT_CALL_DESCRIPTION)
         own_call(&event->call);
     if (event->kind == EVENT_SAMPLE)
@@ -166,8 +170,8 @@ static void read_into(struct recording *recording, const char *path)
     const struct format *format = format_detect(input, &recording->error);
     recording->status = -2;
     if (format)
-        recording->status =
-            format->read(input, &sink, recording->dialect, sizeof recording->dialect, &recording->error);
+        recording->status = ingest_read(format, input, path, NULL, NULL, &sink, recording->dialect,
+                                        sizeof recording->dialect, &recording->error);
     input_close(input);
 }
 
@@ -256,6 +260,8 @@ static void release_event(const struct event *event)
         free_borrowed(event->warning.peer);
         free_borrowed(event->warning.text);
     }
+    if (event->kind == EVENT_REGISTRATION)
+        free_borrowed(event->registration.calls);
     if (event->kind == EVENT_CALL_DESCRIPTION)
         release_call(event->call);
     if (event->kind == EVENT_SAMPLE)
@@ -345,6 +351,8 @@ static void describe_operation(struct buffer *text, const struct operation *oper
                   (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
                   operation->unfinished, operation->tag ? operation->tag : "none");
     buffer_printf(text, " called at %s", operation->source ? operation->source : "none");
+    buffer_printf(text, " from %llx to %llx", (unsigned long long)operation->send_buffer,
+                  (unsigned long long)operation->receive_buffer);
     describe_channels(text, operation);
 }
 
@@ -425,6 +433,11 @@ static void describe_event(struct buffer *text, const struct event *event)
         buffer_printf(text, "warning %d of %s at %lld: %s", (int)event->warning.kind,
                       event->warning.nic ? event->warning.nic : "none", (long long)event->warning.at_ns,
                       event->warning.text ? event->warning.text : "none");
+    if (event->kind == EVENT_REGISTRATION)
+        buffer_printf(text, "registration %d way %d at %llx of %lld function %d number %lld",
+                      (int)event->registration.kind, (int)event->registration.way,
+                      (unsigned long long)event->registration.address, (long long)event->registration.bytes,
+                      (int)event->registration.function, (long long)event->registration.number);
     if (event->kind == EVENT_CALL_DESCRIPTION)
         buffer_printf(text, "call %s of %lld at %s, %lld bytes", event->call.name,
                       (long long)event->call.rank, event->call.source ? event->call.source : "none",

@@ -1,4 +1,4 @@
--- Version 14: what programs say of their calls, and Inspector's averages.
+-- Version 15: what programs say of their calls, and Inspector's averages.
 
 -- What a program printed, or marked in a trace, of a call that it was about to make (lit-gpt's monitor_collectives). NULL
 -- is not said.
