@@ -9,9 +9,11 @@
 #include "report/compare.h"
 #include "report/groups.h"
 #include "report/rows.h"
+#include "report/samples.h"
 #include "schemas.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,20 +24,23 @@
  * a group.
  */
 
-enum { OPTION_BY, OPTION_BY_TAG, OPTION_RUN };
+enum { OPTION_BY, OPTION_BY_TAG, OPTION_CROSS_NODE, OPTION_CALLS, OPTION_SAMPLES, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY,...",
      "group by these, in this order: tag, function, communicator, size, algorithm, protocol, rank, step, "
-     "run, "
-     "registered",
+     "run, registered, source, gpu_serial, vm, device, host, peer, time",
      "function,size"},
     {"by-tag", 0, NULL, "the same as --by tag,function", NULL},
+    {"cross-node", 0, NULL, "only operations between hosts", NULL},
+    {"call-bandwidth", 0, NULL, "bandwidth as call descriptions count it, too; --by source implies it", NULL},
+    {"samples", 0, NULL, "averages of Prometheus text, instead of operations", NULL},
     RUN_OPTION,
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    "tag", "function", "communicator", "size", "algorithm", "protocol", "rank", "step", "run", "registered"};
+    "tag",        "function", "communicator", "size", "algorithm", "protocol", "rank", "step", "run",
+    "registered", "source",   "gpu_serial",   "vm",   "device",    "host",     "peer", "time"};
 
 static const struct column key_columns[KEY_COUNT] = {
     {.name = "tag", .type = CELL_TEXT, .description = "user tag in force when the operations were issued"},
@@ -53,6 +58,13 @@ static const struct column key_columns[KEY_COUNT] = {
     {.name = "registered",
      .type = CELL_TEXT,
      .description = "whether the buffers were registered with NCCL (ncclprof buffers tells why not)"},
+    {.name = "source", .type = CELL_TEXT, .description = "line of the program that made the call"},
+    {.name = "gpu_serial", .type = CELL_TEXT, .description = "serial number or UUID of the rank's GPU"},
+    {.name = "vm", .type = CELL_TEXT, .description = "virtual machine of the rank"},
+    {.name = "device", .type = CELL_INTEGER, .description = "CUDA's number of the rank's GPU"},
+    {.name = "host", .type = CELL_TEXT, .description = "host of the rank"},
+    {.name = "peer", .type = CELL_INTEGER, .description = "global rank that is sent to or received from"},
+    {.name = "time", .type = CELL_TEXT, .description = "when samples were written, UTC"},
 };
 
 /* Beside the rank. */
@@ -120,6 +132,36 @@ static const struct column comparison_columns[] = {
 
 enum { COMPARISON_COUNT = sizeof comparison_columns / sizeof *comparison_columns };
 
+/* Behind them where they are asked for. */
+static const struct column call_columns[] = {
+    {.name = "message_bytes",
+     .type = CELL_INTEGER,
+     .unit = "bytes",
+     .detail = 1,
+     .description = "sum of message sizes, as call descriptions count: without what stays on the rank"},
+    {.name = "transfer_callbw_gbs_p50",
+     .type = CELL_REAL,
+     .unit = "GB/s",
+     .decimals = 2,
+     .description = "bandwidth of the transfer as call descriptions count it; median"},
+    {.name = "effective_callbw_gbs_p50",
+     .type = CELL_REAL,
+     .unit = "GB/s",
+     .decimals = 2,
+     .description = "the same, waiting included; median"},
+};
+
+/* Behind them, of Prometheus text. */
+static const struct column sample_columns[] = {
+    {.name = "effective_busbw_gbs_mean",
+     .type = CELL_REAL,
+     .unit = "GB/s",
+     .decimals = 2,
+     .description = "bus bandwidth, geometric mean of the averages, which are geometric means themselves"},
+    {.name = "samples", .type = CELL_INTEGER, .description = "averages, each of unknown many operations"},
+};
+
+enum { CALL_COUNT = sizeof call_columns / sizeof *call_columns };
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
 static int add_key(struct report_groups *report, const char *name, size_t length, struct error *error)
@@ -133,10 +175,12 @@ static int add_key(struct report_groups *report, const char *name, size_t length
         report->by[report->by_count++] = (enum report_key)i;
         return 0;
     }
-    return error_set(error,
-                     "--by does not know the key '%.*s': it takes tag, function, communicator, size, "
-                     "algorithm, protocol, rank, step, run and registered",
-                     (int)length, name);
+    return error_set(
+        error,
+        "--by does not know the key '%.*s': it takes tag, function, communicator, size, "
+        "algorithm, protocol, rank, step, run, registered, source, gpu_serial, vm, device, host, "
+        "peer and time",
+        (int)length, name);
 }
 
 static int parse_keys(struct report_groups *report, const struct analysis_request *request,
@@ -171,7 +215,7 @@ static int show_key(const struct report_groups *report, enum report_key key, int
         return 0;
     if (key == KEY_RANK)
         return show_rank(report, value, column, table, error);
-    if (key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN)
+    if (key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN && key != KEY_DEVICE && key != KEY_PEER)
         return table_set_text(table, column, intern_text(&report->texts, value), error);
     table_set_integer(table, column, value);
     return 0;
@@ -245,6 +289,16 @@ static int show_group(const struct report_groups *report, struct report_group *g
     at += VALUE_COUNT;
     if (has_waits(report))
         show_time(table, at++, &group->wait_ns, 0.5);
+    if (report->has_calls) {
+        table_set_integer(table, at, group->message_bytes);
+        show_bandwidth(table, at + 1, &group->transfer_message_gbs);
+        show_bandwidth(table, at + 2, &group->effective_message_gbs);
+        at += CALL_COUNT;
+    }
+    if (report->has_samples && group->sample_bandwidths)
+        table_set_real(table, at, exp(group->logarithms / (double)group->sample_bandwidths));
+    if (report->has_samples)
+        table_set_integer(table, at + 1, group->samples);
     return comparison ? show_comparison(report, comparison, at, table, error) : 0;
 }
 
@@ -318,24 +372,61 @@ static int compare_and_show(struct report_groups *report, struct table *table, s
 
 static int show(struct report_groups *report, struct table *table, struct error *error)
 {
-    int is_compared = report_is_compared(report);
+    int is_compared = !report->has_samples && report_is_compared(report);
     if (add_key_columns(report, table, error) ||
         table_add_columns(table, value_columns, VALUE_COUNT, error) ||
         (has_waits(report) && table_add_column(table, wait_column, error)) ||
+        (report->has_calls && table_add_columns(table, call_columns, CALL_COUNT, error)) ||
+        (report->has_samples &&
+         table_add_columns(table, sample_columns, sizeof sample_columns / sizeof *sample_columns, error)) ||
         (is_compared && table_add_columns(table, comparison_columns, COMPARISON_COUNT, error)))
         return -1;
     report_groups_sort(report);
     return is_compared ? compare_and_show(report, table, error) : show_groups(report, NULL, table, error);
 }
 
+static int warn_of_undecided(const struct report_groups *report, struct table *table, struct error *error)
+{
+    return report->undecided
+               ? table_add_warning(table, error,
+                                   "of %lld operations it is not known whether they are between hosts: "
+                                   "left out",
+                                   (long long)report->undecided)
+               : 0;
+}
+
+/* Averages, where nothing better is there or they are asked for. */
+static int group_samples(struct report_groups *report, const struct analysis_request *request, int64_t jobs,
+                         struct table *table, struct error *error)
+{
+    report->has_samples = 1;
+    report->has_calls = 0;
+    return report_samples_read(report, request->store, error) || show(report, table, error) ||
+           (jobs > 1 &&
+            table_add_warning(table, error, "rows hold averages of %lld jobs: names are not unique",
+                              (long long)jobs)) ||
+           table_add_warning(table, error,
+                             "these are averages of Prometheus text, waiting included: they do not tell who "
+                             "was waited for");
+}
+
 static int group_and_show(struct report_groups *report, const struct analysis_request *request,
                           const struct runs *runs, struct table *table, struct error *error)
 {
+    int64_t samples, jobs;
+    if (report_samples_count(request->store, &samples, &jobs, error))
+        return -1;
+    if (request->values[OPTION_SAMPLES] || (samples && !runs->count))
+        return group_samples(report, request, jobs, table, error);
     separate_runs(report, runs);
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
-           warn_of_lacking(report, table, error) || warn_of_snapshots(report, table, error) ||
-           caution_records(request->store, runs, table, error) ||
+           warn_of_lacking(report, table, error) || warn_of_undecided(report, table, error) ||
+           (samples && table_add_warning(table, error,
+                                         "%lld averages of Prometheus text are not in these rows: --samples "
+                                         "shows them",
+                                         (long long)samples)) ||
+           warn_of_snapshots(report, table, error) || caution_records(request->store, runs, table, error) ||
            (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
            caution_no_operations(request->store, runs, table, error);
 }
@@ -365,6 +456,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (request->filter)
         set_filter(&report, request->filter);
     *usage = parse_keys(&report, request, error);
+    report.filter.cross_node = request->values[OPTION_CROSS_NODE] != NULL;
+    report.has_calls = request->values[OPTION_CALLS] != NULL || report_groups_is_by(&report, KEY_SOURCE);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);

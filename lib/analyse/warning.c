@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "job/bare_calls.h"
 #include "job/own_time.h"
+#include "report/samples.h"
 #include "schemas.h"
 #include "store/store.h"
 #include "verdict/words.h"
@@ -174,7 +175,14 @@ int caution_no_operations(struct store *store, const struct runs *runs, struct t
 {
     if (runs->count)
         return 0;
+    int64_t samples, jobs;
+    if (report_samples_count(store, &samples, &jobs, error))
+        return -1;
     return table_add_warning(table, error, "the store holds no operations: nothing was judged or measured") ||
+           (samples && table_add_warning(table, error,
+                                         "its %lld averages of Prometheus text tell of no single operation: "
+                                         "ncclprof report shows them",
+                                         (long long)samples)) ||
            caution_bare_calls(store, 0, table, error);
 }
 

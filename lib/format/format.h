@@ -46,6 +46,8 @@ struct format {
     const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */
     const char *description; /* one line for help */
     const char *unknown; /* the reason under which it notes what is well-formed and no record of its own */
+    int is_snapshot; /* files are written anew again and again: what a later content says takes nothing away
+                      */
     /*
      * How sure the format is, 0 (not mine) to 100, from the first bytes of the unpacked input; the path is
      * only a tie-breaker.

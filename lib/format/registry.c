@@ -17,6 +17,7 @@
  */
 #include "format/registry.h"
 
+#include "format/call/call.h"
 #include "format/chrome/chrome.h"
 #include "format/comma/comma.h"
 #include "format/flight_recorder/flight_recorder.h"
@@ -26,6 +27,7 @@
 #include "format/nccl/nccl.h"
 #include "format/nccl_ras/nccl_ras.h"
 #include "format/nsys/nsys.h"
+#include "format/prometheus/prometheus.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
 #include "format/torch/torch.h"
@@ -34,17 +36,10 @@
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {&format_chrome,
-                                                &format_inspector,
-                                                &format_comma,
-                                                &format_flight_recorder,
-                                                &format_kineto,
-                                                &format_nccl,
-                                                &format_nccl_ras,
-                                                &format_nsys,
-                                                &format_torch,
-                                                &format_memory_snapshot,
-                                                NULL};
+const struct format *const format_registry[] = {
+    &format_chrome, &format_inspector,  &format_comma, &format_flight_recorder, &format_kineto,
+    &format_nccl,   &format_nccl_ras,   &format_nsys,  &format_torch,           &format_memory_snapshot,
+    &format_call,   &format_prometheus, NULL};
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
 {

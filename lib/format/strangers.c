@@ -30,9 +30,6 @@ static const struct stranger sure[] = {
 static const struct stranger strangers[] = {
     {0, 0, "SQLite format 3", "looks like an SQLite database"},
     {ANYWHERE, 0, "\"traceEvents\"", "looks like a Chrome trace of another tool"},
-    {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
-     "looks like Inspector's Prometheus text, which holds only averages"},
-    {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
 };
 
 static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)

@@ -147,7 +147,8 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
         .ledger = slot->facts.ledger,
         .force = crew->ingest->force,
         .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
-        .has_moved = slot->facts.has_moved};
+        .has_moved = slot->facts.has_moved,
+        .is_snapshot = slot->facts.is_snapshot};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;

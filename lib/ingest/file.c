@@ -311,6 +311,7 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
         result->remark = format_why_nothing(reading->format, reading->path, result->bytes);
     if (take_digest(reading, facts, error))
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
+    facts->is_snapshot = reading->format->is_snapshot;
     facts->has_moved = *facts->digest && has_moved(reading, facts);
     if (hand_over(reading, facts, error) || intake_end(intake, error))
         return MESSAGE_ABANDON;

@@ -43,6 +43,7 @@ struct file_facts {
     uint64_t unpacked_bytes;
     struct ledger *ledger; /* owned */
     int has_moved;         /* the store has this content from another directory, where it is no longer */
+    int is_snapshot;       /* what the store has of an earlier content of its path stays */
 };
 
 /* Who asks for an ingest, and hears of it: the library prints nothing. */

@@ -257,6 +257,11 @@ uint64_t input_size(const struct input *input)
     return source_size(input->source);
 }
 
+int64_t input_modified_ns(const struct input *input)
+{
+    return source_modified_ns(input->source);
+}
+
 void input_digest(const struct input *input, char text[33])
 {
     source_digest(input->source, text);

@@ -37,6 +37,9 @@ struct input *input_open_part(const char *path, const struct input_limits *limit
                               uint64_t end, struct error *error);
 void input_close(struct input *input);
 
+/* When the file was last written, since the epoch; INT64_MIN: it is no regular file. */
+int64_t input_modified_ns(const struct input *input);
+
 const char *input_path(const struct input *input);
 
 /* A look at the next bytes without taking them: at most `length`, fewer only at the end. -1 on a read error.

@@ -20,6 +20,7 @@ struct source {
     struct input_limits limits;
     enum packing packing;
     uint64_t size;
+    int64_t modified_ns;
     uint64_t most_bytes; /* to be read of it */
     uint64_t read_bytes;
     uint64_t unpacked_bytes;
@@ -44,6 +45,15 @@ static int refuse_kind(const char *path, mode_t mode, struct error *error)
     return 0;
 }
 
+static int64_t nanoseconds(struct timespec time)
+{
+    int64_t ns;
+    return __builtin_mul_overflow((int64_t)time.tv_sec, INT64_C(1000000000), &ns) ||
+                   __builtin_add_overflow(ns, (int64_t)time.tv_nsec, &ns)
+               ? INT64_MIN
+               : ns;
+}
+
 static int open_descriptor(struct source *source, const char *path, struct error *error)
 {
     struct stat status;
@@ -62,6 +72,7 @@ static int open_descriptor(struct source *source, const char *path, struct error
     source->may_block = !S_ISREG(status.st_mode);
     if (S_ISREG(status.st_mode) && status.st_size > 0)
         source->size = (uint64_t)status.st_size;
+    source->modified_ns = S_ISREG(status.st_mode) ? nanoseconds(status.st_mtim) : INT64_MIN;
     return 0;
 }
 
@@ -334,6 +345,11 @@ uint64_t source_bytes_unpacked(const struct source *source)
 uint64_t source_size(const struct source *source)
 {
     return source->size;
+}
+
+int64_t source_modified_ns(const struct source *source)
+{
+    return source->modified_ns;
 }
 
 void source_digest(const struct source *source, char text[33])

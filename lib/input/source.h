@@ -28,6 +28,7 @@ int source_is_packed(const struct source *source);
 uint64_t source_bytes_read(const struct source *source);
 uint64_t source_bytes_unpacked(const struct source *source);
 uint64_t source_size(const struct source *source);
+int64_t source_modified_ns(const struct source *source);
 void source_digest(const struct source *source, char text[33]);
 
 #endif

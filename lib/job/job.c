@@ -56,10 +56,31 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
     return job->instances[operation->instance].sequence;
 }
 
+static int32_t source_of(const struct job *job, size_t operation)
+{
+    int32_t source = job->sources ? job->sources[operation] : -1;
+    return source < 0 && job->described ? job->described[operation] : source;
+}
+
+/* What members of an instance say, where all that say anything say the same; -1. */
+static int32_t common_source(const struct job *job, const struct job_instance *instance)
+{
+    int32_t common = -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t source = source_of(job, (size_t)job->instance_members[instance->first_member + (uint32_t)i]);
+        if (source >= 0 && common >= 0 && source != common)
+            return -1;
+        common = source >= 0 ? source : common;
+    }
+    return common;
+}
+
 const char *job_source(const struct job *job, size_t operation)
 {
-    return job->sources && job->sources[operation] >= 0 ? intern_text(&job->tags, job->sources[operation])
-                                                        : NULL;
+    int32_t source = source_of(job, operation);
+    if (source < 0 && job->described && job->operations[operation].kind != OPERATION_POINT_TO_POINT)
+        source = common_source(job, &job->instances[job->operations[operation].instance]);
+    return source >= 0 ? intern_text(&job->tags, source) : NULL;
 }
 
 void job_release(struct job *job)
@@ -85,6 +106,7 @@ void job_release(struct job *job)
     free(job->initial_sync_ns);
     free(job->gpu_busy_ns);
     free(job->sources);
+    free(job->described);
     free(job->calls);
     free(job->progress);
     free(job->starts);

@@ -262,6 +262,7 @@ struct job {
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
+    int32_t *described;   /* likewise, as descriptions of calls say, which not all ranks make; NULL */
     int64_t *gpu_busy_ns; /* likewise: that its GPU computed since the one before had ended */
     size_t operation_count;
     struct job_hold *holds; /* by operation */
@@ -300,7 +301,10 @@ struct job {
     int has_durations;        /* it says of some operation how long that was on the device */
 };
 
-/* From where the program called an operation: "train.py:123"; NULL: unknown. */
+/*
+ * From where the program called an operation: "train.py:123"; NULL: unknown. Where nothing tells it of a
+ * collective, but of others of its instance the same of all, then that.
+ */
 const char *job_source(const struct job *job, size_t operation);
 
 /* Host clock minus device timeline at an operation. */

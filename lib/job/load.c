@@ -1,6 +1,7 @@
 #include "job/load.h"
 
 #include "job/call_times.h"
+#include "job/described.h"
 #include "job/gaps.h"
 #include "job/issue_order.h"
 #include "job/load_coverage.h"
@@ -25,7 +26,8 @@ static int load_all(struct loader *loader, struct job *job, struct error *error)
         (job->calls && job_time_calls(job)) || job_find_parts(job) || job_find_successions(job) ||
         job_find_stages(job))
         return error_no_memory(error);
-    return (loader->has_traffic && loader_read_traffic(loader, error)) || loader_read_coverage(loader, error)
+    return (loader->has_traffic && loader_read_traffic(loader, error)) ||
+                   loader_read_described(loader, error) || loader_read_coverage(loader, error)
                ? -1
                : 0;
 }

@@ -1,6 +1,7 @@
 #include "join/join.h"
 
 #include "base/array.h"
+#include "join/calls.h"
 #include "join/changes.h"
 #include "join/instances.h"
 #include "join/load.h"
@@ -156,7 +157,9 @@ static int make(struct work *work, struct store *store, size_t threads, struct e
         work_name_runs(work, store, error) || work_group_joined(work, error) ||
         work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
-    return work_save(work, store, error) || witnesses_save(store, error) ? -1 : 0;
+    return work_save(work, store, error) || witnesses_save(store, error) || calls_join(work, store, error)
+               ? -1
+               : 0;
 }
 
 /* Counted up whenever other tables would come of the same files: what an earlier ncclprof joined is stale. */

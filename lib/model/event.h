@@ -322,6 +322,50 @@ struct warning {
     const char *text;
 };
 
+/*
+ * What a program printed, or marked in a trace, of a call that it was about to make (lit-gpt's
+ * monitor_collectives). A mark has the origin of its process; what was printed has neither host nor pid, and
+ * the rank alone tells whose it is. NULL and COUNT_UNKNOWN are not said.
+ */
+struct call_description {
+    const char *name;      /* torch.distributed's: "all_reduce" */
+    int64_t rank;          /* global; always said */
+    const char *source;    /* file:line of the program */
+    int64_t message_bytes; /* as the description counts: model/call.h */
+    int64_t device;        /* CUDA's number of it in the process */
+    int64_t said_ns; /* since the epoch, in whole seconds where the program says no more; TIME_UNKNOWN */
+    const char *gpu_serial;
+    const char *vm;       /* the virtual machine */
+    const int64_t *group; /* global ranks of the group; NULL: of all */
+    size_t group_count;
+    int group_is_cut;        /* the description was cut where its group stood, or before it */
+    int64_t peer;            /* global rank; of send and receive */
+    int64_t root;            /* likewise; of collectives with one */
+    const char *correlation; /* the same for all that one call made (batch_isend_irecv) */
+    int64_t at_ns;           /* of a mark, on its process's clock; TIME_UNKNOWN */
+};
+
+/* What Inspector's Prometheus text says of the operations of one kind between two of its dumps. */
+struct metric_sample {
+    int64_t at_ns;   /* since the epoch; TIME_UNKNOWN */
+    const char *job; /* the scheduler's; NULL, as all texts that are not said */
+    const char *node;
+    const char *gpu; /* "GPU4" */
+    const char *communicator;
+    int64_t node_count; /* of the communicator; COUNT_UNKNOWN */
+    int64_t rank_count;
+    int64_t rank; /* in the communicator; COUNT_UNKNOWN */
+    enum function function;
+    const char *message_size; /* as it is written: "4-5MB" */
+    int64_t least_bytes;      /* that this stands for, per rank as the API got them; COUNT_UNKNOWN */
+    enum algorithm algorithm;
+    enum protocol protocol;
+    double busbw_gbs;    /* geometric mean; below 0: not said */
+    int64_t duration_ns; /* arithmetic mean; COUNT_UNKNOWN */
+    const char *tag;
+    int64_t sequence; /* of the last operation; COUNT_UNKNOWN */
+};
+
 enum event_kind {
     EVENT_OPERATION,
     EVENT_PROXY,
@@ -334,7 +378,9 @@ enum event_kind {
     EVENT_GROUP_STATUS,
     EVENT_START_UP,
     EVENT_WARNING,
-    EVENT_REGISTRATION
+    EVENT_REGISTRATION,
+    EVENT_CALL_DESCRIPTION,
+    EVENT_SAMPLE
 };
 
 struct event {
@@ -354,6 +400,8 @@ struct event {
         struct start_up start_up; /* its origin names communicator and rank */
         struct warning warning;
         struct registration registration;
+        struct call_description call;
+        struct metric_sample sample;
     };
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/sort.h"
+#include "model/call.h"
 #include "model/event.h"
 #include "model/vocab.h"
 
@@ -24,6 +25,8 @@ void report_groups_release(struct report_groups *report)
         free(report->groups[i].wait_ns.values);
         free(report->groups[i].transfer_gbs.values);
         free(report->groups[i].effective_gbs.values);
+        free(report->groups[i].transfer_message_gbs.values);
+        free(report->groups[i].effective_message_gbs.values);
     }
     free(report->groups);
     free(report->numbers);
@@ -108,13 +111,22 @@ static struct report_group *find_group(struct report_groups *report, const struc
         return NULL;
     if ((size_t)number == report->count) {
         struct report_group *group = &report->groups[report->count++];
-        *group = (struct report_group){
-            .last_instance = -1, .communicator = row->communicator, .function = row->function};
+        *group = (struct report_group){.last_instance = -1,
+                                       .last_effective_ns = TIME_UNKNOWN,
+                                       .communicator = row->communicator,
+                                       .function = row->function};
         for (size_t i = 0; i < report->by_count; i++)
             group->key[i] = row->key[report->by[i]];
     }
     report->latest = (size_t)number;
     return &report->groups[number];
+}
+
+static int add_bandwidth(struct samples *gbs, int64_t time_ns, int64_t bytes, double factor)
+{
+    if (time_ns == TIME_UNKNOWN || bytes < 0 || time_ns <= 0)
+        return 0;
+    return samples_add(gbs, bits_of((double)bytes / (double)time_ns * factor));
 }
 
 /* A time and, where the size is known, the bandwidth: bytes a nanosecond are GB/s. */
@@ -123,11 +135,62 @@ static int add_time(struct samples *times, struct samples *gbs, int64_t time_ns,
 {
     if (time_ns == TIME_UNKNOWN)
         return 0;
-    if (samples_add(times, time_ns))
-        return -1;
-    if (size_bytes < 0 || time_ns <= 0)
+    return samples_add(times, time_ns) || add_bandwidth(gbs, time_ns, size_bytes, factor) ? -1 : 0;
+}
+
+/* The time and the bandwidths of what an instance took, all waiting included. */
+static int add_effective(struct report_group *group, const struct report_row *row)
+{
+    enum function function = (enum function)row->function;
+    int64_t size = row->key[KEY_SIZE], message = call_message_of_size(function, size, row->ranks);
+    if (row->effective_ns == TIME_UNKNOWN)
         return 0;
-    return samples_add(gbs, bits_of((double)size_bytes / (double)time_ns * factor));
+    group->effective_total_ns += (double)row->effective_ns;
+    group->last_effective_ns = row->effective_ns;
+    return add_time(&group->effective_ns, &group->effective_gbs, row->effective_ns, size,
+                    function_busbw_factor(function, row->ranks)) ||
+                   add_bandwidth(&group->effective_message_gbs, row->effective_ns, message,
+                                 call_bandwidth_factor(function, row->ranks))
+               ? -1
+               : 0;
+}
+
+static void drop_last(struct samples *samples, int64_t time_ns, int64_t bytes)
+{
+    if (samples->count && bytes >= 0 && time_ns > 0)
+        samples->count--;
+}
+
+/* Another operation of the same instance in the group: the longer one counts. */
+static int add_again(struct report_group *group, const struct report_row *row)
+{
+    int64_t size = row->key[KEY_SIZE], last_ns = group->last_effective_ns;
+    if (!row->is_own || row->effective_ns == TIME_UNKNOWN ||
+        (last_ns != TIME_UNKNOWN && row->effective_ns <= last_ns))
+        return 0;
+    if (last_ns != TIME_UNKNOWN) {
+        group->effective_ns.count--;
+        group->effective_total_ns -= (double)last_ns;
+        drop_last(&group->effective_gbs, last_ns, size);
+        drop_last(&group->effective_message_gbs, last_ns,
+                  call_message_of_size((enum function)row->function, size, row->ranks));
+    }
+    return add_effective(group, row);
+}
+
+static int add_sample(struct report_group *group, const struct report_row *row)
+{
+    group->samples++;
+    if (row->effective_ns != TIME_UNKNOWN) {
+        group->effective_total_ns += (double)row->effective_ns;
+        if (samples_add(&group->effective_ns, row->effective_ns))
+            return -1;
+    }
+    if (row->effective_gbs > 0) {
+        group->sample_bandwidths++;
+        group->logarithms += log(row->effective_gbs);
+    }
+    return row->effective_gbs >= 0 ? samples_add(&group->effective_gbs, bits_of(row->effective_gbs)) : 0;
 }
 
 int report_groups_add(struct report_groups *report, const struct report_row *row)
@@ -135,20 +198,26 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
     struct report_group *group = find_group(report, row);
     if (!group)
         return -1;
+    if (row->is_sample)
+        return add_sample(group, row);
     group->operations += row->operations;
     group->is_mixed |= group->function != row->function || group->communicator != row->communicator;
     if (row->instance == group->last_instance)
-        return 0;
+        return add_again(group, row);
     int64_t size = row->key[KEY_SIZE];
-    double factor = function_busbw_factor((enum function)row->function, row->ranks);
+    enum function function = (enum function)row->function;
+    int64_t message = call_message_of_size(function, size, row->ranks);
+    group->last_effective_ns = TIME_UNKNOWN;
+    group->message_bytes += message > 0 ? message : 0;
     group->last_instance = row->instance;
     group->instances++;
     group->bytes += size > 0 ? size : 0;
-    if (row->effective_ns != TIME_UNKNOWN)
-        group->effective_total_ns += (double)row->effective_ns;
     return (row->wait_ns != TIME_UNKNOWN && samples_add(&group->wait_ns, row->wait_ns)) ||
-                   add_time(&group->transfer_ns, &group->transfer_gbs, row->transfer_ns, size, factor) ||
-                   add_time(&group->effective_ns, &group->effective_gbs, row->effective_ns, size, factor)
+                   add_time(&group->transfer_ns, &group->transfer_gbs, row->transfer_ns, size,
+                            function_busbw_factor(function, row->ranks)) ||
+                   add_bandwidth(&group->transfer_message_gbs, row->transfer_ns, message,
+                                 call_bandwidth_factor(function, row->ranks)) ||
+                   add_effective(group, row)
                ? -1
                : 0;
 }
@@ -160,7 +229,7 @@ static int compare_numbers(int64_t left, int64_t right)
 
 static int is_text(enum report_key key)
 {
-    return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN;
+    return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN && key != KEY_DEVICE && key != KEY_PEER;
 }
 
 /* Ranks by number, texts by their letters; what is not known comes last. */
@@ -179,8 +248,8 @@ static int by_place(const void *a, const void *b, void *context)
     const struct report_groups *report = context;
     const struct report_group *left = a, *right = b;
     for (size_t i = 0; i < report->by_count; i++)
-        if (report->by[i] == KEY_STEP && left->key[i] != right->key[i])
-            return compare_key(report, KEY_STEP, left->key[i], right->key[i]);
+        if ((report->by[i] == KEY_STEP || report->by[i] == KEY_TIME) && left->key[i] != right->key[i])
+            return compare_key(report, report->by[i], left->key[i], right->key[i]);
     if (left->effective_total_ns != right->effective_total_ns)
         return left->effective_total_ns > right->effective_total_ns ? -1 : 1;
     for (size_t i = 0; i < report->by_count; i++) {

@@ -19,6 +19,13 @@ enum report_key {
     KEY_STEP,
     KEY_RUN,
     KEY_REGISTERED,
+    KEY_SOURCE,
+    KEY_GPU_SERIAL,
+    KEY_VM,
+    KEY_DEVICE,
+    KEY_HOST,
+    KEY_PEER,
+    KEY_TIME,
     KEY_COUNT
 };
 
@@ -32,7 +39,10 @@ struct report_row {
     int64_t effective_ns;
     int64_t wait_ns;      /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
     int64_t communicator; /* number of its label in report.texts */
+    double effective_gbs; /* of a sample; below 0: not known */
     int function;
+    int is_own;    /* effective is one operation's: of several in a group the longest counts */
+    int is_sample; /* an average, which stands for operations that nobody counted (samples.h) */
 };
 
 struct samples {
@@ -43,6 +53,11 @@ struct samples {
 
 struct report_group {
     int64_t last_instance;
+    int64_t last_effective_ns; /* of its operations in that group; TIME_UNKNOWN */
+    int64_t samples;
+    int64_t sample_bandwidths; /* of these, whose bandwidth is known and above 0 */
+    double logarithms;         /* sum of those of them */
+    int64_t message_bytes;     /* as descriptions of calls count: model/call.h */
     int64_t instances;
     int64_t operations;
     int64_t bytes;
@@ -52,6 +67,8 @@ struct report_group {
     struct samples wait_ns;
     struct samples transfer_gbs;
     struct samples effective_gbs;
+    struct samples transfer_message_gbs;
+    struct samples effective_message_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
     int64_t communicator;   /* of its first row */
     int function;           /* likewise */
@@ -64,6 +81,7 @@ struct report_filter {
     int64_t last_step;
     const char *tag; /* borrowed; NULL: any */
     const char *communicator;
+    int cross_node;                                            /* only between hosts */
     int (*has_rank)(const void *context, int64_t global_rank); /* NULL: all */
     const void *context;
 };
@@ -72,6 +90,8 @@ struct report_groups {
     struct report_filter filter;
     enum report_key by[KEY_COUNT];
     size_t by_count;
+    int has_calls;       /* bandwidth is shown as call descriptions count it, too */
+    int has_samples;     /* rows are of samples */
     struct intern texts; /* of key values */
     int64_t *numbers;    /* owned: of ranks' names, by number in texts: global ranks; -1 */
     size_t number_count;
@@ -84,6 +104,7 @@ struct report_groups {
     int64_t lacking;   /* of those, whose members are not all there */
     int64_t
         by_assumed_hook; /* operations judged as if an allocator hook had been on, of which nothing tells */
+    int64_t undecided;   /* instances left out, since it is not known whether they are between hosts */
 };
 
 void report_groups_init(struct report_groups *report);

@@ -6,6 +6,8 @@
 #include "model/block_read.h"
 #include "model/event.h"
 #include "model/vocab.h"
+#include "report/places.h"
+#include "report/sources.h"
 #include "schemas.h"
 #include "store/roster.h"
 #include "store/scan.h"
@@ -33,6 +35,8 @@ struct reader {
     int64_t functions[FUNCTION_COUNT];         /* numbers of their names */
     int64_t algorithms[ALGORITHM_COUNT];
     int64_t protocols[PROTOCOL_COUNT];
+    struct report_places places;
+    struct map sources;      /* operation -> number of a text, as descriptions of calls say */
     struct report_row *rows; /* kept instances, by id; row.operations is how many are joined */
     size_t row_count;
     size_t row_capacity;
@@ -40,6 +44,8 @@ struct reader {
     int keep;
     struct known_memory known; /* where it is grouped by what that tells */
     int64_t memory[2];         /* numbers of "not registered" and "registered" */
+    int by_source;
+    int by_peer;
 };
 
 static int take_communicators(struct reader *reader)
@@ -120,7 +126,14 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                        [KEY_RANK] = -1,
                                        [KEY_STEP] = block_value(rows, INSTANCE_STEP, row, -1),
                                        [KEY_RUN] = communicator->run,
-                                       [KEY_REGISTERED] = -1},
+                                       [KEY_REGISTERED] = -1,
+                                       [KEY_SOURCE] = -1,
+                                       [KEY_GPU_SERIAL] = -1,
+                                       [KEY_VM] = -1,
+                                       [KEY_DEVICE] = -1,
+                                       [KEY_HOST] = -1,
+                                       [KEY_PEER] = -1,
+                                       [KEY_TIME] = -1},
                                .instance = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
                                .ranks = communicator->ranks,
                                .communicator = communicator->label,
@@ -165,20 +178,36 @@ static int is_looked_at(const struct report_filter *filter, const struct report_
     return in_steps && is_text(filter->communicator, label) && is_text(filter->tag, tag);
 }
 
+/* Whether an instance is between hosts, where that is asked for; counts those of which that is not known. */
+static int may_cross(struct reader *reader, const struct block_reader *rows, size_t row, int32_t communicator)
+{
+    if (!reader->report->filter.cross_node)
+        return 1;
+    int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
+    int crosses = sender < 0 ? report_places_cross(&reader->places, communicator)
+                             : report_places_pair_crosses(&reader->places, communicator, sender,
+                                                          block_value(rows, INSTANCE_RECEIVER, row, -1));
+    reader->report->undecided += crosses < 0;
+    return crosses > 0;
+}
+
 static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
 {
     static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
                                   INSTANCE_MEMBERS,   INSTANCE_EXPECTED, INSTANCE_TRANSFER,
                                   INSTANCE_EFFECTIVE, INSTANCE_TAG,      INSTANCE_STEP};
+    static const int ends[] = {INSTANCE_SENDER, INSTANCE_RECEIVER};
     int32_t communicator = roster_communicator(&reader->roster, scan->owner_id);
     if (communicator < 0)
         return 0;
-    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
+        (reader->report->filter.cross_node && scan_columns(scan, ends, sizeof ends / sizeof *ends, error)))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->communicators[communicator], scan, i);
         if (!is_looked_at(&reader->report->filter, &row, reader->roster.communicators[communicator].label,
-                          block_text(&scan->rows, INSTANCE_TAG, i)))
+                          block_text(&scan->rows, INSTANCE_TAG, i)) ||
+            !may_cross(reader, &scan->rows, i, communicator))
             continue;
         count_lacking(reader->report, &scan->rows, i);
         if (report_groups_is_by(reader->report, KEY_TAG))
@@ -193,8 +222,10 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
 /* What only an operation tells. */
 struct detail {
     int64_t duration_ns; /* TIME_UNKNOWN */
-    int32_t rank;
-    int16_t algorithm; /* their numbers in the vocabulary */
+    int64_t peer;        /* global rank; -1 */
+    int32_t source;      /* number of its text; -1 */
+    int32_t rank;        /* of the roster */
+    int16_t algorithm;   /* their numbers in the vocabulary */
     int16_t protocol;
     int32_t memory; /* of reader.memory; -1: not known */
 };
@@ -241,11 +272,39 @@ static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
     return memory_is_judged(judgement.state) ? judgement.state == MEMORY_REGISTERED : -1;
 }
 
+/* From where it was called, as its record says, else as a description does: a text's number, -1, -2: no
+ * memory. */
+static int64_t source_of(struct reader *reader, const struct block_scan *scan, size_t row)
+{
+    int64_t id = scan->block_id + scan->rows.values[OPERATION_ORDINAL][row];
+    const int64_t *described = map_get(&reader->sources, (struct map_key){{(uint64_t)id}});
+    int64_t source = report_groups_text(reader->report, block_text(&scan->rows, OPERATION_SOURCE, row));
+    return source == -1 && described ? *described : source;
+}
+
+static int take_detail(struct reader *reader, const struct block_scan *scan, size_t row,
+                       const struct roster_member *member, struct detail *detail)
+{
+    const struct block_reader *rows = &scan->rows;
+    int64_t source = reader->by_source ? source_of(reader, scan, row) : -1;
+    int64_t peer = reader->by_peer ? block_value(rows, OPERATION_PEER, row, -1) : -1;
+    if (peer >= 0)
+        peer = report_places_global_rank(&reader->places, member->communicator, peer);
+    *detail = (struct detail){.duration_ns = scan_duration(rows, row, TIME_UNKNOWN),
+                              .peer = peer,
+                              .source = (int32_t)source,
+                              .rank = member->rank,
+                              .algorithm = (int16_t)block_value(rows, OPERATION_ALGORITHM, row, 0),
+                              .protocol = (int16_t)block_value(rows, OPERATION_PROTOCOL, row, 0)};
+    return source < -1 ? -1 : 0;
+}
+
 static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
                            struct error *error)
 {
     static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL, OPERATION_DURATION,
                                   OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
+    static const int sources[] = {OPERATION_ORDINAL, OPERATION_SOURCE}, peers[] = {OPERATION_PEER};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
     const struct report_filter *filter = &reader->report->filter;
@@ -255,7 +314,9 @@ static int take_operations(struct reader *reader, struct details *details, struc
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
         (report_groups_is_by(reader->report, KEY_REGISTERED) &&
          scan_columns(scan, stored_call_columns, STORED_CALL_COLUMNS, error)) ||
-        scan_joined_columns(scan, joined, 1, error))
+        scan_joined_columns(scan, joined, 1, error) ||
+        (reader->by_source && scan_columns(scan, sources, 2, error)) ||
+        (reader->by_peer && scan_columns(scan, peers, 1, error)))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         int32_t memory = memory_of(reader, scan, member, i);
@@ -264,10 +325,10 @@ static int take_operations(struct reader *reader, struct details *details, struc
         if (at < 0 || details->first[at] + details->filled[at] >= details->first[at + 1])
             continue;
         reader->latest = (size_t)at;
-        details->items[details->first[at] + details->filled[at]++] =
-            (struct detail){scan_duration(&scan->rows, i, TIME_UNKNOWN), (int32_t)reader->names[member->rank],
-                            (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
-                            (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0), memory};
+        struct detail *detail = &details->items[details->first[at] + details->filled[at]++];
+        if (take_detail(reader, scan, i, member, detail))
+            return error_no_memory(error);
+        detail->memory = memory;
     }
     return 0;
 }
@@ -278,25 +339,69 @@ static void take_own_times(struct report_row *row, const struct detail *detail)
     row->effective_ns = detail->duration_ns;
     if (row->transfer_ns != TIME_UNKNOWN && detail->duration_ns != TIME_UNKNOWN)
         row->wait_ns = detail->duration_ns - row->transfer_ns;
+    row->is_own = 1;
+}
+
+/* Keys that tell ranks apart: the time that counts is that of the ranks in the row. */
+static int is_by_place(const struct report_groups *report)
+{
+    static const enum report_key keys[] = {KEY_RANK, KEY_GPU_SERIAL, KEY_VM, KEY_DEVICE, KEY_HOST};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (report_groups_is_by(report, keys[i]))
+            return 1;
+    return report->filter.has_rank != NULL;
+}
+
+/*
+ * From where a collective was called, as its operations say it that say so; -1 where they differ. Calls are
+ * described by one rank of a group for all of them.
+ */
+static int32_t common_source(const struct details *details, size_t row)
+{
+    int32_t common = -1;
+    for (size_t i = 0; i < details->filled[row]; i++) {
+        int32_t source = details->items[details->first[row] + i].source;
+        if (source >= 0 && common >= 0 && source != common)
+            return -1;
+        common = source >= 0 ? source : common;
+    }
+    return common;
+}
+
+static void set_keys(const struct reader *reader, const struct detail *detail, int32_t source,
+                     struct report_row *row)
+{
+    const struct report_place *place = &reader->places.ranks[detail->rank];
+    row->key[KEY_RANK] = reader->names[detail->rank];
+    row->key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
+    row->key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
+    row->key[KEY_SOURCE] = source;
+    row->key[KEY_GPU_SERIAL] = place->gpu_serial;
+    row->key[KEY_VM] = place->vm;
+    row->key[KEY_DEVICE] = place->device;
+    row->key[KEY_HOST] = place->host;
+    row->key[KEY_PEER] = detail->peer;
+    row->key[KEY_REGISTERED] = detail->memory < 0 ? -1 : reader->memory[detail->memory];
 }
 
 static int group_details(struct reader *reader, const struct details *details)
 {
-    for (size_t i = 0; i < reader->row_count; i++)
+    int is_own = is_by_place(reader->report);
+    for (size_t i = 0; i < reader->row_count; i++) {
+        int is_pair = function_is_point_to_point((enum function)reader->rows[i].function);
+        int32_t common = is_pair ? -1 : common_source(details, i);
         for (size_t j = 0; j < details->filled[i]; j++) {
             const struct detail *detail = &details->items[details->first[i] + j];
             struct report_row row = reader->rows[i];
             row.operations = 1;
             /* Of a rank its own time counts, not that of whom it was with. */
-            if (report_groups_is_by(reader->report, KEY_RANK) || reader->report->filter.has_rank)
+            if (is_own)
                 take_own_times(&row, detail);
-            row.key[KEY_RANK] = detail->rank;
-            row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
-            row.key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
-            row.key[KEY_REGISTERED] = detail->memory < 0 ? -1 : reader->memory[detail->memory];
+            set_keys(reader, detail, detail->source >= 0 ? detail->source : common, &row);
             if (report_groups_add(reader->report, &row))
                 return -1;
         }
+    }
     return 0;
 }
 
@@ -346,10 +451,15 @@ static int load_memory(struct reader *reader, struct store *store, int64_t run_i
 static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
 {
     if (roster_load(&reader->roster, store, run_id, error) ||
-        (reader->keep && roster_load_members(&reader->roster, store, run_id, error)))
+        roster_load_members(&reader->roster, store, run_id, error) ||
+        roster_load_facts(&reader->roster, store, run_id, error))
         return -1;
-    if (number_names(reader) || take_communicators(reader) || take_ranks(reader))
+    if (number_names(reader) || take_communicators(reader) || take_ranks(reader) ||
+        report_places_init(&reader->places, &reader->roster, reader->report))
         return error_no_memory(error);
+    if (report_groups_is_by(reader->report, KEY_SOURCE) &&
+        report_sources_read(&reader->sources, reader->report, store, run_id, error))
+        return -1;
     if (load_memory(reader, store, run_id, error) || read_instances(reader, store, run_id, error))
         return -1;
     return reader->keep ? read_operations(reader, store, run_id, error) : 0;
@@ -357,12 +467,18 @@ static int read_all(struct reader *reader, struct store *store, int64_t run_id, 
 
 int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id, struct error *error)
 {
-    struct reader reader = {.report = report,
-                            .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
-                                    report_groups_is_by(report, KEY_PROTOCOL) ||
-                                    report_groups_is_by(report, KEY_RANK) ||
-                                    report_groups_is_by(report, KEY_REGISTERED) || report->filter.has_rank};
+    struct reader reader = {
+        .report = report,
+        .by_source = report_groups_is_by(report, KEY_SOURCE),
+        .by_peer = report_groups_is_by(report, KEY_PEER),
+        .keep = is_by_place(report) || report_groups_is_by(report, KEY_ALGORITHM) ||
+                report_groups_is_by(report, KEY_PROTOCOL) || report_groups_is_by(report, KEY_SOURCE) ||
+                report_groups_is_by(report, KEY_PEER) || report_groups_is_by(report, KEY_REGISTERED)};
+    map_init(&reader.sources);
+    map_init(&reader.places.seats);
     int failed = read_all(&reader, store, run_id, error);
+    report_places_release(&reader.places);
+    map_release(&reader.sources);
     known_memory_release(&reader.known);
     roster_release(&reader.roster);
     free(reader.communicators);

@@ -32,6 +32,8 @@ void batch_release(struct batch *batch)
     free(batch->starts.items);
     free(batch->warnings.items);
     free(batch->registrations.items);
+    free(batch->calls.items);
+    free(batch->samples.items);
     buffer_release(&batch->bytes);
     buffer_release(&batch->packed);
     batch_init(batch);
@@ -45,6 +47,7 @@ void batch_clear(struct batch *batch)
     batch->anchors.count = batch->losses.count = batch->facts.count = batch->statuses.count = 0;
     batch->starts.count = batch->warnings.count = 0;
     batch->registrations.count = 0;
+    batch->calls.count = batch->samples.count = 0;
     buffer_clear(&batch->bytes);
     buffer_clear(&batch->packed);
 }
@@ -65,8 +68,9 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->statuses.count * sizeof *batch->statuses.items +
            batch->starts.count * sizeof *batch->starts.items +
            batch->warnings.count * sizeof *batch->warnings.items +
-           batch->registrations.count * sizeof *batch->registrations.items + batch->bytes.length +
-           batch->packed.length;
+           batch->registrations.count * sizeof *batch->registrations.items +
+           batch->calls.count * sizeof *batch->calls.items +
+           batch->samples.count * sizeof *batch->samples.items + batch->bytes.length + batch->packed.length;
 }
 
 const char *batch_bytes(const struct batch *batch, struct span span)
@@ -355,12 +359,12 @@ static int add_loss(struct batch_builder *builder, struct batch *batch, const st
 }
 
 /* "[0,4,8]" */
-static int put_members(struct batch *batch, const struct communicator_facts *facts, struct span *span)
+static int put_members(struct batch *batch, const int64_t *members, size_t count, struct span *span)
 {
     size_t at = batch->bytes.length;
     int failed = 0;
-    for (size_t i = 0; i < facts->member_count && !failed; i++)
-        failed = buffer_printf(&batch->bytes, "%c%lld", i ? ',' : '[', (long long)facts->members[i]);
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = buffer_printf(&batch->bytes, "%c%lld", i ? ',' : '[', (long long)members[i]);
     failed = failed || buffer_append_byte(&batch->bytes, ']');
     return put_blob(batch, at, failed, span);
 }
@@ -385,7 +389,7 @@ static int add_communicator(struct batch_builder *builder, struct batch *batch, 
                                         .is_named = event->origin.communicator_is_named};
     known->members.present |= members;
     known->description.present |= description;
-    return (members && put_members(batch, facts, &told->members)) ||
+    return (members && put_members(batch, facts->members, facts->member_count, &told->members)) ||
                    (description && put_text(batch, facts->description, &told->description))
                ? -1
                : 0;
@@ -513,6 +517,47 @@ static int add_registration(struct batch_builder *builder, struct batch *batch, 
     return put_calls(batch, event->registration.calls, &row->calls);
 }
 
+static int add_call(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct call_description *call = &event->call;
+    int is_printed = !event->origin.host && event->origin.pid == COUNT_UNKNOWN;
+    int64_t process = is_printed ? -1 : find_process(builder, batch, &event->origin);
+    struct batch_call *row = process < 0 && !is_printed ? NULL : LIST_ADD(&batch->calls);
+    if (!row)
+        return -1;
+    row->ordinal = builder->calls++;
+    row->process = process;
+    row->offset = event->origin.offset;
+    row->call = *call;
+    row->group = absent;
+    return put_text(batch, call->name, &row->name) || put_text(batch, call->source, &row->source) ||
+                   put_text(batch, call->gpu_serial, &row->gpu_serial) ||
+                   put_text(batch, call->vm, &row->vm) ||
+                   put_text(batch, call->correlation, &row->correlation) ||
+                   (call->group_count && put_members(batch, call->group, call->group_count, &row->group)) ||
+                   (call->group_is_cut && put_text(batch, "", &row->group))
+               ? -1
+               : 0;
+}
+
+static int add_sample(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct metric_sample *sample = &event->sample;
+    struct batch_sample *row = LIST_ADD(&batch->samples);
+    if (!row)
+        return -1;
+    row->ordinal = builder->samples++;
+    row->offset = event->origin.offset;
+    row->sample = *sample;
+    return put_text(batch, sample->job, &row->job) || put_text(batch, sample->node, &row->node) ||
+                   put_text(batch, sample->gpu, &row->gpu) ||
+                   put_text(batch, sample->communicator, &row->communicator) ||
+                   put_text(batch, sample->message_size, &row->message_size) ||
+                   put_text(batch, sample->tag, &row->tag)
+               ? -1
+               : 0;
+}
+
 static int add_row(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     switch (event->kind) {
@@ -540,6 +585,10 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
         return add_warning(builder, batch, event);
     case EVENT_REGISTRATION:
         return add_registration(builder, batch, event);
+    case EVENT_CALL_DESCRIPTION:
+        return add_call(builder, batch, event);
+    case EVENT_SAMPLE:
+        return add_sample(builder, batch, event);
     }
     return 0;
 }
@@ -559,7 +608,8 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
                   (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
         builder->tag_names > MOST_RECORDS || builder->warnings > MOST_RECORDS ||
-        builder->registrations > MOST_RECORDS ||
+        builder->registrations > MOST_RECORDS || builder->calls > MOST_RECORDS ||
+        builder->samples > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
     if (add_row(builder, batch, event))

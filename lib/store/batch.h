@@ -166,6 +166,31 @@ struct batch_registration {
     struct span calls;                /* packed */
 };
 
+struct batch_call {
+    int64_t ordinal;
+    int64_t process; /* -1: printed by one that is not known */
+    uint64_t offset;
+    struct call_description call; /* its pointers are not valid: see the spans */
+    struct span name;
+    struct span source;
+    struct span gpu_serial;
+    struct span vm;
+    struct span group; /* "[0,4,8]" */
+    struct span correlation;
+};
+
+struct batch_sample {
+    int64_t ordinal;
+    uint64_t offset;
+    struct metric_sample sample; /* its pointers are not valid: see the spans */
+    struct span job;
+    struct span node;
+    struct span gpu;
+    struct span communicator;
+    struct span message_size;
+    struct span tag;
+};
+
 #define BATCH_LIST(type) \
     struct {             \
         type *items;     \
@@ -189,6 +214,8 @@ struct batch {
     BATCH_LIST(struct batch_start) starts;
     BATCH_LIST(struct batch_warning) warnings;
     BATCH_LIST(struct batch_registration) registrations;
+    BATCH_LIST(struct batch_call) calls;
+    BATCH_LIST(struct batch_sample) samples;
     struct buffer bytes;
     struct buffer packed;
 };
@@ -227,6 +254,8 @@ struct batch_builder {
     int64_t starts;
     int64_t warnings;
     int64_t registrations;
+    int64_t calls;
+    int64_t samples;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
     struct {

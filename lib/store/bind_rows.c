@@ -34,6 +34,13 @@ static void bind_time(struct binder *binder, int64_t value_ns)
     bind_known(binder, value_ns, TIME_UNKNOWN);
 }
 
+/* NULL for what is below 0. */
+static void bind_positive(struct binder *binder, double value)
+{
+    binder->failed |= value < 0 ? sqlite3_bind_null(binder->handle, binder->next++)
+                                : sqlite3_bind_double(binder->handle, binder->next++, value);
+}
+
 static void bind_interval(struct binder *binder, struct interval_ns interval)
 {
     bind_time(binder, interval.begin_ns);
@@ -225,6 +232,52 @@ static void bind_registration(struct binder *binder, const struct insert_target 
     bind_blob(binder, row->calls);
 }
 
+static void bind_call(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_call *row = &binder->batch->calls.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_known(binder, row->process < 0 ? -1 : target->processes[row->process], -1);
+    bind_integer(binder, row->call.rank);
+    bind_text(binder, row->name);
+    bind_text(binder, row->source);
+    bind_count(binder, row->call.message_bytes);
+    bind_count(binder, row->call.device);
+    bind_time(binder, row->call.said_ns);
+    bind_text(binder, row->gpu_serial);
+    bind_text(binder, row->vm);
+    bind_text(binder, row->group);
+    bind_count(binder, row->call.peer);
+    bind_count(binder, row->call.root);
+    bind_text(binder, row->correlation);
+    bind_time(binder, row->call.at_ns);
+    bind_integer(binder, (int64_t)row->offset);
+}
+
+static void bind_sample(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_sample *row = &binder->batch->samples.items[at];
+    const struct metric_sample *sample = &row->sample;
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_time(binder, sample->at_ns);
+    bind_text(binder, row->job);
+    bind_text(binder, row->node);
+    bind_text(binder, row->gpu);
+    bind_text(binder, row->communicator);
+    bind_count(binder, sample->node_count);
+    bind_count(binder, sample->rank_count);
+    bind_count(binder, sample->rank);
+    bind_integer(binder, (int)sample->function);
+    bind_text(binder, row->message_size);
+    bind_count(binder, sample->least_bytes);
+    bind_integer(binder, (int)sample->algorithm);
+    bind_integer(binder, (int)sample->protocol);
+    bind_positive(binder, sample->busbw_gbs);
+    bind_count(binder, sample->duration_ns);
+    bind_text(binder, row->tag);
+    bind_count(binder, sample->sequence);
+    bind_integer(binder, (int64_t)row->offset);
+}
+
 static void (*const binders[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,
     [BULK_PROXY] = bind_proxy,
@@ -237,6 +290,8 @@ static void (*const binders[BULK_TABLES])(struct binder *, const struct insert_t
     [BULK_START] = bind_start,
     [BULK_WARNING] = bind_warning,
     [BULK_REGISTRATION] = bind_registration,
+    [BULK_CALL] = bind_call,
+    [BULK_SAMPLE] = bind_sample,
 };
 
 int bind_rows(struct statement *statement, const struct batch *batch, const struct insert_target *target,

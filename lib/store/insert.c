@@ -60,6 +60,15 @@ static const struct {
     [BULK_WARNING] = {"warning",
                       "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
                       11},
+    [BULK_CALL] = {"call_description",
+                   "call_description_id, process_id, rank, name, source, message_bytes, device, said_ns, "
+                   "gpu_serial, vm, group_ranks, peer_rank, root_rank, correlation_id, at_ns, byte_offset",
+                   16},
+    [BULK_SAMPLE] = {"sample",
+                     "sample_id, at_ns, job, node, gpu, communicator, node_count, rank_count, rank, "
+                     "function, message_size, least_bytes, algorithm, protocol, busbw_gbs, duration_ns, tag, "
+                     "sequence, byte_offset",
+                     19},
     [BULK_REGISTRATION] = {"registration",
                            "registration_id, process_id, member_id, kind, way, address, bytes, device, "
                            "global_rank, from_ns, to_ns, function, number, calls",
@@ -361,6 +370,8 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_START] = batch->starts.count,
         [BULK_WARNING] = batch->warnings.count,
         [BULK_REGISTRATION] = batch->registrations.count,
+        [BULK_CALL] = batch->calls.count,
+        [BULK_SAMPLE] = batch->samples.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

@@ -37,6 +37,8 @@ enum bulk_table {
     BULK_START,
     BULK_WARNING,
     BULK_REGISTRATION,
+    BULK_CALL,
+    BULK_SAMPLE,
     BULK_TABLES
 };
 

@@ -13,7 +13,7 @@ struct store;
  * at its end sweep.
  */
 
-enum { REMOVAL_SENTENCES = 18 };
+enum { REMOVAL_SENTENCES = 21 };
 
 struct removal {
     struct statement *statements[REMOVAL_SENTENCES]; /* owned */

@@ -78,6 +78,7 @@ static int take_communicator(struct roster *roster, struct statement *row)
                                                  .size = statement_integer(row, 2),
                                                  .size_is_known = statement_integer(row, 3) != 0,
                                                  .hash = statement_integer(row, 4),
+                                                 .node_count = statement_integer_or(row, 7, 0),
                                                  .label = copy_text(row, 5)};
     const char *members = statement_text(row, 6);
     return communicator->label && (!members || members_read(members, &communicator->members,
@@ -121,7 +122,8 @@ static int take_facts(struct roster *roster, struct statement *row)
         facts->gpu = statement_integer_or(row, 4, COUNT_UNKNOWN);
     return keep_first(&facts->host, row, 1) || keep_first(&facts->host, row, 2) ||
                    keep_first(&facts->gpu_bus_id, row, 5) || keep_first(&facts->gpu_serial, row, 6) ||
-                   keep_first(&facts->nic, row, 7) || keep_first(&facts->rank_name, row, 8)
+                   keep_first(&facts->nic, row, 7) || keep_first(&facts->rank_name, row, 8) ||
+                   keep_first(&facts->vm, row, 9)
                ? -1
                : 0;
 }
@@ -171,6 +173,7 @@ void roster_facts_release(struct roster_facts *facts)
     free(facts->gpu_serial);
     free(facts->nic);
     free(facts->rank_name);
+    free(facts->vm);
     *facts = (struct roster_facts){.local_rank = COUNT_UNKNOWN, .gpu = COUNT_UNKNOWN};
 }
 

@@ -33,6 +33,7 @@ struct roster_facts {
     char *gpu_serial;
     char *nic;
     char *rank_name; /* what the framework calls it */
+    char *vm;        /* virtual machine */
     int64_t local_rank;
     int64_t gpu; /* CUDA's number of the device in the process */
 };
@@ -51,8 +52,9 @@ struct roster_rank {
 struct roster_communicator {
     int64_t id;
     int64_t size;
-    int64_t hash; /* 0: not known */
-    char *label;  /* owned */
+    int64_t hash;       /* 0: not known */
+    int64_t node_count; /* 0: not known */
+    char *label;        /* owned */
     int32_t run;
     int size_is_known; /* else it has so many at least */
     int64_t *members;  /* owned: their global ranks, in order of its own, as files tell; NULL */

@@ -106,6 +106,11 @@ int64_t statement_integer_or(struct statement *statement, int column, int64_t ab
     return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
 }
 
+double statement_real(struct statement *statement, int column)
+{
+    return sqlite3_column_double(statement->handle, column);
+}
+
 const char *statement_text(struct statement *statement, int column)
 {
     return (const char *)sqlite3_column_text(statement->handle, column);

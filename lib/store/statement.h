@@ -32,7 +32,8 @@ void statement_reset(struct statement *statement);
 int statement_is_null(struct statement *statement, int column);
 int64_t statement_integer(struct statement *statement, int column);
 int64_t statement_integer_or(struct statement *statement, int column, int64_t absent); /* `absent` for NULL */
-const char *statement_text(struct statement *statement, int column);                   /* NULL for NULL */
+double statement_real(struct statement *statement, int column);
+const char *statement_text(struct statement *statement, int column); /* NULL for NULL */
 const void *statement_blob(struct statement *statement, int column, size_t *length);
 
 #endif

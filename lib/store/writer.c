@@ -224,7 +224,7 @@ static int remove_others(struct writer *writer, const char *path, const struct w
     while ((id = find_content(writer, facts, error)) > 0)
         if (depart(writer, id, error))
             return -1;
-    if (id == 0 && (id = find_path(writer, path, error)) > 0)
+    if (id == 0 && !facts->is_snapshot && (id = find_path(writer, path, error)) > 0)
         return map_get(&writer->met, (struct map_key){{(uint64_t)id}}) ? 0 : depart(writer, id, error);
     return (int)id;
 }

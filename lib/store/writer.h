@@ -57,9 +57,10 @@ struct writer_facts {
     int64_t events;
     int64_t modified_ns; /* when the file was last written, since the epoch; 0: not known */
     const struct ledger *ledger;
-    int force;     /* takes the place of a file of the same content, instead of being dropped */
-    int is_open;   /* it is being written, or its writer was killed */
-    int has_moved; /* likewise, of one that came in before this writer: its directory holds it no longer */
+    int force;       /* takes the place of a file of the same content, instead of being dropped */
+    int is_open;     /* it is being written, or its writer was killed */
+    int has_moved;   /* likewise, of one that came in before this writer: its directory holds it no longer */
+    int is_snapshot; /* what came before from the same path stays */
 };
 
 enum writer_outcome { WRITER_INGESTED, WRITER_OPEN, WRITER_PARTIAL, WRITER_UNCHANGED };

@@ -122,6 +122,11 @@ SELECT member_id, enqueued, completed
   FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1 ORDER BY group_status_id;
 
+-- From where operations were called, as descriptions of the calls say.
+-- statement: described
+SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (call_description_id)
+ WHERE run_id = ?1 AND operation_id IS NOT NULL AND source IS NOT NULL ORDER BY operation_id, call_description_id;
+
 -- Whether everything comes from recorders that were on for a while only, whatever the job did then: profilers of frameworks.
 -- statement: is_windows
 SELECT count(*) = 0 FROM file

@@ -12,7 +12,8 @@ SELECT file_id, path, dialect, events, skipped, bytes
     UNION SELECT loss_id >> 32 FROM process_run JOIN loss USING (process_id) WHERE run_id = ?1
     UNION SELECT process_fact_id >> 32 FROM process_run JOIN process_fact USING (process_id) WHERE run_id = ?1
     UNION SELECT group_status_id >> 32 FROM process_run JOIN group_status USING (process_id) WHERE run_id = ?1
-    UNION SELECT warning_id >> 32 FROM process_run JOIN warning USING (process_id) WHERE run_id = ?1)
+    UNION SELECT warning_id >> 32 FROM process_run JOIN warning USING (process_id) WHERE run_id = ?1
+    UNION SELECT call_description_id >> 32 FROM call_join WHERE run_id = ?1)
  ORDER BY path, file_id
 
 -- statement: other_runs

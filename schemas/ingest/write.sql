@@ -143,6 +143,12 @@ DELETE FROM start_up WHERE start_up_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967
 DELETE FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_registration
 DELETE FROM registration WHERE registration_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_call_join
+DELETE FROM call_join WHERE call_description_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_call_description
+DELETE FROM call_description WHERE call_description_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_sample
+DELETE FROM sample WHERE sample_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_file_member
 DELETE FROM file_member WHERE file_id = ?1
 -- statement: remove_ledger
@@ -163,6 +169,7 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
   AND process_id NOT IN (SELECT process_id FROM group_status)
   AND process_id NOT IN (SELECT process_id FROM warning)
   AND process_id NOT IN (SELECT process_id FROM registration WHERE process_id IS NOT NULL)
+  AND process_id NOT IN (SELECT process_id FROM call_description WHERE process_id IS NOT NULL)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);

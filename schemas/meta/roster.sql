@@ -12,7 +12,7 @@ SELECT job_rank_id, run_id, process_id, global_rank, name
  ORDER BY run_id, global_rank IS NULL, global_rank, name, job_rank_id;
 
 -- statement: communicators
-SELECT communicator_id, run_id, communicator_join.size, size_is_known, hash, label, communicator.member_list
+SELECT communicator_id, run_id, communicator_join.size, size_is_known, hash, label, communicator.member_list, node_count
   FROM communicator_join CROSS JOIN communicator USING (communicator_id)
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807) ORDER BY communicator_id;
 
@@ -23,13 +23,15 @@ SELECT member_id, member.communicator_id, member.rank, job_rank_id
  ORDER BY member.communicator_id, member.rank, member_id;
 
 -- What is known of the process of each rank, a row for each file that says something; what is said of the rank alone comes
--- first.
+-- first. Of the GPU, descriptions of its calls count most: they say which one it is, whatever its process calls it.
 -- statement: facts
-SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, gpu, gpu_bus_id, gpu_serial, nic, rank_name
+SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, coalesce(call_place.device, gpu), gpu_bus_id,
+       coalesce(call_place.gpu_serial, process_fact.gpu_serial), nic, rank_name, vm
   FROM job_rank
  CROSS JOIN process USING (process_id)
   LEFT JOIN process_fact USING (process_id)
- WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
+  LEFT JOIN call_place USING (job_rank_id)
+ WHERE job_rank.run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
    AND (member_id IS NULL
         OR EXISTS (SELECT 1 FROM member_join
                     WHERE member_join.member_id = process_fact.member_id AND member_join.job_rank_id = job_rank.job_rank_id))

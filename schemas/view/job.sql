@@ -76,19 +76,21 @@ SELECT r.run_id,
        p.file_set,
        (SELECT f.local_rank FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.local_rank IS NOT NULL
         ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS local_rank,
-       (SELECT f.gpu FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu IS NOT NULL
-        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS gpu,
+       coalesce(c.device, (SELECT f.gpu FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1)) AS gpu,
        (SELECT f.gpu_bus_id FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu_bus_id IS NOT NULL
         ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS gpu_bus_id,
-       (SELECT f.gpu_serial FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu_serial IS NOT NULL
-        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS gpu_serial,
+       coalesce(c.gpu_serial, (SELECT f.gpu_serial FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu_serial IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1)) AS gpu_serial,
+       c.vm,
        (SELECT f.nic FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.nic IS NOT NULL
         ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS nic,
        (SELECT f.framework_name FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.framework_name IS NOT NULL
         ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS framework_name,
        r.job_rank_id
 FROM job_rank r
-LEFT JOIN process p ON p.process_id = r.process_id;
+LEFT JOIN process p ON p.process_id = r.process_id
+LEFT JOIN call_place c ON c.job_rank_id = r.job_rank_id;
 
 -- One row a user tag as it was set. communicator_id NULL: for every communicator of the process.
 CREATE VIEW v_tag AS

@@ -1,5 +1,6 @@
 -- What the files held that did not become an event, an operation that another record or recorder tells of, too, what a recorder says
--- that it dropped (by process, beside the first file that says so), and what files say against each other (likewise). damage 1: lost or unreadable; 0: understood, not modelled.
+-- that it dropped (by process, beside the first file that says so), what files say against each other (likewise), and call
+-- descriptions without an operation. damage 1: lost or unreadable; 0: understood, not modelled.
 CREATE VIEW v_ledger AS
 SELECT f.file_id,
        f.path,
@@ -63,7 +64,21 @@ SELECT f.file_id,
 FROM contradiction c
 JOIN file f ON f.file_id = (SELECT min(fm.file_id) FROM member m JOIN file_member fm ON fm.member_id = m.member_id
                             WHERE m.process_id = c.process_id)
-GROUP BY f.file_id, c.what;
+GROUP BY f.file_id, c.what
+UNION ALL
+SELECT f.file_id,
+       f.path,
+       f.dialect,
+       j.reason,
+       0,
+       count(*),
+       min(d.byte_offset),
+       min(d.name || ' at ' || coalesce(d.source, 'no line'))
+FROM call_join j
+JOIN call_description d ON d.call_description_id = j.call_description_id
+JOIN file f ON f.file_id = j.call_description_id >> 32
+WHERE j.operation_id IS NULL
+GROUP BY f.file_id, j.reason;
 
 -- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
 CREATE VIEW v_loss AS

@@ -51,7 +51,8 @@ SELECT o.operation_id,
        o.flags & 1 AS unfinished,
        (o.flags >> 1) & 1 AS graph_captured,
        (o.flags >> 3) & 1 AS symmetric,
-       o.source,
+       coalesce(o.source, (SELECT d.source FROM call_join k JOIN call_description d ON d.call_description_id = k.call_description_id
+        WHERE k.operation_id = o.operation_id AND d.source IS NOT NULL ORDER BY d.call_description_id LIMIT 1)) AS source,
        o.operation_id >> 32 AS file_id,
        o.byte_offset
 FROM operation o

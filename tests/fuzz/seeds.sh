@@ -34,6 +34,13 @@ printf 'X--by\0tag,function\0--sort\0bytes\0--run\0002' >"$folder/options/report
 printf 'layer 3/attention \342\200\256\033[2J\302\233"\\' >"$folder/text/odd"
 printf 'forward' >"$folder/text/plain"
 
+# The first byte says what stands around it.
+mkdir -p "$folder/call_description" "$folder/prometheus" || exit 1
+sed -n 's/^{/0{/p' fixtures/call-description/stdout.0 | head -n 1 >"$folder/call_description/whole"
+printf '1send", "source_line": "a.py:1", "group_ranks": [0, 4], "x": "{' >"$folder/call_description/name"
+head -n 1 fixtures/prometheus/nccl_inspector*.prom | sed -n 2p >"$folder/prometheus/line"
+sed -n 3p fixtures/prometheus/tagged.prom >"$folder/prometheus/tagged"
+
 # Six ranks, twelve steps of three operations (pairs in the middle), changed nowhere or here and there; and noise.
 job() {
     printf "\005\013\002$1\0\0\001\002\0\0\024\062\144\050\002\013\001\001\020\050\062\036\001\003\0\002\030\144\170\050$2"

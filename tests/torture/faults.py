@@ -70,6 +70,9 @@ FIXTURES = [
     "fixtures/comma/latency-301.txt",
     "fixtures/nsys/node0.sqlite",
     "fixtures/nccl-ras-hang/ras-1.json",
+    "fixtures/call-description/ncclprof-vm-1040.json.gz",
+    "fixtures/call-description/stdout.0",
+    "fixtures/prometheus/tagged.prom",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"

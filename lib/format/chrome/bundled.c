@@ -1,6 +1,7 @@
 #include "format/chrome/bundled.h"
 
 #include "base/array.h"
+#include "format/call_line.h"
 #include "format/chrome/emit.h"
 #include "format/member.h"
 
@@ -337,6 +338,32 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
     return 0;
 }
 
+/* Of one that the plugin cut what there is. A text of braces that is no description of a call is some other
+ * mark of the program. */
+static int read_call(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                     uint64_t offset, struct error *error)
+{
+    const char *said = text_of(json, line, "text");
+    struct text text = {said, strlen(said)};
+    int is_cut = member_integer(json, line->arguments, "truncated", 0) != 0;
+    struct origin origin = chrome_origin(reader, offset);
+    struct buffer mended = BUFFER_INIT;
+    struct call_reader call;
+    size_t taken = 0;
+    int mend = is_cut ? call_line_mend(text, &mended) : 1;
+    if (mend == 0)
+        text = (struct text){mended.data, mended.length};
+    call_reader_init(&call, 0);
+    int failed = mend < 0 ? error_no_memory(error)
+                          : call_line_read(&call, text, offset, &origin, line->time_ns, is_cut, reader->sink,
+                                           &taken, error);
+    call_reader_release(&call);
+    buffer_release(&mended);
+    if (failed)
+        return -1;
+    return taken ? 0 : chrome_note(reader, "mark of another kind", 0, offset, said, strlen(said), error);
+}
+
 int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
 {
@@ -354,6 +381,8 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
         return read_drops(reader, json, line, offset, error);
     case CHROME_PENDING_OPERATION:
         return read_pending(reader, json, line, offset, error);
+    case CHROME_CALL_DESCRIPTION:
+        return read_call(reader, json, line, offset, error);
     default:
         return chrome_note(reader, "remark of the recorder", 0, offset, NULL, 0, error);
     }

@@ -59,6 +59,7 @@ static const struct word note_names[] = {
     {"ClockAnchor", CHROME_CLOCK_ANCHOR},
     {"Drops", CHROME_DROPS},
     {"PendingOperation", CHROME_PENDING_OPERATION},
+    {"CallDescription", CHROME_CALL_DESCRIPTION},
     {NULL, CHROME_NAME_OTHER},
 };
 

@@ -1,8 +1,10 @@
 #include "format/nccl/nccl.h"
 
+#include "format/call_line.h"
 #include "format/nccl/head.h"
 #include "format/nccl/message.h"
 #include "format/nccl/message_registration.h"
+#include "format/nccl/nccl_sniff.h"
 #include "format/nccl/plain.h"
 #include "format/nccl/registrations.h"
 #include "format/nccl/speakers.h"
@@ -33,6 +35,7 @@ struct log_file {
     struct intern functions; /* that made communicators */
     struct registrations registrations;
     struct torn torn;
+    struct call_reader calls;
     struct buffer plain; /* the line, where it had colours */
     struct buffer whole; /* a line that was torn */
     int64_t next_ordinal;
@@ -452,6 +455,13 @@ static int mend(struct log_file *file, struct text rest, struct error *error)
 
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
 {
+    static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
+    size_t calls = 0;
+    if (call_line_may(line) &&
+        call_line_read(&file->calls, line, offset, &nobody, TIME_UNKNOWN, 0, file->sink, &calls, error))
+        return -1;
+    if (calls)
+        return 0;
     int may_end = file->torn.count && line.length <= LINE_MOST && text_holds(line, "stream ");
     int mended = may_end ? mend(file, line, error) : 1;
     if (mended <= 0)
@@ -545,6 +555,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     speakers_init(&file.speakers);
     intern_init(&file.functions);
     registrations_init(&file.registrations);
+    call_reader_init(&file.calls, 0);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&file, &line, error)) {
@@ -556,37 +567,10 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     intern_release(&file.functions);
     registrations_release(&file.registrations);
     torn_release(&file.torn);
+    call_reader_release(&file.calls);
     buffer_release(&file.plain);
     buffer_release(&file.whole);
     return status;
-}
-
-/* A file that holds nothing of JSON's, and a line of NCCL's. */
-enum { SURE = 60 };
-
-/* What speaks of a log, as programs and pages do, is none. */
-static int is_quoted(struct text before)
-{
-    for (size_t i = 0; i < before.length; i++)
-        if (strchr("\"'`", before.data[i]))
-            return 1;
-    return 0;
-}
-
-static int nccl_sniff(const char *bytes, size_t length, const char *path)
-{
-    (void)path;
-    struct head head;
-    if (memchr(bytes, '\0', length))
-        return 0;
-    for (const char *end = bytes + length; bytes < end;) {
-        const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
-        size_t of_line = line_end ? (size_t)(line_end - bytes) : (size_t)(end - bytes);
-        if (head_find((struct text){bytes, of_line}, &head) && !is_quoted(head.before))
-            return SURE;
-        bytes += of_line + 1;
-    }
-    return 0;
 }
 
 const struct format format_nccl = {

@@ -1,19 +1,25 @@
 #include "format/torch/torch.h"
 
+#include "format/call_line.h"
 #include "format/torch/ranks.h"
 #include "input/input.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int take_line(struct torch_ranks *ranks, const struct input_line *line, const struct format_sink *sink,
-                     struct error *error)
+static int take_line(struct torch_ranks *ranks, struct call_reader *calls, const struct input_line *line,
+                     const struct format_sink *sink, struct error *error)
 {
+    static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
+    size_t described = 0;
     struct text text = {line->text, line->length};
     int taken = torch_ranks_take(ranks, text, line->offset);
     if (taken < 0)
         return error_no_memory(error);
-    return taken && text.length
+    if (taken && call_line_may(text) &&
+        call_line_read(calls, text, line->offset, &nobody, TIME_UNKNOWN, 0, sink, &described, error))
+        return -1;
+    return taken && !described && text.length
                ? sink->note(sink->context, "other output", 0, line->offset, text.data, text.length, error)
                : 0;
 }
@@ -22,17 +28,20 @@ static int torch_read(struct input *input, const struct format_sink *sink, char 
                       size_t dialect_bytes, struct error *error)
 {
     struct torch_ranks ranks;
+    struct call_reader calls;
     struct input_line line;
     int more;
     torch_ranks_init(&ranks);
+    call_reader_init(&calls, 0);
     snprintf(dialect, dialect_bytes, "torch-log");
     while ((more = input_line(input, &line, error)) == 1)
-        if (take_line(&ranks, &line, sink, error)) {
+        if (take_line(&ranks, &calls, &line, sink, error)) {
             more = -1;
             break;
         }
     int status = more < 0 || torch_ranks_end(&ranks, sink, error) ? -1 : 0;
     torch_ranks_release(&ranks);
+    call_reader_release(&calls);
     return status;
 }
 

@@ -503,7 +503,6 @@ static void other_json_is_refused_with_a_reason(void **state)
     } all[] = {
         {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"blink\"}]}", "another tool"},
         {"{\"inject\": \"none\"}", "JSON of another kind"},
-        {"nccl_bus_bandwidth_gbs{version=\"x\"} 1\n", "Prometheus"},
         {"hello\n", "neither JSON nor gzip"},
         {"", "empty"},
     };

@@ -69,34 +69,37 @@ static void make_version_2(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
     assert_int_equal(
-        store_execute(store,
-                      "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
-                      "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
-                      "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
-                      "DROP TABLE tag_name; DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
-                      "ALTER TABLE run DROP COLUMN first_step; ALTER TABLE run DROP COLUMN step_base;"
-                      "DROP VIEW v_rank; DROP VIEW v_rank_fact; DROP VIEW v_communicator; DROP VIEW v_ledger;"
-                      "DROP TABLE process_fact; DROP TABLE group_status; DROP TABLE contradiction;"
-                      "DROP TABLE start_up; DROP TABLE warning;"
-                      "DROP TABLE witness; DROP TABLE witness_member; DROP TABLE witness_contradiction; DROP "
-                      "TABLE witness_doubt;"
-                      "DROP TABLE registration;"
-                      "ALTER TABLE communicator DROP COLUMN member_list;"
-                      "ALTER TABLE communicator DROP COLUMN description;"
-                      "ALTER TABLE communicator DROP COLUMN named_hash;"
-                      "DROP TABLE operation_recorded; DROP TABLE proxy_recorded; DROP "
-                      "TABLE clock_step; DROP TABLE "
-                      "unequal_pair;"
-                      "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
-                      "ALTER TABLE file DROP COLUMN modified_ns;"
-                      "DROP VIEW v_loss; DROP VIEW v_dropped;"
-                      "ALTER TABLE loss DROP COLUMN member_id; ALTER TABLE loss DROP COLUMN is_total;"
-                      "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
-                      " (2, '/b', '/', 'x', 'packed', 4, 9, 'ingested', 1, 0);"
-                      "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
-                      "INSERT INTO job_rank VALUES (1, 1, 9, 0, '0'); INSERT INTO fact VALUES ('joined', 1);"
-                      "PRAGMA user_version = 2",
-                      NULL),
+        store_execute(
+            store,
+            "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
+            "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
+            "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
+            "DROP TABLE tag_name; DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
+            "ALTER TABLE run DROP COLUMN first_step; ALTER TABLE run DROP COLUMN step_base;"
+            "DROP VIEW v_rank; DROP VIEW v_rank_fact; DROP VIEW v_communicator; DROP VIEW v_ledger;"
+            "DROP TABLE process_fact; DROP TABLE group_status; DROP TABLE contradiction;"
+            "DROP VIEW v_operation; DROP VIEW v_call; DROP VIEW v_sample; DROP TABLE call_description;"
+            "DROP TABLE call_join; DROP TABLE call_place; DROP TABLE sample;"
+            "DROP TABLE start_up; DROP TABLE warning;"
+            "DROP TABLE witness; DROP TABLE witness_member; DROP TABLE witness_contradiction; DROP "
+            "TABLE witness_doubt;"
+            "DROP TABLE registration;"
+            "ALTER TABLE communicator DROP COLUMN member_list;"
+            "ALTER TABLE communicator DROP COLUMN description;"
+            "ALTER TABLE communicator DROP COLUMN named_hash;"
+            "DROP TABLE operation_recorded; DROP TABLE proxy_recorded; DROP "
+            "TABLE clock_step; DROP TABLE "
+            "unequal_pair;"
+            "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
+            "ALTER TABLE file DROP COLUMN modified_ns;"
+            "DROP VIEW v_loss; DROP VIEW v_dropped;"
+            "ALTER TABLE loss DROP COLUMN member_id; ALTER TABLE loss DROP COLUMN is_total;"
+            "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
+            " (2, '/b', '/', 'x', 'packed', 4, 9, 'ingested', 1, 0);"
+            "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
+            "INSERT INTO job_rank VALUES (1, 1, 9, 0, '0'); INSERT INTO fact VALUES ('joined', 1);"
+            "PRAGMA user_version = 2",
+            NULL),
         0);
     store_close(store);
 }
@@ -105,7 +108,7 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 14);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 15);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);

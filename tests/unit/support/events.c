@@ -55,6 +55,46 @@ static void own_communicator(struct communicator_facts *facts)
     facts->members = copy_bytes(facts->members, facts->member_count * sizeof *facts->members);
 }
 
+/* The texts of a description of a call, and of a sample. */
+enum { CALL_TEXTS = 5, SAMPLE_TEXTS = 6 };
+
+static void list_call(struct call_description *call, const char **texts[CALL_TEXTS])
+{
+    texts[0] = &call->name;
+    texts[1] = &call->source;
+    texts[2] = &call->gpu_serial;
+    texts[3] = &call->vm;
+    texts[4] = &call->correlation;
+}
+
+static void list_sample(struct metric_sample *sample, const char **texts[SAMPLE_TEXTS])
+{
+    texts[0] = &sample->job;
+    texts[1] = &sample->node;
+    texts[2] = &sample->gpu;
+    texts[3] = &sample->communicator;
+    texts[4] = &sample->message_size;
+    texts[5] = &sample->tag;
+}
+
+static void own_call(struct call_description *call)
+{
+    const char **texts[CALL_TEXTS];
+    list_call(call, texts);
+    for (int i = 0; i < CALL_TEXTS; i++)
+        *texts[i] = copy_text(*texts[i]);
+    if (call->group)
+        call->group = copy_bytes(call->group, call->group_count * sizeof *call->group);
+}
+
+static void own_sample(struct metric_sample *sample)
+{
+    const char **texts[SAMPLE_TEXTS];
+    list_sample(sample, texts);
+    for (int i = 0; i < SAMPLE_TEXTS; i++)
+        *texts[i] = copy_text(*texts[i]);
+}
+
 static void own_texts(struct event *event)
 {
     event->origin.host = copy_text(event->origin.host);
@@ -87,6 +127,10 @@ static void own_texts(struct event *event)
     if (event->kind == EVENT_REGISTRATION && event->registration.calls)
         event->registration.calls =
             copy_bytes(event->registration.calls, FUNCTION_COUNT * sizeof *event->registration.calls);
+    if (event->kind == EVENT_CALL_DESCRIPTION)
+        own_call(&event->call);
+    if (event->kind == EVENT_SAMPLE)
+        own_sample(&event->sample);
     if (event->kind != EVENT_OPERATION)
         return;
     event->operation.source = copy_text(event->operation.source);
@@ -169,6 +213,23 @@ static void release_facts(struct process_facts facts)
         free_borrowed(*texts[i]);
 }
 
+static void release_call(struct call_description call)
+{
+    const char **texts[CALL_TEXTS];
+    list_call(&call, texts);
+    for (int i = 0; i < CALL_TEXTS; i++)
+        free_borrowed(*texts[i]);
+    free_borrowed(call.group);
+}
+
+static void release_sample(struct metric_sample sample)
+{
+    const char **texts[SAMPLE_TEXTS];
+    list_sample(&sample, texts);
+    for (int i = 0; i < SAMPLE_TEXTS; i++)
+        free_borrowed(*texts[i]);
+}
+
 static void release_event(const struct event *event)
 {
     free_borrowed(event->origin.host);
@@ -201,6 +262,10 @@ static void release_event(const struct event *event)
     }
     if (event->kind == EVENT_REGISTRATION)
         free_borrowed(event->registration.calls);
+    if (event->kind == EVENT_CALL_DESCRIPTION)
+        release_call(event->call);
+    if (event->kind == EVENT_SAMPLE)
+        release_sample(event->sample);
     if (event->kind != EVENT_OPERATION)
         return;
     free_borrowed(event->operation.source);
@@ -373,6 +438,14 @@ static void describe_event(struct buffer *text, const struct event *event)
                       (int)event->registration.kind, (int)event->registration.way,
                       (unsigned long long)event->registration.address, (long long)event->registration.bytes,
                       (int)event->registration.function, (long long)event->registration.number);
+    if (event->kind == EVENT_CALL_DESCRIPTION)
+        buffer_printf(text, "call %s of %lld at %s, %lld bytes", event->call.name,
+                      (long long)event->call.rank, event->call.source ? event->call.source : "none",
+                      (long long)event->call.message_bytes);
+    if (event->kind == EVENT_SAMPLE)
+        buffer_printf(text, "sample %g %lld of %s", event->sample.busbw_gbs,
+                      (long long)event->sample.duration_ns,
+                      event->sample.communicator ? event->sample.communicator : "none");
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }

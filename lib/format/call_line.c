@@ -1,0 +1,220 @@
+#include "format/call_line.h"
+
+#include "base/array.h"
+#include "format/member.h"
+#include "input/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What each description has, and nothing else that is printed. */
+static const char size_key[] = "\"message_size\"";
+static const char source_key[] = "\"source_line\"";
+
+/* Braces before its keys that an object is tried to begin at: texts in it may hold some. */
+enum { BEGINNINGS_MOST = 8 };
+
+void call_reader_init(struct call_reader *reader, int damage)
+{
+    *reader = (struct call_reader){.damage = damage};
+    json_init(&reader->json);
+}
+
+void call_reader_release(struct call_reader *reader)
+{
+    json_release(&reader->json);
+    free(reader->group);
+    reader->group = NULL;
+}
+
+int call_line_may(struct text line)
+{
+    return text_holds(line, size_key) || text_holds(line, source_key);
+}
+
+/* Where an object that begins there ends: behind its closing brace. NULL: not before `end`. */
+static const char *object_end(const char *at, const char *end)
+{
+    int in_text = 0;
+    for (at++; at < end; at++) {
+        if (in_text && *at == '\\')
+            at++;
+        else if (*at == '"')
+            in_text = !in_text;
+        else if (!in_text && *at == '{')
+            return NULL;
+        else if (!in_text && *at == '}')
+            return at + 1;
+    }
+    return NULL;
+}
+
+int call_line_mend(struct text cut, struct buffer *mended)
+{
+    size_t whole = 0;
+    int in_text = 0, in_list = 0;
+    buffer_clear(mended);
+    for (size_t i = 0; i < cut.length; i++) {
+        char byte = cut.data[i];
+        if (in_text && byte == '\\')
+            i++;
+        else if (byte == '"')
+            in_text = !in_text;
+        else if (!in_text && (byte == '[' || byte == ']'))
+            in_list = byte == '[';
+        else if (!in_text && !in_list && byte == ',')
+            whole = i;
+    }
+    if (!whole)
+        return 1;
+    return buffer_append(mended, cut.data, whole) || buffer_append_byte(mended, '}') ? -1 : 0;
+}
+
+/* Numbers of seconds; fractions are kept to the millisecond. */
+static int64_t seconds(const struct json *json, const struct json_node *node)
+{
+    const int64_t most = INT64_MAX / 1000000;
+    const char *text;
+    size_t length;
+    int64_t milliseconds_ns;
+    if (json_number_text(json, node, &text, &length) ||
+        number_microseconds_ns(text, length, &milliseconds_ns) || milliseconds_ns <= 0 ||
+        milliseconds_ns > most)
+        return TIME_UNKNOWN;
+    return milliseconds_ns * 1000000;
+}
+
+/* Ranks of a group, none below 0. 0; 1: they are no such list; -1: no memory. */
+static int read_group(struct call_reader *reader, const struct json_node *object)
+{
+    const struct json_node *list = json_member(object, "group_ranks");
+    reader->group_count = 0;
+    if (!list || json_kind(list) == JSON_NULL)
+        return 0;
+    if (json_kind(list) != JSON_ARRAY)
+        return 1;
+    for (const struct json_node *node = json_first(list); node; node = json_next(node)) {
+        int64_t rank;
+        if (json_int64(&reader->json, node, &rank) || rank < 0)
+            return 1;
+        if (array_reserve((void **)&reader->group, &reader->group_capacity, reader->group_count + 1,
+                          sizeof *reader->group))
+            return -1;
+        reader->group[reader->group_count++] = rank;
+    }
+    return reader->group_count == 0;
+}
+
+static const char *correlation_of(struct call_reader *reader, const struct json_node *object)
+{
+    const struct json_node *node = json_member(object, "correlation_id");
+    const char *text;
+    size_t length;
+    if (json_text(node))
+        return json_text(node);
+    if (json_number_text(&reader->json, node, &text, &length) || length >= sizeof reader->correlation)
+        return NULL;
+    memcpy(reader->correlation, text, length);
+    reader->correlation[length] = '\0';
+    return reader->correlation;
+}
+
+/* 0; 1: the object is no description; -1: no memory. */
+static int read_object(struct call_reader *reader, const char *text, size_t length,
+                       struct call_description *call)
+{
+    struct json *json = &reader->json;
+    enum json_status status = json_parse(json, text, length);
+    if (status != JSON_OK)
+        return status == JSON_NO_MEMORY ? -1 : 1;
+    const struct json_node *object = json_root(json);
+    int failed = read_group(reader, object);
+    if (failed)
+        return failed;
+    *call = (struct call_description){
+        .name = member_text(json, object, "name"),
+        .rank = member_natural(json, object, "rank", COUNT_UNKNOWN),
+        .source = member_text(json, object, "source_line"),
+        .message_bytes = member_natural(json, object, "message_size", COUNT_UNKNOWN),
+        .device = member_natural(json, object, "device", COUNT_UNKNOWN),
+        .said_ns = seconds(json, json_member(object, "timestamp")),
+        .gpu_serial = member_text(json, object, "gpu_serial"),
+        .vm = member_text(json, object, "vm_id"),
+        .group = reader->group_count ? reader->group : NULL,
+        .group_count = reader->group_count,
+        .peer = member_natural_or_none(json, object, "peer_rank"),
+        .root = member_natural_or_none(json, object, "root_rank"),
+        .correlation = correlation_of(reader, object),
+        .at_ns = TIME_UNKNOWN,
+    };
+    return !call->name || !call->name[0] || call->rank < 0 || json->misread;
+}
+
+/* The piece of a line around a key, up to the next one. */
+struct piece {
+    const char *begin;
+    const char *key;
+    const char *end;
+};
+
+/* The object around the key: 1 and where it ends, 0: there is none that is a description, -1: no memory. */
+static int find_object(struct call_reader *reader, struct piece piece, const char **begin, const char **end,
+                       struct call_description *call)
+{
+    const char *at = piece.key;
+    for (int i = 0; i < BEGINNINGS_MOST; i++) {
+        at = memrchr(piece.begin, '{', (size_t)(at - piece.begin));
+        if (!at)
+            return 0;
+        *begin = at;
+        *end = object_end(at, piece.end);
+        int other = *end ? read_object(reader, at, (size_t)(*end - at), call) : 1;
+        if (other <= 0)
+            return other < 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+static const char *find(const char *from, const char *end, const char *key)
+{
+    return memmem(from, (size_t)(end - from), key, strlen(key));
+}
+
+/* A description that is cut before its size is told by its line of the program. */
+static const char *next_key(const char *from, const char *end)
+{
+    const char *key = find(from, end, size_key);
+    return key ? key : find(from, end, source_key);
+}
+
+int call_line_read(struct call_reader *reader, struct text line, uint64_t offset, const struct origin *origin,
+                   int64_t at_ns, int is_cut, const struct format_sink *sink, size_t *taken,
+                   struct error *error)
+{
+    const char *end = line.data + line.length, *from = line.data, *key;
+    struct event event = {.kind = EVENT_CALL_DESCRIPTION, .origin = *origin};
+    event.origin.offset = offset;
+    *taken = 0;
+    while (from < end && (key = next_key(from, end))) {
+        const char *behind = key + strlen(source_key) - 1;
+        const char *next = behind < end ? find(behind, end, size_key) : NULL;
+        struct piece piece = {from, key, next ? next : end};
+        const char *begin, *past;
+        int found = find_object(reader, piece, &begin, &past, &event.call);
+        if (found < 0)
+            return error_no_memory(error);
+        if (found && find(from, begin, source_key)) {
+            found = 0; /* of two that run into each other, the first one is cut */
+            piece.end = begin;
+        }
+        event.call.at_ns = at_ns;
+        event.call.group_is_cut = is_cut && !event.call.group_count;
+        if (found ? sink->event(sink->context, &event, error)
+                  : sink->note(sink->context, CALL_NOTE_UNREADABLE, reader->damage, offset, key,
+                               (size_t)(piece.end - key), error))
+            return -1;
+        from = found ? past : piece.end;
+        (*taken)++;
+    }
+    return 0;
+}

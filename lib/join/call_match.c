@@ -1,0 +1,237 @@
+#include "join/call_match.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+static const char not_recorded[] = "call description without an operation";
+static const char ambiguous[] = "call description that several operations fit";
+
+/* What is said in whole seconds was said within the second. */
+static const int64_t SECOND_NS = 1000000000;
+
+/* What clocks of the same host are apart that were read one after the other, and more. */
+static const int64_t SLACK_NS = 100000000;
+
+/* Descriptions of one class and one file, in their order, and the operations of the class. */
+struct sheet {
+    const struct call_operations *operations;
+    struct call **calls;
+    size_t call_count;
+    const struct call_operation *items;
+    size_t item_count;
+    int64_t *latest_ns; /* of each description: the operation was issued by then; TIME_UNKNOWN */
+    int64_t *leftmost;  /* the earliest place that it can have, all others having one; -1 */
+    int64_t *rightmost;
+};
+
+static void join(struct call *call, const struct call_operation *operation)
+{
+    call->operation_id = operation->id;
+    call->reason = NULL;
+}
+
+/* Marks that wait for their operation: calls[begin] to calls[end - 1]. */
+struct queue {
+    size_t begin;
+    size_t end;
+};
+
+/* Marks of one call come one after the other, before all of its operations. */
+static int is_same_call(const struct sheet *sheet, const struct call *one, const struct call *next)
+{
+    if (one->correlation >= 0 && one->correlation == next->correlation)
+        return 1;
+    return !call_operations_between(sheet->operations, one->of.rank, one->at_ns, next->at_ns);
+}
+
+static void add_mark(const struct sheet *sheet, struct queue *queue)
+{
+    const struct call *mark = sheet->calls[queue->end];
+    while (queue->begin < queue->end && !is_same_call(sheet, sheet->calls[queue->begin], mark))
+        queue->begin++;
+    queue->end++;
+}
+
+static void match_marks(const struct sheet *sheet)
+{
+    struct queue queue = {0, 0};
+    for (size_t i = 0; i < sheet->item_count; i++) {
+        while (queue.end < sheet->call_count && sheet->calls[queue.end]->at_ns <= sheet->items[i].at_ns)
+            add_mark(sheet, &queue);
+        if (queue.begin < queue.end)
+            join(sheet->calls[queue.begin++], &sheet->items[i]);
+    }
+}
+
+static int is_too_early(const struct call_operation *operation, const struct call *call)
+{
+    return operation->wall_ns != TIME_UNKNOWN && call->said_ns != TIME_UNKNOWN &&
+           operation->wall_ns < call->said_ns - SLACK_NS;
+}
+
+static int is_too_late(const struct sheet *sheet, size_t operation, size_t call)
+{
+    int64_t wall_ns = sheet->items[operation].wall_ns;
+    return wall_ns != TIME_UNKNOWN && sheet->latest_ns[call] != TIME_UNKNOWN &&
+           wall_ns > sheet->latest_ns[call];
+}
+
+static void find_leftmost(const struct sheet *sheet)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < sheet->call_count; i++) {
+        while (at < sheet->item_count && is_too_early(&sheet->items[at], sheet->calls[i]))
+            at++;
+        int fits = at < sheet->item_count && !is_too_late(sheet, at, i);
+        sheet->leftmost[i] = fits ? (int64_t)at++ : -1;
+    }
+}
+
+static void find_rightmost(const struct sheet *sheet)
+{
+    size_t end = sheet->item_count;
+    for (size_t i = sheet->call_count; i-- > 0;) {
+        while (end > 0 && is_too_late(sheet, end - 1, i))
+            end--;
+        int fits = end > 0 && !is_too_early(&sheet->items[end - 1], sheet->calls[i]);
+        sheet->rightmost[i] = fits ? (int64_t)--end : -1;
+    }
+}
+
+/* More descriptions than operations, which are missing at one end only: 1 at the last, -1 at the first. */
+static int missing_end(const struct sheet *sheet)
+{
+    return sheet->call_count > sheet->item_count && sheet->item_count
+               ? call_operations_whole_end(sheet->operations, sheet->items[0].class)
+               : 0;
+}
+
+static void match_printed(const struct sheet *sheet)
+{
+    find_leftmost(sheet);
+    find_rightmost(sheet);
+    int missing = missing_end(sheet);
+    for (size_t i = 0; i < sheet->call_count; i++) {
+        int64_t left = sheet->leftmost[i], right = sheet->rightmost[i];
+        int64_t place = missing > 0 ? left : missing < 0 ? right : left == right ? left : -1;
+        if (place >= 0)
+            join(sheet->calls[i], &sheet->items[place]);
+        else
+            sheet->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
+    }
+}
+
+struct matcher {
+    const struct call_operations *operations;
+    struct call **calls; /* owned: those with a class, by class, file, moment of a mark and id */
+    size_t count;
+    int64_t *latest_ns; /* owned: of each of those */
+    int64_t *leftmost;  /* owned, of one sheet */
+    int64_t *rightmost;
+};
+
+static int compare(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int by_class(const void *a, const void *b)
+{
+    const struct call *const *one = a, *const *other = b;
+    const struct call *left = *one, *right = *other;
+    int order = compare(left->class, right->class);
+    order = order ? order : compare(left->id >> 32, right->id >> 32);
+    order = order || left->process < 0 ? order : compare(left->at_ns, right->at_ns);
+    return order ? order : compare(left->id, right->id);
+}
+
+/* Who describes calls makes them one after the other: each before the next is described. */
+static int64_t latest(const struct call *next)
+{
+    int64_t latest_ns;
+    return next && next->said_ns != TIME_UNKNOWN &&
+                   !__builtin_add_overflow(next->said_ns, SECOND_NS + SLACK_NS, &latest_ns)
+               ? latest_ns
+               : TIME_UNKNOWN;
+}
+
+/* Of what each rank printed into a file, the next: in `next`, by number in the list; NULL: none. */
+static int find_next(struct call_list *list, const struct call **next)
+{
+    struct map last; /* rank -> number of the description behind */
+    int failed = 0;
+    map_init(&last);
+    for (size_t i = list->count; i-- > 0 && !failed;) {
+        const struct call *call = &list->items[i];
+        struct map_key key = {{(uint64_t)(call->id >> 32), (uint64_t)call->said_rank}};
+        int added;
+        int64_t *behind = map_put(&last, key, (int64_t)i, &added);
+        failed = !behind;
+        if (behind && !added) {
+            next[i] = &list->items[*behind];
+            *behind = (int64_t)i;
+        }
+    }
+    map_release(&last);
+    return failed ? -1 : 0;
+}
+
+static int prepare(struct matcher *matcher, struct call_list *list)
+{
+    const struct call **next = array_new(list->count, sizeof *next);
+    matcher->calls = array_new(list->count, sizeof *matcher->calls);
+    matcher->latest_ns = array_new(list->count, sizeof *matcher->latest_ns);
+    matcher->leftmost = array_new(list->count, sizeof *matcher->leftmost);
+    matcher->rightmost = array_new(list->count, sizeof *matcher->rightmost);
+    int failed = !next || !matcher->calls || !matcher->latest_ns || !matcher->leftmost ||
+                 !matcher->rightmost || find_next(list, next);
+    for (size_t i = 0; !failed && i < list->count; i++)
+        if (list->items[i].class >= 0)
+            matcher->calls[matcher->count++] = &list->items[i];
+    if (!failed)
+        array_sort(matcher->calls, matcher->count, sizeof *matcher->calls, by_class);
+    for (size_t i = 0; !failed && i < matcher->count; i++)
+        matcher->latest_ns[i] = latest(next[matcher->calls[i] - list->items]);
+    free(next);
+    return failed ? -1 : 0;
+}
+
+/* Descriptions from `begin` on; returns how many are of one class and file. */
+static size_t match_sheet(const struct matcher *matcher, size_t begin)
+{
+    const struct call *first = matcher->calls[begin];
+    const struct call_operations *operations = matcher->operations;
+    size_t end = begin;
+    for (; end < matcher->count && matcher->calls[end]->class == first->class &&
+           matcher->calls[end]->id >> 32 == first->id >> 32;
+         end++)
+        matcher->calls[end]->reason = not_recorded;
+    size_t items = operations->first[first->class];
+    const struct sheet sheet = {.operations = operations,
+                                .calls = matcher->calls + begin,
+                                .call_count = end - begin,
+                                .items = operations->items ? operations->items + items : NULL,
+                                .item_count = operations->first[first->class + 1] - items,
+                                .latest_ns = matcher->latest_ns + begin,
+                                .leftmost = matcher->leftmost,
+                                .rightmost = matcher->rightmost};
+    if (first->process >= 0)
+        match_marks(&sheet);
+    else
+        match_printed(&sheet);
+    return end - begin;
+}
+
+int call_match(struct call_list *list, const struct call_operations *operations, struct error *error)
+{
+    struct matcher matcher = {.operations = operations};
+    int failed = prepare(&matcher, list);
+    for (size_t i = 0; !failed && i < matcher.count;)
+        i += match_sheet(&matcher, i);
+    free(matcher.calls);
+    free(matcher.latest_ns);
+    free(matcher.leftmost);
+    free(matcher.rightmost);
+    return failed ? error_no_memory(error) : 0;
+}
