@@ -132,7 +132,7 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
                        struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    if (!findings->standstill.is_known)
+    if (!findings->standstill.is_known || job->watch.has_moved)
         return 0;
     const struct job_instance *instance = &job->instances[findings->standstill.instance];
     int is_begun_by_all = instance->members >= instance->expected;

@@ -30,7 +30,8 @@ struct report_row {
     int64_t operations;
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
-    int64_t wait_ns; /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    int64_t wait_ns;      /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    int64_t communicator; /* number of its label in report.texts */
     int function;
 };
 
@@ -52,6 +53,9 @@ struct report_group {
     struct samples transfer_gbs;
     struct samples effective_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
+    int64_t communicator;   /* of its first row */
+    int function;           /* likewise */
+    int is_mixed;           /* others are of another function or communicator */
 };
 
 /* What rows are looked at. */

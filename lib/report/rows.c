@@ -123,6 +123,7 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                        [KEY_REGISTERED] = -1},
                                .instance = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
                                .ranks = communicator->ranks,
+                               .communicator = communicator->label,
                                .operations = block_value(rows, INSTANCE_MEMBERS, row, 0),
                                .transfer_ns = block_value(rows, INSTANCE_TRANSFER, row, TIME_UNKNOWN),
                                .effective_ns = block_value(rows, INSTANCE_EFFECTIVE, row, TIME_UNKNOWN),
