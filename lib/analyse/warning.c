@@ -139,7 +139,7 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
             "while the job ran, and so who waits for whom was not asked; if it is stuck, "
             "dump it again",
             (long long)job->run_id);
-    if (!findings->standstill.is_known)
+    if (!findings->standstill.is_known || job->watch.has_moved)
         return 0;
     const struct job_instance *instance = &job->instances[findings->standstill.instance];
     int is_begun_by_all = instance->members >= instance->expected;

@@ -42,6 +42,17 @@ static int read_progress(struct loader *loader, struct statement *statement, str
     return 0;
 }
 
+static int read_watch(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job_watch *watch = &loader->job->watch;
+    (void)error;
+    watch->is_watched = 1;
+    watch->has_moved = !statement_is_null(statement, 0) && statement_integer(statement, 0);
+    if (!watch->has_moved && !statement_is_null(statement, 1))
+        watch->stood_for_ns = statement_integer(statement, 1);
+    return 0;
+}
+
 static int read_seen_until(struct loader *loader, struct statement *statement, struct error *error)
 {
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
@@ -96,6 +107,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
+        loader_read(loader, schema_analysis_job_watched, read_watch, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
         loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||

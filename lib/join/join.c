@@ -140,9 +140,9 @@ static int unite_logs(struct store *store, struct error *error)
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
     if (witnesses_hear_anew(store, error) || logs_mend(store, error) || unite_logs(store, error) ||
-        load(work, store, error) || unite(work, store, error) || work_name_runs(work, store, error) ||
-        work_group_joined(work, error) || work_find_changes(work, store, error) ||
-        join_changed(work, store, threads, error))
+        store_execute(store, schema_join_ras, error) || load(work, store, error) ||
+        unite(work, store, error) || work_name_runs(work, store, error) || work_group_joined(work, error) ||
+        work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error) || witnesses_save(store, error) ? -1 : 0;
 }

@@ -59,6 +59,10 @@ static const struct {
     [BULK_WARNING] = {"warning",
                       "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
                       11},
+    [BULK_REGISTRATION] = {"registration",
+                           "registration_id, process_id, member_id, kind, way, address, bytes, device, "
+                           "global_rank, from_ns, to_ns, function, number, calls",
+                           14},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -265,11 +269,37 @@ static void bind_warning(struct binder *binder, const struct insert_target *targ
     bind_integer(binder, (int64_t)row->offset);
 }
 
+static void bind_registration(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_registration *row = &binder->batch->registrations.items[at];
+    const struct registration *said = &row->registration;
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_known(binder, row->process < 0 ? -1 : target->processes[row->process], -1);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_integer(binder, said->kind);
+    bind_integer(binder, said->way);
+    bind_known(binder, (int64_t)said->address, 0);
+    bind_known(binder, said->bytes, 0);
+    bind_count(binder, said->device);
+    bind_count(binder, said->global_rank);
+    bind_interval(binder, said->alive);
+    bind_known(binder, said->function, FUNCTION_UNKNOWN);
+    bind_count(binder, said->number);
+    bind_blob(binder, row->calls);
+}
+
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
-    [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
-    [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
-    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status, [BULK_START] = bind_start,
+    [BULK_BLOCK] = bind_block,
+    [BULK_PROXY] = bind_proxy,
+    [BULK_TAG] = bind_tag,
+    [BULK_TAG_NAME] = bind_tag_name,
+    [BULK_ANCHOR] = bind_anchor,
+    [BULK_LOSS] = bind_loss,
+    [BULK_FACT] = bind_fact,
+    [BULK_STATUS] = bind_status,
+    [BULK_START] = bind_start,
     [BULK_WARNING] = bind_warning,
+    [BULK_REGISTRATION] = bind_registration,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -559,11 +589,17 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
                  struct error *error)
 {
     const size_t counts[BULK_TABLES] = {
-        [BULK_BLOCK] = batch->blocks.count,   [BULK_PROXY] = batch->proxies.count,
-        [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
-        [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
-        [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
-        [BULK_START] = batch->starts.count,   [BULK_WARNING] = batch->warnings.count,
+        [BULK_BLOCK] = batch->blocks.count,
+        [BULK_PROXY] = batch->proxies.count,
+        [BULK_TAG] = batch->tags.count,
+        [BULK_TAG_NAME] = batch->tag_names.count,
+        [BULK_ANCHOR] = batch->anchors.count,
+        [BULK_LOSS] = batch->losses.count,
+        [BULK_FACT] = batch->facts.count,
+        [BULK_STATUS] = batch->statuses.count,
+        [BULK_START] = batch->starts.count,
+        [BULK_WARNING] = batch->warnings.count,
+        [BULK_REGISTRATION] = batch->registrations.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

@@ -1,4 +1,4 @@
--- One rank, two witnesses: NCCL's log lists calls that a trace of the same process records, too, with their times. The trace
+-- One rank, two witnesses: NCCL's log, and its RAS, list calls that a trace of the same process records, too, with their times. The trace
 -- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
 
 -- statement: is_there
@@ -15,9 +15,9 @@ SELECT said.process_id, min(seen.process_id) AS as_process
   JOIN process AS speaker ON speaker.process_id = said.process_id
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
   JOIN process AS recorder ON recorder.process_id = seen.process_id AND recorder.pid = speaker.pid
- WHERE file.dialect = 'nccl-log'
+ WHERE file.dialect IN ('nccl-log', 'nccl-ras')
    AND EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
-                WHERE operation_block.member_id = seen.member_id AND trace.dialect <> 'nccl-log')
+                WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras'))
  GROUP BY said.process_id;
 
 CREATE TEMP TABLE heard_member AS
@@ -29,7 +29,7 @@ SELECT said.member_id, seen.member_id AS as_member
 
 CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
- WHERE file.dialect = 'nccl-log';
+ WHERE file.dialect IN ('nccl-log', 'nccl-ras');
 
 INSERT INTO ledger (file_id, reason, damage, count, first_offset)
 SELECT block_id >> 32, 'call that a trace records, too', 0, sum(operations), 0
@@ -53,6 +53,10 @@ UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.proces
 DELETE FROM loss
  WHERE process_id IN (SELECT process_id FROM heard)
    AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
+UPDATE registration
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = registration.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = registration.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
 DELETE FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 DELETE FROM member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 UPDATE member SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = member.process_id)

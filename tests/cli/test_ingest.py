@@ -85,7 +85,6 @@ class Ingest(Case):
                 self.assertIn("not one of its lines is known", file["reason"])
             self.assertFalse(self.store.exists())
         self.assertEqual(set(files), set(names))
-        self.assertIn("looks like a trace of CoMMA", files["comma.txt"]["reason"])
         self.assertIn("20 times unknown event, the first at byte 0", files["lines.txt"]["reason"])
         # Beside one event that is known they are counted only; nothing but the frame of a trace is no failure.
         self.write("some.json", trace(count=1)[:-4] + ",\n".join(named) + "\n]\n")
@@ -102,7 +101,6 @@ class Ingest(Case):
             store.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
         with sqlite3.connect(self.folder / "plain") as store:
             store.execute("CREATE TABLE a (b)")
-        snapshot = {"segments": [], "device_traces": []}
         for content, what in (
             (made.getvalue(), "a tar archive: unpack it"),
             (gzip.compress(made.getvalue()), "a tar archive: unpack it"),
@@ -113,8 +111,6 @@ class Ingest(Case):
             ((self.folder / "nsys").read_bytes(), "an SQLite export of Nsight Systems"),
             ((self.folder / "plain").read_bytes(), "an SQLite database"),
             (json.dumps({"traceEvents": [{"ph": "X", "cat": "blink"}]}), "a Chrome trace of another tool"),
-            (json.dumps(snapshot), "a CUDA allocator snapshot"),
-            (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),
             ('nccl_bus_bandwidth_gbs{node="a"} 1.0\n', "Inspector's Prometheus text"),
         ):

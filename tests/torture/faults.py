@@ -46,6 +46,8 @@ READERS = {
     "startup": ["startup"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
+    "buffers": ["buffers"],
+    "report-registered": ["report", "--by", "registered"],
     "query": ["query", "SELECT * FROM v_operation"],
     "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],
     "query-steps": ["query", "--format", "csv", "SELECT * FROM proxy_step"],
@@ -61,6 +63,11 @@ FIXTURES = [
     "fixtures/nccl-log-hang/nccl.node1.4103.log",
     "fixtures/kineto-batched/kineto-rank0.json.gz",
     "fixtures/torch-log-hang/stderr.2",
+    "fixtures/registered-memory/nccl.vm.1041.log",
+    "fixtures/registered-memory/memsnap-rank1.json",
+    "fixtures/registered-memory/memsnap-rank3.pickle",
+    "fixtures/comma/latency-301.txt",
+    "fixtures/nccl-ras-hang/ras-1.json",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
