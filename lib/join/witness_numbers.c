@@ -114,7 +114,7 @@ int numbers_match_log(struct hearing *hearing, const struct witness_side *one,
     int alone = tells_alone(hearing, other->rank, error);
     *match = (struct numbers_match){.fits = !alone};
     int failed =
-        starting < 0 || seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
+        alone < 0 || seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
     if (!failed && match_members(hearing, &here, &there, match))
         failed = error_no_memory(error);
     match->fits &= match->calls > 0;
