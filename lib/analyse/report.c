@@ -283,7 +283,7 @@ static int warn_of_lacking(const struct report_groups *report, struct table *tab
 
 static int warn_of_snapshots(const struct report_groups *report, struct table *table, struct error *error)
 {
-    return report->by_snapshot ? caution_snapshot_rule(report->by_snapshot, table, error) : 0;
+    return report->by_assumed_hook ? caution_snapshot_rule(report->by_assumed_hook, table, error) : 0;
 }
 
 /* Runs of different jobs never share a row. */

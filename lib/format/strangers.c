@@ -28,7 +28,6 @@ static const struct stranger sure[] = {
 };
 
 static const struct stranger strangers[] = {
-    {ANYWHERE, 0, "CUPTI_ACTIVITY_KIND_", "looks like an SQLite export of Nsight Systems"},
     {0, 0, "SQLite format 3", "looks like an SQLite database"},
     {ANYWHERE, 0, "\"traceEvents\"", "looks like a Chrome trace of another tool"},
     {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",

@@ -79,10 +79,11 @@ struct report_groups {
     struct report_group *groups;
     size_t count;
     size_t capacity;
-    size_t latest;       /* the group of the row before */
-    int64_t instances;   /* whose transfer is known, of all groups */
-    int64_t lacking;     /* of those, whose members are not all there */
-    int64_t by_snapshot; /* operations whose memory only an allocator snapshot tells of */
+    size_t latest;     /* the group of the row before */
+    int64_t instances; /* whose transfer is known, of all groups */
+    int64_t lacking;   /* of those, whose members are not all there */
+    int64_t
+        by_assumed_hook; /* operations judged as if an allocator hook had been on, of which nothing tells */
 };
 
 void report_groups_init(struct report_groups *report);

@@ -1,6 +1,11 @@
 -- Of several dumps of NCCL's RAS the newest tells which calls were made; those that an older one told of the same member
 -- leave, counted in the ledger. How far ranks had come by then stays (group_status): whether a job stands is seen from that.
 
+-- statement: is_there
+-- A row where RAS was asked.
+SELECT 1 FROM file WHERE dialect = 'nccl-ras' LIMIT 1;
+
+-- statement: choose
 CREATE TEMP TABLE older_dump AS
 SELECT group_status_id >> 32 AS file_id, member_id
   FROM (SELECT group_status_id, member_id,

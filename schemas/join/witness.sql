@@ -1,9 +1,9 @@
--- One rank, two witnesses: NCCL's log, and its RAS, list calls that a trace of the same process records, too, with their times. The trace
--- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
+-- One rank, two witnesses: NCCL's log, and its RAS, list calls that a trace of the same process records, too, with their
+-- times. The trace counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
 
 -- statement: is_there
--- A row where there is a log of NCCL's.
-SELECT 1 FROM file WHERE dialect = 'nccl-log' LIMIT 1;
+-- A row where there is a log of NCCL's, or its RAS was asked.
+SELECT 1 FROM file WHERE dialect IN ('nccl-log', 'nccl-ras') LIMIT 1;
 
 -- statement: unite
 -- The process that a trace tells of, for each that a log does.
@@ -46,6 +46,10 @@ UPDATE process_fact
 UPDATE start_up
    SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = start_up.member_id), member_id),
        process_id = (SELECT as_process FROM heard WHERE heard.process_id = start_up.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE group_status
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = group_status.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = group_status.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);
 UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = warning.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);

@@ -67,6 +67,7 @@ FIXTURES = [
     "fixtures/registered-memory/memsnap-rank1.json",
     "fixtures/registered-memory/memsnap-rank3.pickle",
     "fixtures/comma/latency-301.txt",
+    "fixtures/nsys/node0.sqlite",
     "fixtures/nccl-ras-hang/ras-1.json",
 ]
 FORGOTTEN = "1"
