@@ -5,6 +5,7 @@
 #include "diagnose/candidates_network.h"
 #include "diagnose/candidates_own.h"
 #include "diagnose/explained.h"
+#include "diagnose/explained_network.h"
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_common_cause.h"
 #include "diagnose/rules_common_lateness.h"
@@ -69,8 +70,10 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
-    failed = failed ||
-             findings_take_explanations(findings, job, baseline, &edges, *transfers, timed, options, error);
+    failed =
+        failed ||
+        findings_take_explanations(findings, job, baseline, &edges, *transfers, timed, options, error) ||
+        findings_take_senders(findings, &suspects, job, baseline, &edges, *transfers, timed, options, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error);
     /* Where a record ends that was switched off tells nothing of where its rank stopped. */

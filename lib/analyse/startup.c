@@ -13,9 +13,9 @@ enum { OPTION_RUN };
 
 static const struct analysis_option options[] = {RUN_OPTION};
 
-#define SECONDS(key, says)                                                              \
-    {                                                                                   \
-        .name = key, .type = CELL_REAL, .unit = "s", .decimals = 2, .description = says \
+#define SECONDS(key, says)                                                                  \
+    {                                                                                       \
+        .name = (key), .type = CELL_REAL, .unit = "s", .decimals = 2, .description = (says) \
     }
 
 static const struct column columns[] = {
@@ -113,7 +113,7 @@ static int add_start(const struct job *job, const struct job_start *start, int i
     set_seconds(table, AT_LATE, start->late_ns);
     set_seconds(table, AT_TOTAL, total_of(&start->told));
     for (int i = 0; i < START_PARTS; i++)
-        set_seconds(table, (size_t)(AT_FIRST_PART + i), start->told.parts_ns[parts[i]]);
+        set_seconds(table, (size_t)AT_FIRST_PART + (size_t)i, start->told.parts_ns[parts[i]]);
     if (is_logged)
         table_set_integer(table, AT_COMPLETE, start->told.is_complete);
     return 0;

@@ -106,8 +106,9 @@ static int64_t pause_of(const struct suspect *suspect, const struct slowness *sl
     return longest_ns * 2 >= suspect->gain_ns ? longest_ns : 0;
 }
 
-static int say_edges(const struct edge_sum *worse, struct finding *finding)
+static int say_edges(const struct slowness *slowness, struct finding *finding)
 {
+    const struct edge_sum *worse = slowness->worse;
     struct figures *figures = &finding->figures;
     struct buffer *text = &finding->evidence;
     if (!worse->steps)
@@ -119,18 +120,26 @@ static int say_edges(const struct edge_sum *worse, struct finding *finding)
     figures_add_time(figures, "usual_send_wait_us_mean", usual_ns);
     figures_add_time(figures, "send_wait_us_max", worse->longest_ns);
     return buffer_printf(text, "%lld network steps waited ", (long long)worse->steps) ||
-           text_time(text, mean_ns) || buffer_append_text(text, " each (SendWait), usually ") ||
+           text_time(text, mean_ns) ||
+           buffer_append_text(text, slowness->is_against_others ? " each (SendWait), those of other senders "
+                                                                : " each (SendWait), usually ") ||
            text_time(text, usual_ns) || buffer_append_text(text, ", the longest ") ||
            text_time(text, worse->longest_ns) || buffer_append_text(text, ". ");
 }
 
-int slowness_say(const struct suspect *suspect, const struct slowness *slowness, struct finding *finding)
+int slowness_say_pause(const struct suspect *suspect, const struct slowness *slowness,
+                       struct finding *finding)
 {
-    struct buffer *text = &finding->evidence;
     finding->pause_ns = pause_of(suspect, slowness);
     if (finding->pause_ns)
         figures_add_time(&finding->figures, "pause_us", finding->pause_ns);
-    if (say_edges(slowness->worse, finding))
+    return slowness_say(slowness, finding);
+}
+
+int slowness_say(const struct slowness *slowness, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    if (say_edges(slowness, finding))
         return -1;
     if (!slowness->operations)
         return buffer_append_text(text, "How long its operations took on the GPU is not recorded");
@@ -139,9 +148,10 @@ int slowness_say(const struct suspect *suspect, const struct slowness *slowness,
     figures_add(&finding->figures, "operations", (double)slowness->operations);
     figures_add_time(&finding->figures, "transfer_us_mean", mean_ns);
     figures_add_time(&finding->figures, "usual_transfer_us_mean", usual_ns);
+    const char *usually = slowness->is_against_others ? ", with sends as quick as those " : ", usually ";
     return buffer_printf(text, "%lld operation%s took ", (long long)slowness->operations,
                          slowness->operations == 1 ? "" : "s") ||
            text_time(text, mean_ns) ||
-           buffer_append_text(text, slowness->operations == 1 ? ", usually " : " on average, usually ") ||
-           text_time(text, usual_ns);
+           buffer_append_text(text, slowness->operations == 1 ? "" : " on average") ||
+           buffer_append_text(text, usually) || text_time(text, usual_ns);
 }

@@ -18,6 +18,7 @@ struct slowness {
     struct edge_sum sent;         /* of the edges that the suspect sends by */
     struct edge_sum received;     /* of those that it receives by */
     const struct edge_sum *worse; /* the direction that the finding speaks of */
+    int is_against_others;        /* what is usual is that of other senders, not of other steps */
     int64_t operations;           /* slow ones whose transfer is known */
     int64_t transfer_ns;
     int64_t slow_ns;
@@ -33,7 +34,9 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
                      const struct transfer_excess *transfers, struct slowness *slowness,
                      struct finding *finding);
 
-/* Says its figures as the finding's evidence, and whether it was a pause. -1 when memory is out. */
-int slowness_say(const struct suspect *suspect, const struct slowness *slowness, struct finding *finding);
+/* Says its figures as the finding's evidence; and whether it was a pause. -1 when memory is out. */
+int slowness_say(const struct slowness *slowness, struct finding *finding);
+int slowness_say_pause(const struct suspect *suspect, const struct slowness *slowness,
+                       struct finding *finding);
 
 #endif

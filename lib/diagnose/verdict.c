@@ -85,7 +85,7 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
         int32_t position = greatest(tally.by_position, tally.positions);
         failed = suspect->kind == FINDING_NETWORK
-                     ? slowness_say(suspect, &measures.slowness, finding)
+                     ? slowness_say_pause(suspect, &measures.slowness, finding)
                      : evidence_of_own(suspect, job, baseline, position, finding);
     }
     free(tally.by_tag);

@@ -47,14 +47,45 @@ static int64_t end_of(const struct job *job, const struct job_instance *instance
     return end_ns;
 }
 
+/* How long members were in an operation. */
+struct stays {
+    int64_t longest_ns;
+    int64_t shortest_ns;
+};
+
+static struct stays stays_in(const struct job *job, const struct job_instance *instance)
+{
+    struct stays stays = {0, INT64_MAX};
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (!has_times(job, at))
+            continue;
+        stays.longest_ns = duration_of(job, at) > stays.longest_ns ? duration_of(job, at) : stays.longest_ns;
+        stays.shortest_ns =
+            duration_of(job, at) < stays.shortest_ns ? duration_of(job, at) : stays.shortest_ns;
+    }
+    return stays;
+}
+
+/*
+ * By how much a member came later than the first, for sure: who stayed for less may have left sooner, too, by
+ * a transfer at most, which is what the last to come stayed for.
+ */
+static int64_t late_ns(const struct stays *stays, int64_t stay_ns)
+{
+    int64_t late_ns = stays->longest_ns - stay_ns;
+    return late_ns > stays->shortest_ns ? late_ns - stays->shortest_ns : 0;
+}
+
 static void put_times(struct job *job, const struct job_instance *instance, int64_t end_ns)
 {
+    struct stays stays = stays_in(job, instance);
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         struct job_operation *operation = &job->operations[at];
         if (!has_times(job, at) || operation->start_ns != TIME_UNKNOWN)
             continue;
-        operation->start_ns = end_ns - duration_of(job, at);
+        operation->start_ns = end_ns - stays.longest_ns + late_ns(&stays, duration_of(job, at));
         operation->end_ns = end_ns;
         operation->ends = ENDS_BY_HOST;
         operation->by_call = 1;

@@ -9,11 +9,17 @@
 /* IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR (rdma-core, libibverbs/verbs.h). */
 enum { RETRIES_EXCEEDED = 12, FLUSHED = 5 };
 
+/* So many kinds of failed transfers are held against each other: of more than that all the network failed. */
+enum { FAILED_MOST = 256 };
+
 struct breaks {
     const struct job *job;
-    const struct job_warning **failed; /* borrowed: of transfers that found no answer */
+    const struct job_warning *failed[FAILED_MOST]; /* borrowed: of transfers that found no answer */
+    const char *peer_hosts[FAILED_MOST];           /* the other end of each; NULL: not known */
     size_t count;
-    unsigned char *accused; /* by rank */
+    int are_more;              /* than FAILED_MOST */
+    unsigned char *accused;    /* by rank */
+    unsigned char *has_warned; /* by rank: of anything */
 };
 
 static int is_same(const char *a, const char *b)
@@ -33,17 +39,6 @@ static int has_gone_on(const struct job *job, const struct job_warning *warning)
     return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
-static void collect(struct breaks *breaks)
-{
-    const struct job *job = breaks->job;
-    for (size_t i = 0; i < job->warning_count; i++) {
-        const struct job_warning *warning = &job->warnings[i];
-        if (warning->kind == WARNING_COMPLETION && warning->status == RETRIES_EXCEEDED &&
-            !has_gone_on(job, warning))
-            breaks->failed[breaks->count++] = warning;
-    }
-}
-
 /* The host that a warning's other end is on: of whose ranks that is the address or name, where that is one
  * host alone. NULL: not known. */
 static const char *host_of_peer(const struct job *job, const struct job_warning *warning)
@@ -60,6 +55,23 @@ static const char *host_of_peer(const struct job *job, const struct job_warning 
     return host;
 }
 
+static void collect(struct breaks *breaks)
+{
+    const struct job *job = breaks->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        breaks->has_warned[warning->rank] = 1;
+        if (warning->kind != WARNING_COMPLETION || warning->status != RETRIES_EXCEEDED ||
+            has_gone_on(job, warning))
+            continue;
+        breaks->are_more |= breaks->count == FAILED_MOST;
+        if (breaks->are_more)
+            continue;
+        breaks->peer_hosts[breaks->count] = host_of_peer(job, warning);
+        breaks->failed[breaks->count++] = warning;
+    }
+}
+
 /* Whether two are of one card: of one host, and of that name where both say it. */
 static int are_of_one_card(const struct job *job, const struct job_warning *a, const struct job_warning *b)
 {
@@ -70,6 +82,8 @@ static int are_of_one_card(const struct job *job, const struct job_warning *a, c
 
 static int are_all_of_one_card(const struct breaks *breaks)
 {
+    if (breaks->are_more)
+        return 0;
     for (size_t i = 1; i < breaks->count; i++)
         if (!are_of_one_card(breaks->job, breaks->failed[0], breaks->failed[i]))
             return 0;
@@ -79,9 +93,9 @@ static int are_all_of_one_card(const struct breaks *breaks)
 /* The host at the other end of all of them; NULL. */
 static const char *common_peer(const struct breaks *breaks)
 {
-    const char *host = host_of_peer(breaks->job, breaks->failed[0]);
+    const char *host = breaks->are_more ? NULL : breaks->peer_hosts[0];
     for (size_t i = 1; host && i < breaks->count; i++)
-        if (!is_same(host, host_of_peer(breaks->job, breaks->failed[i])))
+        if (!is_same(host, breaks->peer_hosts[i]))
             host = NULL;
     return host;
 }
@@ -99,22 +113,20 @@ static void accuse_senders(struct breaks *breaks)
 }
 
 /* Whether a card that failed itself is at an end of a transfer. */
-static int is_at_end(const struct job *job, const struct job_warning *card, const struct job_warning *failed)
+static int is_at_end(const struct breaks *breaks, const struct job_warning *card, size_t failed)
 {
-    if (is_same(host_of(job, card->rank), host_of_peer(job, failed)))
-        return 1;
-    return are_of_one_card(job, card, failed);
+    return is_same(host_of(breaks->job, card->rank), breaks->peer_hosts[failed]) ||
+           are_of_one_card(breaks->job, card, breaks->failed[failed]);
 }
 
 /* A card that warns of its own port, at an end of all of them; NULL. */
 static const struct job_warning *failed_card(const struct breaks *breaks)
 {
     const struct job *job = breaks->job;
-    for (size_t i = 0; i < job->warning_count; i++) {
+    for (size_t i = 0; !breaks->are_more && i < job->warning_count; i++) {
         const struct job_warning *card = &job->warnings[i];
         size_t ends = 0;
-        while (card->kind == WARNING_CARD && ends < breaks->count &&
-               is_at_end(job, card, breaks->failed[ends]))
+        while (card->kind == WARNING_CARD && ends < breaks->count && is_at_end(breaks, card, ends))
             ends++;
         if (ends == breaks->count)
             return card;
@@ -141,29 +153,21 @@ static void accuse_card(struct breaks *breaks, const struct job_warning *card)
             job->warnings[i].kind == WARNING_CARD && are_of_one_card(job, card, &job->warnings[i]);
 }
 
-/* Warns of nothing, as who died does. */
-static int is_silent(const struct job *job, size_t rank)
-{
-    for (size_t i = 0; i < job->warning_count; i++)
-        if (job->warnings[i].rank == (int32_t)rank)
-            return 0;
-    return 1;
-}
-
+/* Who warns of nothing, as who died does. */
 static int64_t count_silent(const struct breaks *breaks)
 {
     const struct job *job = breaks->job;
     const char *host = common_peer(breaks);
     int64_t count = 0;
     for (size_t i = 0; i < job->rank_count; i++)
-        count += (!host || is_same(host_of(job, (int32_t)i), host)) && is_silent(job, i);
+        count += (!host || is_same(host_of(job, (int32_t)i), host)) && !breaks->has_warned[i];
     return count;
 }
 
 /* Of the ends that have nothing in common: one of them may be it, or several. */
 static int64_t count_ends(const struct breaks *breaks)
 {
-    int64_t ends = 0;
+    int64_t ends = breaks->are_more;
     for (size_t i = 0; i < breaks->count; i++) {
         size_t same = 0;
         while (same < i && !are_of_one_card(breaks->job, breaks->failed[i], breaks->failed[same]))
@@ -185,8 +189,9 @@ static int say_when(const struct breaks *breaks, struct buffer *text)
     }
     int failed = first_ns != TIME_UNKNOWN && text_utc(&time, first_ns);
     /* Without the fraction and the zone that it has not. */
-    if (!failed && time.length && (time.data[strcspn(time.data, ".")] = '\0') == '\0')
-        failed = buffer_printf(text, ", first at %s by the log's clock", time.data);
+    if (!failed && time.length)
+        failed = buffer_printf(text, ", first at %.*s by the log's clock", (int)strcspn(time.data, "."),
+                               time.data);
     buffer_release(&time);
     return failed;
 }
@@ -334,8 +339,7 @@ static void forget_effects(const struct breaks *breaks, struct findings *finding
     for (size_t i = findings->count; i-- > 0;) {
         const struct finding *finding = &findings->items[i];
         int is_absent = finding->kind == FINDING_MISSING || finding->kind == FINDING_ENDED_EARLY;
-        int is_doubtful =
-            finding->confidence == CONFIDENCE_LOW && !is_silent(breaks->job, (size_t)finding->rank);
+        int is_doubtful = finding->confidence == CONFIDENCE_LOW && breaks->has_warned[finding->rank];
         if (is_absent && !finding->never_ended && (has_failed(breaks, finding) || is_doubtful))
             findings_remove(findings, i);
     }
@@ -343,17 +347,16 @@ static void forget_effects(const struct breaks *breaks, struct findings *finding
 
 int find_broken_transfers(const struct job *job, struct findings *findings)
 {
-    struct breaks breaks = {.job = job,
-                            .failed = array_new(job->warning_count, sizeof *breaks.failed),
-                            .accused = array_new(job->rank_count, 1)};
-    int failed = !breaks.failed || !breaks.accused;
+    struct breaks breaks = {
+        .job = job, .accused = array_new(job->rank_count, 1), .has_warned = array_new(job->rank_count, 1)};
+    int failed = !breaks.accused || !breaks.has_warned;
     if (!failed)
         collect(&breaks);
     if (!failed && breaks.count)
         forget_effects(&breaks, findings);
     if (!failed && breaks.count && !findings_stop_surely(findings))
         failed = name_broken(&breaks, findings);
-    free(breaks.failed);
     free(breaks.accused);
+    free(breaks.has_warned);
     return failed ? -1 : 0;
 }

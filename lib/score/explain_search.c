@@ -299,8 +299,11 @@ static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
             !it->mostly[of_panel - it->found->partitions.items][other])
             it->list[count++] = panel->level[i].apart_ns;
     }
-    *middle = count ? median_of(it->list, count) : 0;
-    int64_t furthest_ns = count ? it->list[count - 1] - *middle : 0;
+    int64_t furthest_ns = count ? it->list[0] : 0;
+    for (size_t i = 1; i < count; i++)
+        furthest_ns = it->list[i] > furthest_ns ? it->list[i] : furthest_ns;
+    *middle = count ? pick_quantile(it->list, count, 0.5) : 0;
+    furthest_ns -= *middle;
     *spread = count ? sigma_about(it->list, count, *middle) : 0;
     if (count <= FEW_OTHERS && furthest_ns > *spread)
         *spread = furthest_ns;

@@ -219,8 +219,7 @@ int panels_init(struct panel *panels, const struct sheet_source *source, const s
         for (size_t i = 0; i < partitions->count; i++) {
             if (panels[i].units < 2)
                 continue;
-            sheet_measure(&work.sheets[i], source, role, position,
-                          &panels[i].middles[(size_t)position * steps]);
+            sheet_measure(&work.sheets[i], source, role, &panels[i].middles[(size_t)position * steps]);
             add_steps(&panels[i], &work.sums[i], &work.sheets[i]);
             add_levels(&panels[i], &work.sheets[i]);
         }
@@ -313,7 +312,7 @@ static int take_role(const struct fault *fault, const struct sheet_source *sourc
                  sheet_init(&sheet, source, fault->partition, &times, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&times, source, role, position);
-        sheet_measure_alone(&sheet, source, role, position, &panel->middles[(size_t)position * times.steps]);
+        sheet_measure_alone(&sheet, source, role, &panel->middles[(size_t)position * times.steps]);
         take_place(fault, source, &sheet, role, position, take, context);
     }
     sheet_release(&sheet);

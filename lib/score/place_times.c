@@ -43,8 +43,10 @@ int place_times_init(struct place_times *times, const struct sheet_source *sourc
                                   .pace = array_new(ranks * steps, sizeof *times->pace),
                                   .late = array_new(ranks * steps, sizeof *times->late),
                                   .bound = array_new(ranks * steps, sizeof *times->bound),
+                                  .communicator = array_new(ranks * steps, sizeof *times->communicator),
                                   .open = array_new(ranks * steps, 1)};
-    if (!times->place || !times->own || !times->pace || !times->late || !times->bound || !times->open)
+    if (!times->place || !times->own || !times->pace || !times->late || !times->bound ||
+        !times->communicator || !times->open)
         return -1;
     for (size_t rank = 0; rank < of->rank_count; rank++)
         if (is_of(partition, unit, of->ranks[rank]))
@@ -59,6 +61,7 @@ void place_times_release(struct place_times *times)
     free(times->pace);
     free(times->late);
     free(times->bound);
+    free(times->communicator);
     free(times->open);
     *times = (struct place_times){0};
 }
@@ -141,6 +144,7 @@ static void read_cell(struct place_times *times, const struct sheet_source *sour
     times->pace[cell] = times->own[cell] + beside_ns(job, operation);
     times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     times->bound[cell] = bound_of(source, at);
+    times->communicator[cell] = operation->communicator;
     times->open[cell] =
         (unsigned char)may_go_on(source, operation->previous, times->own[cell], times->within);
 }

@@ -33,9 +33,10 @@ struct place_times {
                        before: who comes last is in that for less time, and computes for longer after it */
     int64_t *late;  /* of the own time, what had passed when it was enqueued */
     int64_t *bound; /* the longest that another member of the operation waited; INT64_MAX: not known */
-    unsigned char *open;  /* it may hold the rest of an operation that does not say when it was over, or that
-                             a slow link held for others */
-    unsigned char within; /* what comes before the place is of the same step */
+    int32_t *communicator; /* of its operation */
+    unsigned char *open;   /* it may hold the rest of an operation that does not say when it was over, or that
+                              a slow link held for others */
+    unsigned char within;  /* what comes before the place is of the same step */
 };
 
 /* Instead of one unit of a partition. */

@@ -41,7 +41,10 @@ static int make_room(struct sheet *sheet)
     sheet->quiet = array_new(sheet->units, sizeof *sheet->quiet);
     sheet->quiet_pace = array_new(sheet->units, sizeof *sheet->quiet_pace);
     sheet->list = array_new(longest, sizeof *sheet->list);
-    return failed || !sheet->bound || !sheet->quiet || !sheet->quiet_pace || !sheet->list ? -1 : 0;
+    sheet->known = array_new(ranks, sizeof *sheet->known);
+    return failed || !sheet->bound || !sheet->quiet || !sheet->quiet_pace || !sheet->list || !sheet->known
+               ? -1
+               : 0;
 }
 
 int sheet_init(struct sheet *sheet, const struct sheet_source *source, const struct partition *partition,
@@ -76,6 +79,7 @@ void sheet_release(struct sheet *sheet)
     free(sheet->quiet);
     free(sheet->quiet_pace);
     free(sheet->list);
+    free(sheet->known);
     *sheet = (struct sheet){0};
 }
 
@@ -85,86 +89,87 @@ static int are_enough(size_t known, size_t members)
     return known > 0 && known * 4 >= members * 3;
 }
 
-static size_t members_of(const struct sheet *sheet, size_t unit)
-{
-    return (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
-}
-
-/* What its members show that are not explained, in a step. */
-static void measure_middle(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
-                           size_t unit, size_t step)
-{
-    const struct place_times *times = sheet->times;
-    size_t known = 0;
-    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++) {
-        size_t rank = (size_t)role->ranks[times->place[sheet->member[i]]];
-        int64_t own_ns = times->own[(size_t)sheet->member[i] * sheet->steps + step];
-        if (own_ns != TIME_UNKNOWN && !source->explained[rank * sheet->steps + step])
-            sheet->list[known++] = own_ns;
-    }
-    sheet->middle[unit * sheet->steps + step] =
-        are_enough(known, members_of(sheet, unit)) ? pick_quantile(sheet->list, known, 0.5) : TIME_UNKNOWN;
-}
-
-/* Of a unit's members, those whose own time is known in a step: of each of these, of `values`, so much. */
-static int64_t quantile_in(struct sheet *sheet, const int64_t *values, size_t unit, size_t step, double part)
+/* The members of a unit whose own time is known in a step, as cells of the times; returns how many. */
+static size_t list_known(const struct sheet *sheet, size_t unit, size_t step)
 {
     size_t known = 0;
     for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++) {
         size_t cell = (size_t)sheet->member[i] * sheet->steps + step;
         if (sheet->times->own[cell] != TIME_UNKNOWN)
-            sheet->list[known++] = values[cell];
+            sheet->known[known++] = cell;
     }
+    return known;
+}
+
+static int64_t quantile_in(struct sheet *sheet, const int64_t *values, size_t known, double part)
+{
+    for (size_t i = 0; i < known; i++)
+        sheet->list[i] = values[sheet->known[i]];
     return pick_quantile(sheet->list, known, part);
 }
 
-static size_t known_in(const struct sheet *sheet, size_t unit, size_t step)
+/* What those of them show that are not explained. */
+static int64_t middle_in(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
+                         size_t known, size_t members)
 {
-    size_t known = 0;
-    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++)
-        known += sheet->times->own[(size_t)sheet->member[i] * sheet->steps + step] != TIME_UNKNOWN;
-    return known;
+    size_t count = 0;
+    for (size_t i = 0; i < known; i++) {
+        size_t cell = sheet->known[i], row = cell / sheet->steps;
+        size_t rank = (size_t)role->ranks[sheet->times->place[row]];
+        if (!source->explained[rank * sheet->steps + cell % sheet->steps])
+            sheet->list[count++] = sheet->times->own[cell];
+    }
+    return are_enough(count, members) ? pick_quantile(sheet->list, count, 0.5) : TIME_UNKNOWN;
 }
 
 /*
  * How long somebody waited for a unit is as its time: what three of four of its members show. One that came
  * last does not make those slow that waited for it as well.
  */
-static void measure_cell(struct sheet *sheet, size_t unit, size_t step)
+static void measure_several(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
+                            size_t unit)
 {
     const struct place_times *times = sheet->times;
-    size_t cell = unit * sheet->steps + step;
-    int enough = are_enough(known_in(sheet, unit, step), members_of(sheet, unit));
-    int64_t waited_ns = quantile_in(sheet, sheet->bound, unit, step, 0.25);
-    sheet->value[cell] = enough ? quantile_in(sheet, times->own, unit, step, 0.25) : TIME_UNKNOWN;
-    sheet->unit_pace[cell] = enough ? quantile_in(sheet, times->pace, unit, step, 0.25) : TIME_UNKNOWN;
-    sheet->waited[cell] = waited_ns > 0 ? waited_ns : 0;
-    sheet->late_more[cell] = quantile_in(sheet, times->late, unit, step, 0.5);
+    size_t members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
+    for (size_t step = 0; step < sheet->steps; step++) {
+        size_t cell = unit * sheet->steps + step, known = list_known(sheet, unit, step);
+        int enough = are_enough(known, members);
+        int64_t waited_ns = quantile_in(sheet, sheet->bound, known, 0.25);
+        sheet->value[cell] = enough ? quantile_in(sheet, times->own, known, 0.25) : TIME_UNKNOWN;
+        sheet->unit_pace[cell] = enough ? quantile_in(sheet, times->pace, known, 0.25) : TIME_UNKNOWN;
+        sheet->waited[cell] = waited_ns > 0 ? waited_ns : 0;
+        sheet->late_more[cell] = quantile_in(sheet, times->late, known, 0.5);
+        sheet->middle[cell] = middle_in(sheet, source, role, known, members);
+    }
 }
 
 /* The same of a unit of one rank, which is all quantiles of itself. */
-static void measure_single(struct sheet *sheet, size_t unit, size_t step)
+static void measure_single(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
+                           size_t unit)
 {
     const struct place_times *times = sheet->times;
-    size_t cell = unit * sheet->steps + step;
-    size_t of = (size_t)sheet->member[sheet->first[unit]] * sheet->steps + step;
-    int is_known = times->own[of] != TIME_UNKNOWN;
-    sheet->value[cell] = times->own[of];
-    sheet->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
-    sheet->waited[cell] = is_known && sheet->bound[of] > 0 ? sheet->bound[of] : 0;
-    sheet->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
+    size_t row = (size_t)sheet->member[sheet->first[unit]];
+    size_t rank = (size_t)role->ranks[times->place[row]];
+    for (size_t step = 0; step < sheet->steps; step++) {
+        size_t cell = unit * sheet->steps + step, of = row * sheet->steps + step;
+        int is_known = times->own[of] != TIME_UNKNOWN;
+        int is_explained = source->explained[rank * sheet->steps + step];
+        sheet->value[cell] = times->own[of];
+        sheet->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
+        sheet->waited[cell] = is_known && sheet->bound[of] > 0 ? sheet->bound[of] : 0;
+        sheet->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
+        sheet->middle[cell] = is_explained ? TIME_UNKNOWN : times->own[of];
+    }
 }
 
 static void measure_units(struct sheet *sheet, const struct sheet_source *source, size_t role)
 {
+    const struct role *of = &source->baseline->roles[role];
     for (size_t unit = 0; unit < sheet->units; unit++)
-        for (size_t step = 0; step < sheet->steps; step++) {
-            measure_middle(sheet, source, &source->baseline->roles[role], unit, step);
-            if (members_of(sheet, unit) == 1)
-                measure_single(sheet, unit, step);
-            else
-                measure_cell(sheet, unit, step);
-        }
+        if (sheet->first[unit + 1] - sheet->first[unit] == 1)
+            measure_single(sheet, source, of, unit);
+        else
+            measure_several(sheet, source, of, unit);
 }
 
 /* In one step, of `values` of the units that have a middle. */
@@ -206,28 +211,17 @@ static void measure_quiet(struct sheet *sheet, const struct sheet_source *source
 }
 
 /* Of several ranks that nobody else is in an operation with, who waits there says nothing. */
-static void lift_bounds(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position,
-                        size_t rank)
+static void take_bounds(struct sheet *sheet, const struct role *role)
 {
-    const int32_t *at = place_times_operations(sheet->times, source->baseline, role, position, rank);
+    const struct place_times *times = sheet->times;
     const struct partition *partition = sheet->partition;
-    for (size_t step = 0; step < sheet->steps; step++) {
-        size_t cell = rank * sheet->steps + step;
-        if (sheet->times->own[cell] == TIME_UNKNOWN)
-            continue;
-        const struct job_operation *operation = &source->job->operations[at[step]];
-        int32_t unit = partition->within[operation->communicator];
-        if (unit >= 0 && unit == partition->unit_of[operation->rank])
-            sheet->bound[cell] = INT64_MAX;
+    memcpy(sheet->bound, times->bound, times->ranks * sheet->steps * sizeof *sheet->bound);
+    for (size_t rank = 0; partition->kind != UNIT_RANK && rank < times->ranks; rank++) {
+        int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
+        for (size_t cell = rank * sheet->steps; cell < (rank + 1) * sheet->steps; cell++)
+            if (times->own[cell] != TIME_UNKNOWN && partition->within[times->communicator[cell]] == unit)
+                sheet->bound[cell] = INT64_MAX;
     }
-}
-
-static void take_bounds(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position)
-{
-    size_t ranks = sheet->times->ranks;
-    memcpy(sheet->bound, sheet->times->bound, ranks * sheet->steps * sizeof *sheet->bound);
-    for (size_t rank = 0; sheet->partition->kind != UNIT_RANK && rank < ranks; rank++)
-        lift_bounds(sheet, source, role, position, rank);
 }
 
 /* By how much each unit was enqueued later than the others. */
@@ -242,10 +236,10 @@ static void compare_lateness(struct sheet *sheet, size_t step)
     }
 }
 
-void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position,
+void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role,
                    struct middles *middles)
 {
-    take_bounds(sheet, source, role, position);
+    take_bounds(sheet, &source->baseline->roles[role]);
     measure_units(sheet, source, role);
     for (size_t step = 0; step < sheet->steps; step++) {
         compare_lateness(sheet, step);
@@ -257,9 +251,9 @@ void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_
 }
 
 void sheet_measure_alone(struct sheet *sheet, const struct sheet_source *source, size_t role,
-                         int32_t position, const struct middles *middles)
+                         const struct middles *middles)
 {
-    take_bounds(sheet, source, role, position);
+    take_bounds(sheet, &source->baseline->roles[role]);
     measure_units(sheet, source, role);
     for (size_t step = 0; step < sheet->steps; step++)
         take_others(sheet, sheet->middle, step, &middles[step]);

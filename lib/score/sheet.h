@@ -28,7 +28,8 @@ struct sheet {
     int64_t *waited;     /* owned: lower quartile of its members' bounds */
     int64_t *quiet;      /* owned: [unit], own time beyond the others' in its quiet steps */
     int64_t *quiet_pace; /* owned: [unit], pace in its quiet steps */
-    int64_t *list;       /* owned: scratch */
+    int64_t *list;       /* owned: scratch, as is: */
+    size_t *known;       /* owned: cells of the times */
 };
 
 /* Room for what has been read of a role, `times`; -1 when memory is out: to be released all the same. */
@@ -40,11 +41,11 @@ void sheet_release(struct sheet *sheet);
  * Measures all units of a role at the place that its times were read of last, against each other; and notes
  * in `middles` what that takes, of each step.
  */
-void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position,
+void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role,
                    struct middles *middles);
 /* The same of a unit whose times alone are read, against the others as noted, but for its lateness. */
 void sheet_measure_alone(struct sheet *sheet, const struct sheet_source *source, size_t role,
-                         int32_t position, const struct middles *middles);
+                         const struct middles *middles);
 
 /*
  * By how much a unit takes longer than the others in a cell; what is beyond its quiet steps is no more than

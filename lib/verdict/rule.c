@@ -80,6 +80,11 @@ const struct rule rules[RULE_COUNT] = {
          "(RecvGpuWait), or its host was late within the step; where only finished operations are recorded, "
          "for its own network, after or in a send or receive of which only the host tells the end",
          "may have waited for a rank or link under greater suspicion"},
+    [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                             "a score of senders",
+                             "the share of its slowness in sends to ranks that are believed to be late in "
+                             "that step",
+                             "may have waited for receivers that were late"},
     [RULE_TWINS] = {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
                     "a record with sends and receives; of a host, one of the others by its host",
                     "how many other ranks were late by as much (alike) in more than half of the same steps",
@@ -147,6 +152,12 @@ const struct rule rules[RULE_COUNT] = {
          "a score of several ranks or steps, through all steps",
          "the share of its peers' own time in a step that lies at places where it takes longer",
          "is heavier at some places only, as it may be by design"},
+    [RULE_LONGER_WAY] =
+        {"longer-way", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE,
+         "a score of senders, through all steps",
+         "how many others of its host, which wait less than slower-operations times as long as those of "
+         "other hosts, send to a host that it sends to; of one rank alone none",
+         "may have the longer way by design"},
     [RULE_BUSIEST] =
         {"busiest", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BUSIER,
          "a record of all that GPUs did, and a rank of fewer than ranks-of-role that computes for half of "
@@ -181,6 +192,10 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
                         "a score of several ranks or steps", "the log of the odds that it is no noise",
                         "may have come by chance"},
+    [RULE_CERTAINTY_SENDERS] = {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW,
+                                LIMIT_CERTAINTY_SURE, "a score of senders",
+                                "the log of the odds that it is no noise",
+                                "may have come by chance: links have moments that last for several steps"},
     [RULE_CHANCE] =
         {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
          "two steps that count and more, as strong as any other step alone, or of a network longer by "

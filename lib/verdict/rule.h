@@ -26,6 +26,7 @@ enum rule_id {
     RULE_SILENT_RANK,
     /* It may be an effect of another rank. */
     RULE_WAITED_FOR_OTHER,
+    RULE_LATE_RECEIVERS,
     RULE_TWINS,
     RULE_TWIN_OF_HIDDEN_PAIR,
     RULE_COMMON_LATENESS,
@@ -41,6 +42,7 @@ enum rule_id {
     RULE_WORTH_MOMENT,
     RULE_BY_DESIGN,
     RULE_ONE_PLACE,
+    RULE_LONGER_WAY,
     RULE_BUSIEST,
     RULE_NO_GAIN,
     RULE_NOT_IN_STEPS,
@@ -49,6 +51,7 @@ enum rule_id {
     /* It may be noise. */
     RULE_CONNECTING,
     RULE_CERTAINTY,
+    RULE_CERTAINTY_SENDERS,
     RULE_CHANCE,
     RULE_CHANCE_BEHIND,
     RULE_CHANCE_ALONE,

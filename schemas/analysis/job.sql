@@ -89,6 +89,17 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- What NCCL's RAS saw of a job that may still run: no row where it was not asked, else whether some rank launched something
+-- between its last two dumps, and the time between them; NULL where there is one dump only.
+-- statement: watched
+SELECT max(before <> enqueued), min(at_ns - before_ns)
+  FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
+               lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
+          FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+         WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
+        WINDOW of_member AS (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC))
+ WHERE back = 1 HAVING count(*) > 0;
+
 -- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
 -- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is
 -- against it.
@@ -104,17 +115,6 @@ SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation
   FROM file
  WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
-
--- What NCCL's RAS saw of a job that may still run: no row where it was not asked, else whether some rank launched something
--- between its last two dumps, and the time between them; NULL where there is one dump only.
--- statement: watched
-SELECT max(before <> enqueued), min(at_ns - before_ns)
-  FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
-               lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
-          FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
-         WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
-        WINDOW of_member AS (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC))
- WHERE back = 1 HAVING count(*) > 0;
 
 -- How far ranks say that they came.
 -- statement: progress

@@ -61,8 +61,11 @@ SITUATIONS = {
     "weak8x3": situation(ALL, "compute:3:8:15:3%:*", seeds=3),
     "middling4x10": situation(ALL, "compute:3:8:11:10%:*", seeds=3),
     "sender": situation(SENDERS, "net:3:8:12:20%:*", layers=3),
-    "nic": situation(ALL, "net:2,3:8:12:15%:*", layers=3),
-    "nic_start": situation(ALL, "net:2,3:0:23:15%:*", layers=3),
+    "sender30": situation(SENDERS, "net:3:8:12:30%:*", layers=3),  # 3 % of a step and more
+    "nic": situation(SENDERS, "net:2,3:8:12:15%:*", layers=3),
+    "nic30": situation(SENDERS, "net:2,3:8:12:30%:*", layers=3),
+    "nic_start": situation(SENDERS, "net:2,3:0:23:15%:*", layers=3),
+    "nic_start30": situation(SENDERS, "net:2,3:0:23:30%:*", layers=3),
     "stall3/5": stall(3000, 5),
     "stall6/5": stall(6000, 5),
     "stall12/5": stall(12000, 5),

@@ -166,29 +166,49 @@ static double median_step_us(const struct job *job)
     return median;
 }
 
-/* Network sends, one after another, that this fault would slow in one step of the job just played: of one of
- * its ranks. */
+/* Network sends of a rank, one after another, that this fault would slow in one step of the job just played.
+ */
+static double sends_of(const struct job *job, const struct fault *fault, int rank)
+{
+    const struct process *process = &job->processes[rank];
+    double sends = 0;
+    for (int i = 0; i < process->record_count; i++) {
+        const struct record *record = process->records[i];
+        if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+            continue;
+        for (int k = 0; k < record->proxy_count; k++) {
+            const struct proxy *proxy = &record->proxy[k];
+            int peer = job->communicators[record->communicator].ranks[proxy->peer];
+            bool hit = fault->kind == FAULT_RECEIVE
+                           ? fault_on(fault, peer)
+                           : fault_on(fault, rank) && (fault->peer < 0 || peer == fault->peer);
+            if (proxy->send && hit)
+                sends += (double)proxy->steps / record->channels;
+        }
+    }
+    return sends;
+}
+
+/* Of one of its ranks. */
 static double sends_per_step(const struct job *job, const struct fault *fault)
 {
     double sends = 0;
-    for (int rank = 0; rank < job->options.ranks; rank++) {
-        const struct process *process = &job->processes[rank];
-        for (int i = 0; i < process->record_count; i++) {
-            const struct record *record = process->records[i];
-            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
-                continue;
-            for (int k = 0; k < record->proxy_count; k++) {
-                const struct proxy *proxy = &record->proxy[k];
-                int peer = job->communicators[record->communicator].ranks[proxy->peer];
-                bool hit = fault->kind == FAULT_RECEIVE
-                               ? fault_on(fault, peer)
-                               : fault_on(fault, rank) && (fault->peer < 0 || peer == fault->peer);
-                if (proxy->send && hit)
-                    sends += (double)proxy->steps / record->channels;
-            }
-        }
-    }
+    for (int rank = 0; rank < job->options.ranks; rank++)
+        sends += sends_of(job, fault, rank);
     return sends / fault->rank_count;
+}
+
+/* A network card is slow for those of its ranks that send over the network: it is no fault of the others. */
+static void keep_senders(const struct job *job, struct fault *fault)
+{
+    int kept = 0;
+    for (int i = 0; i < fault->rank_count; i++)
+        if (sends_of(job, fault, fault->ranks[i]) > 0)
+            fault->ranks[kept++] = fault->ranks[i];
+    if (kept == 0)
+        fail("fault: none of its ranks sends over the network");
+    fault->rank_count = kept;
+    fault->rank = fault->ranks[0];
 }
 
 /* A slow receiver with one sender cannot be told from a slow link; then the sender is as good an answer. */
@@ -273,6 +293,8 @@ void faults_resolve(struct job *job)
         struct fault *fault = &job->faults[i];
         if (fault->rank < 0)
             place_fault(job, fault);
+        else if (fault->kind == FAULT_NETWORK && fault->rank_count > 1)
+            keep_senders(job, fault);
         fault->equivalent = fault->kind == FAULT_RECEIVE ? only_sender(job, fault) : -1;
         if (!fault->relative)
             continue;

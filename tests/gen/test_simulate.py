@@ -384,10 +384,18 @@ class SimulatorTest(unittest.TestCase):
         self.assertEqual([(f["ranks"], f["unit"], f["host"]) for f in host["faults"]], [([4, 5, 6, 7], "host", "node001")])
         alone = simulate(self.path("alone"), *common, "--fault", "throttle:4:3:7:30")
         self.assertGreater(host["faults"][0]["lost_us"], 0.9 * alone["faults"][0]["lost_us"])
-        card = simulate(self.path("card"), *common, "--fault", "net:2,3:3:7:20%")
-        self.assertEqual([(f["ranks"], f["unit"]) for f in card["faults"]], [([2, 3], "nic")])
         some = simulate(self.path("some"), *common, "--fault", "throttle:2,6:3:7:30")
         self.assertEqual([(f["ranks"], f["unit"]) for f in some["faults"]], [([2, 6], None)])
+
+    def test_a_network_card_is_slow_for_those_that_send(self):
+        """In 3d all ranks send to another node; a ring of 8 leaves each node of 4 at its last rank."""
+        common = ["--ranks", 8, "--per-node", 4, "--steps", 8, "--fault", "net:2,3:3:7:20%"]
+        card = simulate(self.path("card"), "--shape", "3d", "--tp", 2, "--dp", 2, "--pp", 2, *common)
+        self.assertEqual([(f["ranks"], f["unit"]) for f in card["faults"]], [([2, 3], "nic")])
+        ring = simulate(self.path("ring"), "--shape", "ddp", *common)
+        self.assertEqual([(f["ranks"], f["rank"], f["unit"]) for f in ring["faults"]], [([3], 3, None)])
+        with self.assertRaises(subprocess.CalledProcessError):
+            simulate(self.path("none"), "--shape", "ddp", *common[:-1], "net:1,2:3:7:20%")
 
     def test_batches_differ_for_all_or_for_each(self):
         """A step waits for the longest batch: of 8 normal ones with a spread of 10 %, 14 % over the mean."""

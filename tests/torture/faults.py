@@ -61,6 +61,7 @@ FIXTURES = [
     "fixtures/process-facts/ncclprof-node2-4001.json",
     "fixtures/flight-recorder-hang/nccl_trace_rank_2",
     "fixtures/nccl-log-hang/nccl.node1.4103.log",
+    "fixtures/nccl-log-late-start/nccl.node0.4101.log",
     "fixtures/kineto-batched/kineto-rank0.json.gz",
     "fixtures/torch-log-hang/stderr.2",
     "fixtures/registered-memory/nccl.vm.1041.log",

@@ -86,6 +86,8 @@ static uint64_t hash_of(struct speakers *speakers, int64_t speaker, const struct
 static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct message_init *init,
                         uint64_t hash)
 {
+    const struct seat *parent = init->parent ? speakers_seat(speakers, speaker, init->parent) : NULL;
+    uint64_t parent_hash = parent ? parent->hash : 0;
     if (array_reserve((void **)&speakers->seats, &speakers->seat_capacity, speakers->seat_count + 1,
                       sizeof *speakers->seats))
         return -1;
@@ -94,8 +96,6 @@ static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct
         map_put(&speakers->by_address, (struct map_key){{(uint64_t)speaker, init->communicator}}, next, NULL);
     if (!number)
         return -1;
-    const struct seat *parent = init->parent ? speakers_seat(speakers, speaker, init->parent) : NULL;
-    uint64_t parent_hash = parent ? parent->hash : 0;
     *number = next;
     speakers->seats[speakers->seat_count++] = (struct seat){.speaker = speaker,
                                                             .address = init->communicator,

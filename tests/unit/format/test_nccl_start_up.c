@@ -144,7 +144,7 @@ static const struct start_up *start(const struct recording *recording, size_t n,
 static void times_are_of_their_threads_communicator(void **state)
 {
     static const char log[] =
-        MADE("7", "0xa0", "0", ROOT "START") MADE("8", "0xb0", "1", ROOT "START")
+        MADE("8", "0xb0", "1", ROOT "START") MADE("7", "0xa0", "0", ROOT "START")
             "n:1:8 [1] NCCL INFO Bootstrap timings total 0.031000 (create 0.000050, send 0.000200, recv 0.000400)\n" MADE(
                 "7", "0xa0", "0", ROOT "COMPLETE") MADE("8", "0xb0", "1", ROOT "COMPLETE")
                 "n:1:8 [1] NCCL INFO Init timings - ncclCommInitRank: rank 1 nranks 2 total 0.58 (kernels 0.44, bootstrap 0.03, rest 0.01)\n"
@@ -153,12 +153,12 @@ static void times_are_of_their_threads_communicator(void **state)
     struct recording recording;
     recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
     assert_int_equal(recording_count(&recording, EVENT_START_UP), 2);
-    assert_string_equal(start(&recording, 0, 0)->function, "ncclCommInitRank");
-    assert_int_equal(start(&recording, 0, 0)->is_complete, 1);
-    assert_int_equal(start(&recording, 0, 0)->total_ns, 9580000000);
-    assert_int_equal(start(&recording, 0, 0)->parts_ns[START_BOOTSTRAP], 9020000000);
-    assert_int_equal(start(&recording, 1, 1)->total_ns, 580000000);
-    assert_int_equal(start(&recording, 1, 1)->parts_ns[START_BOOTSTRAP], 31000000);
+    assert_string_equal(start(&recording, 1, 0)->function, "ncclCommInitRank");
+    assert_int_equal(start(&recording, 1, 0)->is_complete, 1);
+    assert_int_equal(start(&recording, 1, 0)->total_ns, 9580000000);
+    assert_int_equal(start(&recording, 1, 0)->parts_ns[START_BOOTSTRAP], 9020000000);
+    assert_int_equal(start(&recording, 0, 1)->total_ns, 580000000);
+    assert_int_equal(start(&recording, 0, 1)->parts_ns[START_BOOTSTRAP], 31000000);
     assert_int_equal(recording_notes(&recording, "time of an unknown communicator"), 1);
     assert_int_equal(recording_damage(&recording), 0);
     recording_release(&recording);

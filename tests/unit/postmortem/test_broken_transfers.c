@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { RANKS = 8, MOST = 16 };
+enum { RANKS = 8, MOST = 300 };
 
 /* Ranks 0 to 7, four on each of two hosts, and what they warn of. */
 struct played {
@@ -187,6 +187,21 @@ static void what_accuses_nobody(void **state)
     findings_release(&played.findings);
 }
 
+/* Of so many that they are no longer held against each other, none is the one. */
+static void all_of_a_network(void **state)
+{
+    struct played played;
+    play(&played);
+    for (int i = 0; i < 257; i++)
+        no_answer(&played, 6, "mlx5_2", "10.0.0.1");
+    close_others(&played, -1);
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_null(finding->nic);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    findings_release(&played.findings);
+}
+
 static struct finding *miss(struct played *played, int32_t rank, enum confidence confidence)
 {
     struct finding *finding = findings_add(&played->findings);
@@ -221,9 +236,13 @@ static void beside_a_rank_that_never_came(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_card_that_found_no_answer), cmocka_unit_test(a_peer_that_may_have_died),
-        cmocka_unit_test(a_host_that_none_could_reach),  cmocka_unit_test(both_ends_found_no_answer),
-        cmocka_unit_test(a_card_that_warns_of_itself),   cmocka_unit_test(what_accuses_nobody),
+        cmocka_unit_test(one_card_that_found_no_answer),
+        cmocka_unit_test(a_peer_that_may_have_died),
+        cmocka_unit_test(a_host_that_none_could_reach),
+        cmocka_unit_test(both_ends_found_no_answer),
+        cmocka_unit_test(a_card_that_warns_of_itself),
+        cmocka_unit_test(what_accuses_nobody),
+        cmocka_unit_test(all_of_a_network),
         cmocka_unit_test(beside_a_rank_that_never_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

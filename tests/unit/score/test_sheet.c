@@ -15,13 +15,10 @@ static const int64_t own_times[RANKS][STEPS] = {{TIME_UNKNOWN, 100, 100, 100},
 
 /* All of one role, at its only place. */
 struct place_of_five {
-    struct job job;
-    struct job_operation operations[CELLS];
     struct role role;
     struct baseline baseline;
     int32_t ranks[RANKS];
-    int32_t cells[CELLS];
-    int32_t *cells_of_role[1];
+    int32_t communicator[CELLS];
     unsigned char explained[CELLS];
     struct sheet_source source;
     int64_t own[CELLS], pace[CELLS], late[CELLS], bound[CELLS];
@@ -38,17 +35,11 @@ struct place_of_five {
 
 static void five_init(struct place_of_five *five, int32_t block)
 {
-    *five = (struct place_of_five){.job = {.operations = five->operations, .operation_count = CELLS},
-                                   .role = {.ranks = five->ranks, .rank_count = RANKS, .length = 1},
-                                   .cells_of_role = {five->cells},
+    *five = (struct place_of_five){.role = {.ranks = five->ranks, .rank_count = RANKS, .length = 1},
                                    .within = {-1, -1}};
-    five->baseline = (struct baseline){.roles = &five->role,
-                                       .role_count = 1,
-                                       .first_step = 1,
-                                       .step_count = STEPS,
-                                       .cells = five->cells_of_role};
-    five->source =
-        (struct sheet_source){.job = &five->job, .baseline = &five->baseline, .explained = five->explained};
+    five->baseline =
+        (struct baseline){.roles = &five->role, .role_count = 1, .first_step = 1, .step_count = STEPS};
+    five->source = (struct sheet_source){.baseline = &five->baseline, .explained = five->explained};
     five->times = (struct place_times){.ranks = RANKS,
                                        .steps = STEPS,
                                        .place = five->ranks,
@@ -56,6 +47,7 @@ static void five_init(struct place_of_five *five, int32_t block)
                                        .pace = five->pace,
                                        .late = five->late,
                                        .bound = five->bound,
+                                       .communicator = five->communicator,
                                        .open = five->open};
     five->partition = (struct partition){.kind = block > 1 ? UNIT_BLOCK : UNIT_RANK,
                                          .count = (size_t)((RANKS + block - 1) / block),
@@ -65,8 +57,6 @@ static void five_init(struct place_of_five *five, int32_t block)
                                          .within = five->within};
     for (int32_t cell = 0; cell < CELLS; cell++) {
         int32_t rank = cell / STEPS;
-        five->operations[cell].rank = rank;
-        five->cells[cell] = cell;
         five->own[cell] = five->pace[cell] = own_times[rank][cell % STEPS];
         five->bound[cell] = INT64_MAX;
     }
@@ -80,7 +70,7 @@ static void five_init(struct place_of_five *five, int32_t block)
 static void measure(struct place_of_five *five)
 {
     assert_int_equal(sheet_init(&five->sheet, &five->source, &five->partition, &five->times, 0), 0);
-    sheet_measure(&five->sheet, &five->source, 0, 0, five->middles);
+    sheet_measure(&five->sheet, &five->source, 0, five->middles);
 }
 
 static int64_t others_of(const struct place_of_five *five, size_t unit, size_t step)
@@ -204,7 +194,7 @@ static void who_waits_within_says_nothing(void **state)
     five.within[1] = 0;
     for (int cell = 0; cell < CELLS; cell++)
         five.bound[cell] = 7;
-    five.operations[0 * STEPS + 1].communicator = five.operations[1 * STEPS + 1].communicator = 1;
+    five.communicator[0 * STEPS + 1] = five.communicator[1 * STEPS + 1] = 1;
     measure(&five);
     assert_int_equal(five.sheet.waited[0 * STEPS + 1], INT64_MAX);
     assert_int_equal(five.sheet.waited[0 * STEPS + 2], 7);
@@ -230,8 +220,9 @@ static void alone_it_is_the_same(void **state)
             own.own += first * STEPS;
             own.pace += first * STEPS;
             own.bound += first * STEPS;
+            own.communicator += first * STEPS;
             assert_int_equal(sheet_init(&alone, &five.source, &five.partition, &own, 0), 0);
-            sheet_measure_alone(&alone, &five.source, 0, 0, five.middles);
+            sheet_measure_alone(&alone, &five.source, 0, five.middles);
             assert_int_equal(alone.units, 1);
             for (size_t step = 1; step < STEPS; step++) {
                 assert_int_equal(alone.others[step], others_of(&five, unit, step));

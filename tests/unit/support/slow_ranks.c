@@ -49,12 +49,12 @@ static void play_all(struct slow_job *played, const struct slow_ranks *slow)
 {
     int64_t free_ns = 0;
     for (int number = 0; number < INSTANCES; number++) {
-        int64_t latest_ns = 0;
+        int64_t latest_ns = 0, lasts_ns = LASTS_NS + slow->transfer_ns[number / EACH];
         for (int rank = 0; rank < RANKS; rank++)
             latest_ns = own_ns(slow, rank, number) > latest_ns ? own_ns(slow, rank, number) : latest_ns;
-        int64_t end_ns = free_ns + latest_ns + LASTS_NS;
+        int64_t end_ns = free_ns + latest_ns + lasts_ns;
         played->instances[number] = (struct job_instance){.sequence = number,
-                                                          .transfer_ns = LASTS_NS,
+                                                          .transfer_ns = lasts_ns,
                                                           .sender = -1,
                                                           .receiver = -1,
                                                           .step = number / EACH,

@@ -18,6 +18,7 @@ enum { FIRST_NS = 6000, SECOND_NS = 2000, LASTS_NS = 1000 };
 struct slow_ranks {
     int64_t first_ns[RANKS][STEPS];
     int64_t second_ns[RANKS][STEPS];
+    int64_t transfer_ns[STEPS]; /* by how much longer each AllReduce takes */
     int is_hosts;
 };
 

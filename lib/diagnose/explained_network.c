@@ -1,0 +1,374 @@
+#include "diagnose/explained_network.h"
+
+#include "base/array.h"
+#include "base/scale.h"
+#include "delay/replay.h"
+#include "diagnose/evidence_network.h"
+#include "diagnose/lengthening.h"
+#include "diagnose/rules_coverage.h"
+#include "diagnose/worth.h"
+#include "score/slow_senders.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* More groups at once are a network that nobody can read: each takes two replays. */
+enum { MOST_GROUPS = 12 };
+
+/* What explaining by senders knows meanwhile. */
+struct explaining {
+    struct findings *findings;
+    const struct suspects *suspects;
+    const struct job *job;
+    const struct baseline *baseline;
+    const struct edges *edges;
+    struct transfer_excess *transfers;
+    const struct diagnose_options *options;
+    struct sender_search search;
+    struct replay *replay;
+    int64_t *cuts; /* by how much shorter each instance had been */
+};
+
+/* What slow senders amount to. */
+struct measured {
+    struct slowness slowness;
+    int64_t gain_ns;
+    int64_t weakest_ns; /* by how much shorter the instances of the least slow of their steps had been */
+    int64_t late_ns;    /* of the slowness, in sends to ranks that were late themselves */
+    int32_t tag;        /* of the phase in which most of it is; -1 */
+    struct lengthening lengthening;
+};
+
+static int32_t count_steps(const struct slow_senders *found)
+{
+    return (found->steps.last - found->steps.first) / found->steps.period + 1;
+}
+
+static int was_late(const struct findings *findings, int32_t rank, int32_t step)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->kind < FINDING_NETWORK && finding->confidence > CONFIDENCE_LOW &&
+            finding_has_step(finding, step) && finding_has_rank(finding, rank))
+            return 1;
+    }
+    return 0;
+}
+
+/* What a slow edge adds to the figures. Returns by how much it had been less busy without. */
+static int64_t count_edge(const struct explaining *it, const struct edge *edge, double excess,
+                          struct measured *measured)
+{
+    struct edge_sum *sent = &measured->slowness.sent;
+    double part = 1 - exp(-excess);
+    int64_t cut_ns = scale(edge->busy_ns, part);
+    measured->slowness.slow_ns += cut_ns;
+    measured->late_ns += was_late(it->findings, edge->receiver, edge->step) ? cut_ns : 0;
+    sent->steps += edge->steps;
+    sent->wait_ns += edge->wait_ns;
+    sent->extra_ns += scale(edge->wait_ns, part);
+    if (edge->wait_max_ns > sent->longest_ns)
+        sent->longest_ns = edge->wait_max_ns;
+    return cut_ns;
+}
+
+/*
+ * How much shorter an instance had been with links as quick as the others': it is over when the last of its
+ * edges is.
+ */
+static int64_t cut_of(const struct explaining *it, const struct slow_senders *found, size_t instance,
+                      struct measured *measured)
+{
+    int64_t with_ns = 0, without_ns = 0, transfer_ns = it->job->instances[instance].transfer_ns;
+    for (size_t i = it->edges->first[instance]; i < it->edges->first[instance + 1]; i++) {
+        const struct edge *edge = &it->edges->items[i];
+        int64_t busy_ns = edge->busy_ns;
+        double excess = slow_senders_excess(&it->search, found, edge->sender, edge->step);
+        if (excess > 0)
+            busy_ns -= count_edge(it, edge, excess, measured);
+        with_ns = edge->busy_ns > with_ns ? edge->busy_ns : with_ns;
+        without_ns = busy_ns > without_ns ? busy_ns : without_ns;
+    }
+    if (transfer_ns == TIME_UNKNOWN)
+        return 0;
+    return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
+}
+
+/* Of the phases, and of the steps, that they made longer. */
+static void find_most(const struct explaining *it, const struct slow_senders *found, const int64_t *by_tag,
+                      const int64_t *by_step, struct measured *measured)
+{
+    int64_t most_ns = 0;
+    measured->tag = -1;
+    for (size_t tag = 0; tag <= it->job->tags.count; tag++)
+        if (by_tag[tag] > most_ns) {
+            most_ns = by_tag[tag];
+            measured->tag = (int32_t)tag - 1;
+        }
+    measured->weakest_ns = INT64_MAX;
+    for (int32_t step = found->steps.first; step <= found->steps.last; step += found->steps.period)
+        if (by_step[step] < measured->weakest_ns)
+            measured->weakest_ns = by_step[step];
+}
+
+/* The instances that they made longer. -1 when memory is out. */
+static int find_cuts(struct explaining *it, const struct slow_senders *found, struct measured *measured)
+{
+    const struct job *job = it->job;
+    struct slowness *slowness = &measured->slowness;
+    int64_t *by_tag = array_new(job->tags.count + 1, sizeof *by_tag);
+    int64_t *by_step = array_new((size_t)job->step_count + 1, sizeof *by_step);
+    int failed = !by_tag || !by_step;
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        it->cuts[i] = cut_of(it, found, i, measured);
+        if (it->cuts[i] <= 0)
+            continue;
+        slowness->operations++;
+        slowness->transfer_ns += job->instances[i].transfer_ns;
+        by_tag[job->instances[i].tag + 1] += it->cuts[i];
+        by_step[job->instances[i].step] += it->cuts[i];
+    }
+    if (!failed)
+        find_most(it, found, by_tag, by_step, measured);
+    free(by_tag);
+    free(by_step);
+    return failed ? -1 : 0;
+}
+
+/* By how much the job would have been shorter. */
+static void weigh(struct explaining *it, struct measured *measured)
+{
+    size_t count = it->job->instance_count;
+    int64_t with_ns = replay_run(it->replay);
+    for (size_t i = 0; i < count; i++)
+        if (it->cuts[i] > 0)
+            replay_change_transfer(it->replay, i, -it->cuts[i]);
+    measured->gain_ns = with_ns - replay_run(it->replay);
+    for (size_t i = 0; i < count; i++)
+        if (it->cuts[i] > 0)
+            replay_change_transfer(it->replay, i, it->cuts[i]);
+}
+
+/* The suspicion that stands for them where rules ask for one. */
+static struct suspect suspect_of(const struct explaining *it, const struct slow_senders *found,
+                                 const struct measured *measured)
+{
+    struct suspect suspect = {.kind = FINDING_NETWORK,
+                              .rank = found->rank,
+                              .first_step = found->steps.first,
+                              .last_step = found->steps.last,
+                              .total_ns = measured->slowness.slow_ns,
+                              .gain_ns = measured->gain_ns};
+    for (size_t i = 0; i < it->suspects->count; i++) {
+        const struct suspect *other = &it->suspects->items[i];
+        if (other->kind == FINDING_NETWORK && found->has[other->rank] &&
+            other->last_step == suspect.last_step)
+            suspect.shows_later |= other->shows_later;
+    }
+    return suspect;
+}
+
+/* -1 when memory is out. */
+static int measure(struct explaining *it, const struct slow_senders *found, struct measured *measured)
+{
+    *measured =
+        (struct measured){.slowness = {.edges = it->edges->count, .is_against_others = found->is_steady}};
+    if (find_cuts(it, found, measured))
+        return -1;
+    weigh(it, measured);
+    struct suspect suspect = suspect_of(it, found, measured);
+    /* Of steps with others between them the length in all says nothing. */
+    measured->lengthening = (struct lengthening){.most_ns = INT64_MAX};
+    return found->steps.period == 1
+               ? suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &measured->lengthening)
+               : 0;
+}
+
+/* What it costs, as far as the length of its steps allows. */
+static int64_t cost_of_senders(const struct measured *measured)
+{
+    int64_t most_ns = most_unshared(&measured->lengthening);
+    int64_t cost_ns = measured->gain_ns < most_ns ? measured->gain_ns : most_ns;
+    return cost_ns > 0 ? cost_ns : 0;
+}
+
+/* What is known before the replay. -1 when memory is out. */
+static int ask_senders(const struct explaining *it, const struct slow_senders *found, struct finding *finding)
+{
+    const struct findings *findings = it->findings;
+    int on_way = found->is_steady ? slow_senders_on_way(&it->search, found) : 0;
+    if (on_way < 0)
+        return -1;
+    finding->kind = FINDING_NETWORK;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty);
+    finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
+    finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
+    finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
+    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
+    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)it->job->lost_events);
+    finding_ask(findings, finding, RULE_GAPS, job_gaps(it->job));
+    return 0;
+}
+
+/* By how much its weakest step was slow where it may be connections that get up to speed. */
+static double measure_connecting(const struct explaining *it, const struct slow_senders *found,
+                                 const struct measured *measured)
+{
+    if (found->steps.first > it->baseline->first_step || found->is_steady)
+        return NOT_ASKED;
+    return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
+}
+
+/* What it amounts to. */
+static void ask_cost(const struct explaining *it, const struct slow_senders *found,
+                     const struct measured *measured, struct finding *finding)
+{
+    const struct findings *findings = it->findings;
+    struct suspect suspect = suspect_of(it, found, measured);
+    double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / count_steps(found);
+    worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
+    suspect_ask_steps(&suspect, &measured->lengthening);
+    for (int rule = 0; rule < RULE_COUNT; rule++)
+        if (suspect.readings.asked[rule])
+            finding_ask(findings, finding, (enum rule_id)rule, suspect.readings.values[rule]);
+    finding_ask(findings, finding, RULE_WORTH, worth);
+    finding_ask(findings, finding, RULE_WORTH_SURE, worth);
+    finding_ask(findings, finding, RULE_SILENT_RANK,
+                job_silent_ranks(it->job) ? suspect_longer(&suspect, &measured->lengthening) : NOT_ASKED);
+    finding_ask(findings, finding, RULE_CONNECTING, measure_connecting(it, found, measured));
+    finding_ask(findings, finding, RULE_LATE_RECEIVERS,
+                ratio_of(measured->late_ns, measured->slowness.slow_ns));
+}
+
+static int add_ranks(struct finding *finding, const struct slow_senders *found, size_t ranks)
+{
+    if (found->count < 2)
+        return 0;
+    finding->ranks = array_new(found->count, sizeof *finding->ranks);
+    for (size_t rank = 0; finding->ranks && rank < ranks; rank++)
+        if (found->has[rank])
+            finding->ranks[finding->rank_count++] = (int32_t)rank;
+    return finding->ranks ? 0 : -1;
+}
+
+static int add_peers(struct finding *finding, const struct slow_senders *found, const struct edges *edges)
+{
+    for (size_t i = 0; i < edges->count; i++)
+        if (found->has[edges->items[i].sender] && slow_senders_have_step(found, edges->items[i].step) &&
+            finding_add_peer(finding, edges->items[i].receiver))
+            return -1;
+    return 0;
+}
+
+static int fill(const struct explaining *it, const struct slow_senders *found, struct measured *measured,
+                struct finding *finding)
+{
+    measured->slowness.worse = &measured->slowness.sent;
+    finding->rank = found->rank;
+    finding->tag = measured->tag;
+    finding->first_step = found->steps.first;
+    finding->last_step = found->steps.last;
+    finding->period = found->steps.period;
+    finding->certainty = found->certainty;
+    finding->lost_ns = cost_of_senders(measured);
+    finding->slow_ns = measured->slowness.slow_ns;
+    return add_ranks(finding, found, it->job->rank_count) || add_peers(finding, found, it->edges) ||
+           slowness_say(&measured->slowness, finding);
+}
+
+/* Whether a finding of one of its networks has most of the steps of either. */
+static int is_in(const struct finding *finding, const struct slow_senders *found)
+{
+    int32_t shared = 0, steps = finding->last_step - finding->first_step + 1, counted = count_steps(found);
+    if (finding->kind != FINDING_NETWORK || finding->certainty > 0 || finding->first_step < 0 ||
+        !found->has[finding->rank])
+        return 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        shared += slow_senders_have_step(found, step);
+    return shared * 2 > (steps < counted ? steps : counted);
+}
+
+/* Of one rank in a row of steps, one that is believed already says more. */
+static int is_told(const struct findings *findings, const struct slow_senders *found)
+{
+    for (size_t i = 0; i < findings->count && found->count < 2 && !found->is_steady; i++)
+        if (findings->items[i].confidence > CONFIDENCE_LOW && is_in(&findings->items[i], found))
+            return 1;
+    return 0;
+}
+
+/* Whose links made the instances slow, where nobody is to blame yet. */
+static void note_culprit(struct explaining *it, int32_t rank)
+{
+    for (size_t i = 0; i < it->job->instance_count; i++)
+        if (it->cuts[i] > 0 && it->transfers[i].culprit < 0) {
+            it->transfers[i].culprit = rank;
+            it->transfers[i].slow_ns = it->cuts[i];
+        }
+}
+
+static void take_in(struct findings *findings, const struct slow_senders *found)
+{
+    for (size_t i = findings->count - 1; i-- > 0;)
+        if (is_in(&findings->items[i], found))
+            findings_remove(findings, i);
+}
+
+/* What is not believed takes no place of what was said without it, and adds nothing to it. -1 when memory is
+ * out. */
+static int take(struct explaining *it, const struct slow_senders *found)
+{
+    struct measured measured;
+    if (!found->count || is_told(it->findings, found))
+        return 0;
+    struct finding *finding = findings_add(it->findings);
+    if (!finding || ask_senders(it, found, finding))
+        return -1;
+    if (finding->confidence > CONFIDENCE_LOW) {
+        if (measure(it, found, &measured) || fill(it, found, &measured, finding))
+            return -1;
+        ask_cost(it, found, &measured, finding);
+    }
+    if (finding->confidence == CONFIDENCE_LOW) {
+        findings_remove(it->findings, it->findings->count - 1);
+        return 0;
+    }
+    note_culprit(it, found->rank);
+    take_in(it->findings, found);
+    return 0;
+}
+
+static int take_all(struct explaining *it)
+{
+    struct slow_senders found = {.has = array_new(it->job->rank_count, sizeof *found.has)};
+    int are_there = 0, failed = !found.has;
+    for (int i = 0; !failed && i < MOST_GROUPS && (are_there = slow_senders_next(&it->search, &found)) > 0;
+         i++)
+        failed = take(it, &found);
+    free(found.has);
+    return failed || are_there < 0 ? -1 : 0;
+}
+
+int findings_take_senders(struct findings *findings, const struct suspects *suspects, const struct job *job,
+                          const struct baseline *baseline, const struct edges *edges,
+                          struct transfer_excess *transfers, struct replay *replay,
+                          const struct diagnose_options *options, struct error *error)
+{
+    struct explaining it = {.findings = findings,
+                            .suspects = suspects,
+                            .job = job,
+                            .baseline = baseline,
+                            .edges = edges,
+                            .transfers = transfers,
+                            .options = options,
+                            .replay = replay,
+                            .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
+    const struct sender_belief belief = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS)};
+    int failed = 0;
+    if (replay && edges->count && !job->finished_only && baseline->median_step_ns)
+        failed = !it.cuts || sender_search_init(&it.search, job, baseline, edges, belief) || take_all(&it);
+    sender_search_release(&it.search);
+    free(it.cuts);
+    return failed ? error_no_memory(error) : 0;
+}

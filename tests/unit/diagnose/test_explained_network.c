@@ -1,0 +1,265 @@
+#include "diagnose/explained_network.h"
+
+#include "diagnose/lengthening.h"
+#include "support/cmocka_all.h"
+#include "support/slow_ranks.h"
+#include "support/spoken.h"
+
+#include <stdlib.h>
+
+/*
+ * Slow senders become findings. Eight ranks on two hosts (blocks of four); each sends to the one that is four
+ * further in both AllReduces of a step, for a network step of 200 or so; slow ones for SLOW_NS more, and the
+ * AllReduces take longer by that.
+ */
+enum { WAIT_NS = 200, SLOW_NS = 1800, NIC = 2, NIC_RANKS = 2, LATE_FIRST = 8, LATE_LAST = 12 };
+
+struct sending {
+    struct slow_ranks slow;
+    struct slow_job played;
+    struct edge items[OPERATIONS];
+    size_t first[INSTANCES + 1];
+    struct suspects suspects;
+    struct findings findings;
+};
+
+/* A linear congruence (Knuth's MMIX) of the place: noise that recurred would be a fault. */
+static int64_t noise_of(size_t at)
+{
+    uint64_t random = (uint64_t)(at + 1) * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((random ^ random >> 31) * 6364136223846793005u >> 33) % 21;
+}
+
+static void add_edges(struct sending *sending, int senders, int slow, int count, int first, int last)
+{
+    size_t at = 0;
+    for (int number = 0; number < INSTANCES; number++) {
+        int step = number / EACH;
+        sending->first[number] = at;
+        for (int rank = 0; rank < senders; rank++, at++) {
+            int is_slow = rank >= slow && rank < slow + count && step >= first && step <= last;
+            int64_t wait_ns = WAIT_NS + noise_of(at) + (is_slow ? SLOW_NS : 0);
+            sending->items[at] = (struct edge){.instance = number,
+                                               .sender = rank,
+                                               .receiver = (rank + RANKS / 2) % RANKS,
+                                               .step = step,
+                                               .steps = 1,
+                                               .wait_ns = wait_ns,
+                                               .wait_max_ns = wait_ns,
+                                               .busy_ns = wait_ns};
+        }
+    }
+    sending->first[INSTANCES] = at;
+    sending->played.edges = (struct edges){.items = sending->items, .count = at, .first = sending->first};
+}
+
+/* So many ranks send, and of these `count` from `slow` on are slow in these steps. */
+static struct sending *sending_new(int senders, int slow, int count, int first, int last)
+{
+    struct sending *sending = calloc(1, sizeof *sending);
+    assert_non_null(sending);
+    for (int step = first; step <= last && count; step++)
+        sending->slow.transfer_ns[step] = SLOW_NS;
+    slow_job_init(&sending->played, &sending->slow);
+    for (int i = 0; i < INSTANCES; i++)
+        sending->played.transfers[i].culprit = -1;
+    add_edges(sending, senders, slow, count, first, last);
+    assert_int_equal(suspects_sum_costs(&sending->suspects, STEPS), 0);
+    return sending;
+}
+
+static void sending_free(struct sending *sending)
+{
+    findings_release(&sending->findings);
+    free(sending->suspects.cost_ns);
+    slow_job_release(&sending->played);
+    free(sending);
+}
+
+static const struct finding *take(struct sending *sending)
+{
+    struct error error = ERROR_INIT;
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct slow_job *played = &sending->played;
+    struct replay replay;
+    assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
+                     0);
+    assert_int_equal(findings_take_senders(&sending->findings, &sending->suspects, &played->job,
+                                           &played->baseline, &played->edges, played->transfers, &replay,
+                                           &options, &error),
+                     0);
+    replay_release(&replay);
+    return sending->findings.count ? &sending->findings.items[sending->findings.count - 1] : NULL;
+}
+
+static void ranks_of_one_host_are_one_finding(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, LATE_FIRST, LATE_LAST);
+    const struct finding *finding = take(sending);
+    (void)state;
+    assert_int_equal(sending->findings.count, 1);
+    assert_int_equal(finding->kind, FINDING_NETWORK);
+    assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
+    assert_int_equal(finding->rank_count, NIC_RANKS);
+    assert_int_equal(finding->ranks[0], NIC);
+    assert_int_equal(finding->ranks[1], NIC + 1);
+    assert_int_equal(finding->first_step, LATE_FIRST);
+    assert_int_equal(finding->last_step, LATE_LAST);
+    assert_int_equal(finding->peer_count, 2);
+    assert_int_equal(finding->peers[0], NIC + RANKS / 2);
+    /* Two operations in each of five steps. */
+    assert_true(labs((long)(finding->lost_ns - 2L * 5 * SLOW_NS)) < SLOW_NS);
+    assert_int_equal(sending->played.transfers[LATE_FIRST * EACH].culprit, NIC);
+    assert_int_equal(sending->played.transfers[LATE_FIRST * EACH - 1].culprit, -1);
+    assert_quiet(&finding->readings, RULE_CERTAINTY_SENDERS);
+    assert_quiet(&finding->readings, RULE_LATE_RECEIVERS);
+    assert_quiet(&finding->readings, RULE_WITHIN_SPREAD);
+    assert_not_asked(&finding->readings, RULE_LONGER_WAY);
+    sending_free(sending);
+}
+
+static void the_findings_of_its_networks_go_into_it(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, LATE_FIRST, LATE_LAST);
+    struct finding *said = findings_add(&sending->findings);
+    (void)state;
+    said->kind = FINDING_NETWORK;
+    said->rank = NIC + 1;
+    said->first_step = LATE_FIRST;
+    said->last_step = LATE_LAST;
+    said->confidence = CONFIDENCE_HIGH;
+    said = findings_add(&sending->findings);
+    said->kind = FINDING_NETWORK;
+    said->rank = NIC + 1;
+    said->first_step = said->last_step = 20;
+    take(sending);
+    assert_int_equal(sending->findings.count, 2);
+    assert_int_equal(sending->findings.items[0].first_step, 20);
+    assert_int_equal(sending->findings.items[1].rank_count, 2);
+    sending_free(sending);
+}
+
+static void of_one_rank_what_is_believed_says_more(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_LAST);
+    struct finding *said = findings_add(&sending->findings);
+    (void)state;
+    said->kind = FINDING_NETWORK;
+    said->rank = NIC;
+    said->first_step = LATE_FIRST;
+    said->last_step = LATE_LAST;
+    said->confidence = CONFIDENCE_MEDIUM;
+    take(sending);
+    assert_int_equal(sending->findings.count, 1);
+    assert_true(sending->findings.items[0].certainty <= 0);
+    sending_free(sending);
+}
+
+static void through_all_steps_it_is_medium(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, 0, STEPS - 1);
+    const struct finding *finding = take(sending);
+    (void)state;
+    assert_non_null(finding);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    assert_int_equal(finding->first_step, 1);
+    assert_int_equal(finding->last_step, STEPS - 1);
+    assert_quiet(&finding->readings, RULE_LONGER_WAY);
+    assert_speaks(&finding->readings, RULE_STEADY);
+    sending_free(sending);
+}
+
+/* One alone may have its own way by design. */
+static void the_way_may_be_longer(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, 1, 0, STEPS - 1);
+    (void)state;
+    assert_null(take(sending));
+    sending->findings.off.has[RULE_LONGER_WAY] = 1;
+    assert_non_null(take(sending));
+    sending_free(sending);
+}
+
+/* Three of five: which are as they should be cannot be told. */
+static void most_have_no_others(void **state)
+{
+    struct sending *sending = sending_new(5, 0, 3, LATE_FIRST, LATE_LAST);
+    (void)state;
+    assert_null(take(sending));
+    sending_free(sending);
+}
+
+static void the_receivers_were_late(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, LATE_FIRST, LATE_LAST);
+    (void)state;
+    for (int i = 0; i < NIC_RANKS; i++) {
+        struct finding *late = findings_add(&sending->findings);
+        late->kind = FINDING_HOST;
+        late->rank = NIC + i + RANKS / 2;
+        late->first_step = LATE_FIRST;
+        late->last_step = LATE_LAST;
+        late->confidence = CONFIDENCE_MEDIUM;
+    }
+    take(sending);
+    assert_int_equal(sending->findings.count, NIC_RANKS);
+    sending->findings.items[0].confidence = CONFIDENCE_LOW;
+    take(sending);
+    assert_int_equal(sending->findings.count, NIC_RANKS + 1);
+    sending_free(sending);
+}
+
+static void connections_get_up_to_speed(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, 0, 4);
+    (void)state;
+    assert_null(take(sending));
+    sending->findings.off.has[RULE_CONNECTING] = 1;
+    assert_non_null(take(sending));
+    sending_free(sending);
+}
+
+static void nobody_is_slow(void **state)
+{
+    struct sending *sending = sending_new(RANKS, 0, 0, 0, 0);
+    (void)state;
+    assert_null(take(sending));
+    sending_free(sending);
+}
+
+static struct readings of(enum rule_id rule, double reading)
+{
+    struct readings readings = {0};
+    readings_note(&readings, FINDING_NETWORK, rule, reading);
+    return readings;
+}
+
+static void limits_of_senders(void **state)
+{
+    struct readings less = of(RULE_CERTAINTY_SENDERS, 5.29), sure = of(RULE_CERTAINTY_SENDERS, 5.3);
+    struct readings late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
+    struct readings none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
+    (void)state;
+    assert_speaks(&less, RULE_CERTAINTY_SENDERS);
+    assert_quiet(&sure, RULE_CERTAINTY_SENDERS);
+    assert_speaks(&late, RULE_LATE_RECEIVERS);
+    assert_quiet(&few, RULE_LATE_RECEIVERS);
+    assert_speaks(&none, RULE_LONGER_WAY);
+    assert_quiet(&one, RULE_LONGER_WAY);
+    assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_of_one_host_are_one_finding),
+                                       cmocka_unit_test(the_findings_of_its_networks_go_into_it),
+                                       cmocka_unit_test(of_one_rank_what_is_believed_says_more),
+                                       cmocka_unit_test(through_all_steps_it_is_medium),
+                                       cmocka_unit_test(the_way_may_be_longer),
+                                       cmocka_unit_test(most_have_no_others),
+                                       cmocka_unit_test(the_receivers_were_late),
+                                       cmocka_unit_test(connections_get_up_to_speed),
+                                       cmocka_unit_test(nobody_is_slow),
+                                       cmocka_unit_test(limits_of_senders)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

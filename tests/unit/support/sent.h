@@ -1,0 +1,28 @@
+#ifndef NCCLPROF_TESTS_SUPPORT_SENT_H
+#define NCCLPROF_TESTS_SUPPORT_SENT_H
+
+#include "job/job.h"
+#include "network/edges.h"
+
+/*
+ * Up to sixteen ranks that send in each step, each to the one that is four further: blocks of four, which the
+ * network does not join, are hosts; of four ranks and fewer blocks of two. A network step waits for 1000,
+ * with noise of a tenth; ten times as long where it is slow.
+ */
+enum { SENT_RANKS = 16, SENT_HOST = 4, SENT_STEPS = 16, SENT_FIRST = 6, SENT_LAST = 10 };
+
+struct sent {
+    struct job job;
+    struct job_rank ranks[SENT_RANKS];
+    struct job_instance instances[SENT_RANKS * SENT_STEPS];
+    struct job_operation operations[SENT_RANKS * SENT_STEPS];
+    int32_t members[SENT_RANKS * SENT_STEPS];
+    struct edge items[SENT_RANKS * SENT_STEPS];
+    struct job_communicator communicator;
+    struct edges edges;
+};
+
+/* `count` ranks from `slow` on are slow in these steps. Holds nothing to be released; is not to be moved. */
+void sent_init(struct sent *sent, size_t ranks, int slow, int count, int32_t first, int32_t last);
+
+#endif
