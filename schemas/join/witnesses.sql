@@ -88,6 +88,8 @@ SELECT as_process_id, process.file_set FROM witness JOIN process ON process.proc
 -- statement: statuses
 SELECT name, max(enqueued) FROM group_status WHERE process_id = ?1 AND enqueued IS NOT NULL GROUP BY name;
 
--- Communicators that a log says were still being made by process ?1 as it ends: no other recorder tells of them.
--- statement: unfinished_starts
-SELECT count(*) FROM start_up WHERE process_id = ?1 AND NOT is_complete;
+-- What a log alone tells of process ?1, and of single calls: communicators that were still being made as it ends, and memory
+-- that was registered.
+-- statement: alone_told
+SELECT (SELECT count(*) FROM start_up WHERE process_id = ?1 AND NOT is_complete) +
+       (SELECT count(*) FROM registration WHERE process_id = ?1 AND kind = 0);
