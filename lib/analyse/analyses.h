@@ -10,6 +10,7 @@ extern const struct analysis analysis_report;
 extern const struct analysis analysis_stalls;
 extern const struct analysis analysis_startup;
 extern const struct analysis analysis_steps;
+extern const struct analysis analysis_buffers;
 extern const struct analysis analysis_stragglers;
 
 #endif

@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/buffers_cautions.h"
 #include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
@@ -25,14 +26,16 @@ enum { OPTION_BY, OPTION_BY_TAG, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY,...",
-     "group by these, in this order: tag, function, communicator, size, algorithm, protocol, rank, step, run",
+     "group by these, in this order: tag, function, communicator, size, algorithm, protocol, rank, step, "
+     "run, "
+     "registered",
      "function,size"},
     {"by-tag", 0, NULL, "the same as --by tag,function", NULL},
     RUN_OPTION,
 };
 
-static const char *const key_names[KEY_COUNT] = {"tag",      "function", "communicator", "size", "algorithm",
-                                                 "protocol", "rank",     "step",         "run"};
+static const char *const key_names[KEY_COUNT] = {
+    "tag", "function", "communicator", "size", "algorithm", "protocol", "rank", "step", "run", "registered"};
 
 static const struct column key_columns[KEY_COUNT] = {
     {.name = "tag", .type = CELL_TEXT, .description = "user tag in force when the operations were issued"},
@@ -47,6 +50,9 @@ static const struct column key_columns[KEY_COUNT] = {
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
     {.name = "step", .type = CELL_INTEGER, .description = "training step"},
     {.name = "run", .type = CELL_INTEGER, .description = "job, where the store holds several"},
+    {.name = "registered",
+     .type = CELL_TEXT,
+     .description = "whether the buffers were registered with NCCL (ncclprof buffers tells why not)"},
 };
 
 /* Beside the rank. */
@@ -129,7 +135,7 @@ static int add_key(struct report_groups *report, const char *name, size_t length
     }
     return error_set(error,
                      "--by does not know the key '%.*s': it takes tag, function, communicator, size, "
-                     "algorithm, protocol, rank, step and run",
+                     "algorithm, protocol, rank, step, run and registered",
                      (int)length, name);
 }
 
@@ -275,6 +281,11 @@ static int warn_of_lacking(const struct report_groups *report, struct table *tab
                            : 0;
 }
 
+static int warn_of_snapshots(const struct report_groups *report, struct table *table, struct error *error)
+{
+    return report->by_assumed_hook ? caution_snapshot_rule(report->by_assumed_hook, table, error) : 0;
+}
+
 /* Runs of different jobs never share a row. */
 static void separate_runs(struct report_groups *report, const struct runs *runs)
 {
@@ -323,7 +334,8 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
     separate_runs(report, runs);
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
-           warn_of_lacking(report, table, error) || caution_records(request->store, runs, table, error) ||
+           warn_of_lacking(report, table, error) || warn_of_snapshots(report, table, error) ||
+           caution_records(request->store, runs, table, error) ||
            (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
            caution_no_operations(request->store, runs, table, error);
 }

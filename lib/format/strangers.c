@@ -30,15 +30,9 @@ static const struct stranger sure[] = {
 static const struct stranger strangers[] = {
     {0, 0, "SQLite format 3", "looks like an SQLite database"},
     {ANYWHERE, 0, "\"traceEvents\"", "looks like a Chrome trace of another tool"},
-    {ANYWHERE, 0, "\"device_traces\"", "looks like a CUDA allocator snapshot"},
     {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
      "looks like Inspector's Prometheus text, which holds only averages"},
     {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
-};
-
-/* What Python's pickle holds, by words that stand in it without quotes. */
-static const struct stranger pickles[] = {
-    {ANYWHERE, 0, "segment", "looks like a CUDA allocator snapshot"},
 };
 
 static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)
@@ -64,12 +58,6 @@ static int is_pickle(const char *bytes, size_t length)
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-static const char *find_in_pickle(const char *bytes, size_t length)
-{
-    const char *what = find(pickles, sizeof pickles / sizeof *pickles, bytes, length);
-    return what ? what : "looks like a pickle of Python";
-}
-
 static char first_sign(const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -89,7 +77,7 @@ const char *strangers_find(const char *bytes, size_t length)
     if (!what)
         what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
     if (!what && is_pickle(bytes, length))
-        what = find_in_pickle(bytes, length);
+        what = "looks like a pickle of Python";
     return what;
 }
 

@@ -17,7 +17,7 @@
  *     number       distinct texts, each a number, its length, and its bytes with a NUL behind them
  *     bytes        of the column of type BLOCK_BYTES, row after row
  */
-enum { BLOCK_ROWS = COLUMN_ROWS, BLOCK_COLUMNS = 32 };
+enum { BLOCK_ROWS = COLUMN_ROWS, BLOCK_COLUMNS = 40 };
 
 enum block_type {
     BLOCK_INTEGER,

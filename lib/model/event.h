@@ -85,6 +85,10 @@ struct operation {
     enum protocol protocol;
     int64_t channel_count;
     uint64_t stream; /* the CUDA stream's address; 0 unknown, or the default stream's */
+    /* Addresses in the process of what it reads and writes; 0: not told, or not used. Of a send the first, of
+     * a receive the second. */
+    uint64_t send_buffer;
+    uint64_t receive_buffer;
     int graph_captured;
     struct interval_ns api;     /* the call: group begin (or call), return of the call */
     struct interval_ns enqueue; /* the record's own begin and end: being enqueued to the GPU */
@@ -228,6 +232,39 @@ struct group_status {
     int64_t at_ns; /* TIME_UNKNOWN */
 };
 
+/*
+ * What a file tells of memory that is registered with NCCL, or is by a rule of the framework's. Stored: their
+ * numbers never change.
+ */
+enum registration_kind {
+    REGISTRATION_MADE = 0,      /* memory was registered with the origin's communicator */
+    REGISTRATION_ENDED = 1,     /* the one that holds `address` ended */
+    REGISTRATION_USED = 2,      /* call `number` of `function` used the registration of its buffer */
+    REGISTRATION_FAILED = 3,    /* ... tried to, and could not */
+    REGISTRATION_WATCHED = 4,   /* calls of the origin are listed where registrations would be told */
+    REGISTRATION_SNAPSHOT = 5,  /* of a framework's allocator, as a whole: up to `alive.end_ns` */
+    REGISTRATION_SEGMENT = 6,   /* memory that the allocator got from the driver in one piece */
+    REGISTRATION_HOOK_ON = 8,   /* the framework registers all segments of the process */
+    REGISTRATION_HOOK_OFF = 9,  /* ... and does not */
+    REGISTRATION_EXPANDABLE = 7 /* ... in pieces that are mapped and unmapped: never registered by the hook */
+};
+
+enum registration_way { WAY_UNKNOWN = 0, WAY_IPC = 1, WAY_NET = 2, WAY_NVLS = 3, WAY_COLLNET = 4 };
+
+struct registration {
+    enum registration_kind kind;
+    enum registration_way way; /* by which it was used, or was not */
+    uint64_t address;
+    int64_t bytes;
+    enum function function;
+    int64_t number; /* of calls of this function on this communicator, from 0 */
+    /* How many calls of each function the origin had made on its communicator; NULL: not known. */
+    const int64_t *calls;     /* FUNCTION_COUNT of them */
+    struct interval_ns alive; /* wall clock, of a segment */
+    int64_t device;           /* CUDA's number in the process; COUNT_UNKNOWN */
+    int64_t global_rank;      /* whose snapshot it is; COUNT_UNKNOWN */
+};
+
 /* What a dialect says of the origin's communicator as a whole. */
 struct communicator_facts {
     const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
@@ -298,7 +335,8 @@ enum event_kind {
     EVENT_PROCESS,
     EVENT_GROUP_STATUS,
     EVENT_START_UP,
-    EVENT_WARNING
+    EVENT_WARNING,
+    EVENT_REGISTRATION
 };
 
 struct event {
@@ -317,6 +355,7 @@ struct event {
         struct group_status group_status;
         struct start_up start_up; /* its origin names communicator and rank */
         struct warning warning;
+        struct registration registration;
     };
 };
 

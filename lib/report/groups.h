@@ -18,6 +18,7 @@ enum report_key {
     KEY_RANK,
     KEY_STEP,
     KEY_RUN,
+    KEY_REGISTERED,
     KEY_COUNT
 };
 
@@ -81,6 +82,8 @@ struct report_groups {
     size_t latest;     /* the group of the row before */
     int64_t instances; /* whose transfer is known, of all groups */
     int64_t lacking;   /* of those, whose members are not all there */
+    int64_t
+        by_assumed_hook; /* operations judged as if an allocator hook had been on, of which nothing tells */
 };
 
 void report_groups_init(struct report_groups *report);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/ids.h"
+#include "buffers/stored_call.h"
 #include "model/block_read.h"
 #include "model/event.h"
 #include "model/vocab.h"
@@ -37,6 +38,8 @@ struct reader {
     size_t row_capacity;
     size_t latest;
     int keep;
+    struct known_memory known; /* where it is grouped by what that tells */
+    int64_t memory[2];         /* numbers of "not registered" and "registered" */
 };
 
 static int take_communicators(struct reader *reader)
@@ -116,7 +119,8 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                        [KEY_PROTOCOL] = -1,
                                        [KEY_RANK] = -1,
                                        [KEY_STEP] = block_value(rows, INSTANCE_STEP, row, -1),
-                                       [KEY_RUN] = communicator->run},
+                                       [KEY_RUN] = communicator->run,
+                                       [KEY_REGISTERED] = -1},
                                .instance = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
                                .ranks = communicator->ranks,
                                .communicator = communicator->label,
@@ -192,6 +196,7 @@ struct detail {
     int32_t rank;
     int16_t algorithm; /* their numbers in the vocabulary */
     int16_t protocol;
+    int32_t memory; /* of reader.memory; -1: not known */
 };
 
 /* The operations of each kept instance: those of row i from first[i] on, `filled` of them so far. */
@@ -224,6 +229,18 @@ static void details_release(struct details *details)
     free(details->filled);
 }
 
+/* Which of reader.memory the operation's was; -1: not known. */
+static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
+                         const struct roster_member *member, size_t row)
+{
+    if (!report_groups_is_by(reader->report, KEY_REGISTERED))
+        return -1;
+    struct known_call call = stored_call(scan, member, row);
+    struct judgement judgement = known_memory_judge(&reader->known, &call);
+    reader->report->by_assumed_hook = reader->known.assumed;
+    return memory_is_judged(judgement.state) ? judgement.state == MEMORY_REGISTERED : -1;
+}
+
 static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
                            struct error *error)
 {
@@ -236,9 +253,12 @@ static int take_operations(struct reader *reader, struct details *details, struc
                     !filter->has_rank(filter->context, reader->roster.ranks[member->rank].global_rank)))
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
+        (report_groups_is_by(reader->report, KEY_REGISTERED) &&
+         scan_columns(scan, stored_call_columns, STORED_CALL_COLUMNS, error)) ||
         scan_joined_columns(scan, joined, 1, error))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
+        int32_t memory = memory_of(reader, scan, member, i);
         int64_t at = find_id(&reader->rows[0].instance, reader->row_count, sizeof *reader->rows,
                              reader->latest, block_value(&scan->joined, JOINED_INSTANCE, i, -1));
         if (at < 0 || details->first[at] + details->filled[at] >= details->first[at + 1])
@@ -247,7 +267,7 @@ static int take_operations(struct reader *reader, struct details *details, struc
         details->items[details->first[at] + details->filled[at]++] =
             (struct detail){scan_duration(&scan->rows, i, TIME_UNKNOWN), (int32_t)reader->names[member->rank],
                             (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
-                            (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0)};
+                            (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0), memory};
     }
     return 0;
 }
@@ -273,6 +293,7 @@ static int group_details(struct reader *reader, const struct details *details)
             row.key[KEY_RANK] = detail->rank;
             row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
             row.key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
+            row.key[KEY_REGISTERED] = detail->memory < 0 ? -1 : reader->memory[detail->memory];
             if (report_groups_add(reader->report, &row))
                 return -1;
         }
@@ -311,6 +332,17 @@ static int read_instances(struct reader *reader, struct store *store, int64_t ru
     return more;
 }
 
+static int load_memory(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
+{
+    static const char *const names[] = {"not registered", "registered"};
+    if (!report_groups_is_by(reader->report, KEY_REGISTERED))
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((reader->memory[i] = report_groups_text(reader->report, names[i])) < 0)
+            return error_no_memory(error);
+    return known_memory_load(&reader->known, store, &reader->roster, run_id, HOOK_NOT_SAID, error);
+}
+
 static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
 {
     if (roster_load(&reader->roster, store, run_id, error) ||
@@ -318,7 +350,7 @@ static int read_all(struct reader *reader, struct store *store, int64_t run_id, 
         return -1;
     if (number_names(reader) || take_communicators(reader) || take_ranks(reader))
         return error_no_memory(error);
-    if (read_instances(reader, store, run_id, error))
+    if (load_memory(reader, store, run_id, error) || read_instances(reader, store, run_id, error))
         return -1;
     return reader->keep ? read_operations(reader, store, run_id, error) : 0;
 }
@@ -328,8 +360,10 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
     struct reader reader = {.report = report,
                             .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
                                     report_groups_is_by(report, KEY_PROTOCOL) ||
-                                    report_groups_is_by(report, KEY_RANK) || report->filter.has_rank};
+                                    report_groups_is_by(report, KEY_RANK) ||
+                                    report_groups_is_by(report, KEY_REGISTERED) || report->filter.has_rank};
     int failed = read_all(&reader, store, run_id, error);
+    known_memory_release(&reader.known);
     roster_release(&reader.roster);
     free(reader.communicators);
     free(reader.names);

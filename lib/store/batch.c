@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "model/pack.h"
+#include "model/varint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ void batch_release(struct batch *batch)
     free(batch->statuses.items);
     free(batch->starts.items);
     free(batch->warnings.items);
+    free(batch->registrations.items);
     buffer_release(&batch->bytes);
     buffer_release(&batch->packed);
     batch_init(batch);
@@ -42,6 +44,7 @@ void batch_clear(struct batch *batch)
     batch->tag_names.count = 0;
     batch->anchors.count = batch->losses.count = batch->facts.count = batch->statuses.count = 0;
     batch->starts.count = batch->warnings.count = 0;
+    batch->registrations.count = 0;
     buffer_clear(&batch->bytes);
     buffer_clear(&batch->packed);
 }
@@ -61,7 +64,9 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->facts.count * sizeof *batch->facts.items +
            batch->statuses.count * sizeof *batch->statuses.items +
            batch->starts.count * sizeof *batch->starts.items +
-           batch->warnings.count * sizeof *batch->warnings.items + batch->bytes.length + batch->packed.length;
+           batch->warnings.count * sizeof *batch->warnings.items +
+           batch->registrations.count * sizeof *batch->registrations.items + batch->bytes.length +
+           batch->packed.length;
 }
 
 const char *batch_bytes(const struct batch *batch, struct span span)
@@ -469,6 +474,45 @@ static int add_facts(struct batch_builder *builder, struct batch *batch, const s
     return 0;
 }
 
+/* How many calls of each function there had been. */
+static int put_calls(struct batch *batch, const int64_t *calls, struct span *span)
+{
+    size_t at = batch->bytes.length;
+    int failed = 0;
+    *span = absent;
+    for (int i = 0; calls && i < FUNCTION_COUNT; i++)
+        failed = failed || varint_put(&batch->bytes, (uint64_t)calls[i]);
+    return calls ? put_blob(batch, at, failed, span) : 0;
+}
+
+static int is_of_process(enum registration_kind kind)
+{
+    return kind == REGISTRATION_HOOK_ON || kind == REGISTRATION_HOOK_OFF;
+}
+
+/* A snapshot is of a process that it does not name. */
+static int is_of_nobody(enum registration_kind kind)
+{
+    return kind == REGISTRATION_SNAPSHOT || kind == REGISTRATION_SEGMENT || kind == REGISTRATION_EXPANDABLE;
+}
+
+static int add_registration(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    enum registration_kind kind = event->registration.kind;
+    int is_of_member = !is_of_nobody(kind) && !is_of_process(kind);
+    int64_t process = is_of_nobody(kind) ? -1 : find_process(builder, batch, &event->origin);
+    int64_t member = is_of_member && process >= 0 ? find_member(builder, batch, &event->origin) : -1;
+    int is_found = (is_of_nobody(kind) || process >= 0) && (!is_of_member || member >= 0);
+    struct batch_registration *row = is_found ? LIST_ADD(&batch->registrations) : NULL;
+    if (!row)
+        return -1;
+    row->ordinal = builder->registrations++;
+    row->process = process;
+    row->member = member;
+    row->registration = event->registration;
+    return put_calls(batch, event->registration.calls, &row->calls);
+}
+
 static int add_row(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     switch (event->kind) {
@@ -494,17 +538,28 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
         return add_start(builder, batch, event);
     case EVENT_WARNING:
         return add_warning(builder, batch, event);
+    case EVENT_REGISTRATION:
+        return add_registration(builder, batch, event);
     }
     return 0;
+}
+
+/* What no line says by itself. */
+static int is_mark(enum registration_kind kind)
+{
+    return kind == REGISTRATION_WATCHED || kind == REGISTRATION_SNAPSHOT || is_of_process(kind);
 }
 
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
               struct error *error)
 {
     int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
-                  event->kind == EVENT_GROUP_STATUS || (event->kind == EVENT_PROXY && event->proxy.continued);
+                  event->kind == EVENT_GROUP_STATUS ||
+                  (event->kind == EVENT_REGISTRATION && is_mark(event->registration.kind)) ||
+                  (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
         builder->tag_names > MOST_RECORDS || builder->warnings > MOST_RECORDS ||
+        builder->registrations > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
     if (add_row(builder, batch, event))

@@ -158,6 +158,14 @@ struct batch_warning {
     struct span text;
 };
 
+struct batch_registration {
+    int64_t ordinal;
+    int64_t process;                  /* -1: none */
+    int64_t member;                   /* -1: none */
+    struct registration registration; /* its pointer is not valid: see the span */
+    struct span calls;                /* packed */
+};
+
 #define BATCH_LIST(type) \
     struct {             \
         type *items;     \
@@ -180,6 +188,7 @@ struct batch {
     BATCH_LIST(struct batch_status) statuses;
     BATCH_LIST(struct batch_start) starts;
     BATCH_LIST(struct batch_warning) warnings;
+    BATCH_LIST(struct batch_registration) registrations;
     struct buffer bytes;
     struct buffer packed;
 };
@@ -217,6 +226,7 @@ struct batch_builder {
     int64_t statuses;
     int64_t starts;
     int64_t warnings;
+    int64_t registrations;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
     struct {

@@ -129,6 +129,8 @@ static void add_row(struct block_writer *rows, const struct batch *batch, const 
     set_known(rows, OPERATION_TOLD_STEP, operation->told_step - 1, -1);
     set_known(rows, OPERATION_TOLD_SEQUENCE, operation->told_sequence - 1, -1);
     set_known(rows, OPERATION_GPU_BUSY, operation->gpu_busy_ns, 0);
+    set_known(rows, OPERATION_SEND_BUFFER, (int64_t)operation->send_buffer, 0);
+    set_known(rows, OPERATION_RECEIVE_BUFFER, (int64_t)operation->receive_buffer, 0);
     if (row->source.present)
         block_set_text(rows, OPERATION_SOURCE, batch_bytes(batch, row->source));
     block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, batch_bytes(batch, row->channels), row->channels.length);

@@ -36,6 +36,7 @@ enum bulk_table {
     BULK_STATUS,
     BULK_START,
     BULK_WARNING,
+    BULK_REGISTRATION,
     BULK_TABLES
 };
 

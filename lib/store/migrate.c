@@ -34,7 +34,8 @@ static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_010_group_status,
                                          schema_store_011_told_steps,
                                          schema_store_012_start_up_and_warnings,
-                                         schema_store_013_witnesses};
+                                         schema_store_013_witnesses,
+                                         schema_store_014_registered_memory};
 static const char *const views[] = {schema_view_operation, schema_view_proxy, schema_view_instance,
                                     schema_view_job, schema_view_ledger};
 

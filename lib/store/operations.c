@@ -189,6 +189,8 @@ static struct operation get_operation(const struct open_block *block)
         .told_step = get(block, OPERATION_TOLD_STEP, -1) + 1,
         .told_sequence = get(block, OPERATION_TOLD_SEQUENCE, -1) + 1,
         .gpu_busy_ns = get(block, OPERATION_GPU_BUSY, 0),
+        .send_buffer = (uint64_t)get(block, OPERATION_SEND_BUFFER, 0),
+        .receive_buffer = (uint64_t)get(block, OPERATION_RECEIVE_BUFFER, 0),
         .source = block_text(&block->rows, OPERATION_SOURCE, block->row),
         .tag = block_text(&block->rows, OPERATION_TAG, block->row),
         .unfinished = (flags & OPERATION_IS_UNFINISHED) != 0,

@@ -36,7 +36,7 @@ static const struct packed_table tables[] = {
          "device_end_ns INTEGER, end_source INTEGER, gpu_begin INTEGER, gpu_end INTEGER, duration_ns INTEGER,"
          "tag TEXT, flags INTEGER, byte_offset INTEGER, kernel_channels BLOB,"
          "initial_sync_ns INTEGER, source TEXT, told_step INTEGER, told_sequence INTEGER,"
-         "gpu_busy_ns INTEGER)",
+         "gpu_busy_ns INTEGER, send_buffer INTEGER, receive_buffer INTEGER)",
      .layout = &operation_layout,
      .source = "SELECT block_id, packed, member_id FROM operation_block",
      .shared = 1,

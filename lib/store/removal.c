@@ -20,6 +20,7 @@ static const char *const sentences[REMOVAL_SENTENCES] = {
     schema_ingest_write_remove_group_status,
     schema_ingest_write_remove_start_up,
     schema_ingest_write_remove_warning,
+    schema_ingest_write_remove_registration,
     schema_ingest_write_remove_file_member,
     schema_ingest_write_remove_ledger,
     schema_ingest_write_remove_file_row,

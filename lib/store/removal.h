@@ -13,7 +13,7 @@ struct store;
  * at its end sweep.
  */
 
-enum { REMOVAL_SENTENCES = 17 };
+enum { REMOVAL_SENTENCES = 18 };
 
 struct removal {
     struct statement *statements[REMOVAL_SENTENCES]; /* owned */

@@ -12,6 +12,7 @@ static const struct block_column operation_columns[OPERATION_COLUMNS] = {
     [OPERATION_TAG] = {.type = BLOCK_TEXT},
     [OPERATION_KERNEL_CHANNELS] = {.type = BLOCK_BYTES},
     [OPERATION_SOURCE] = {.type = BLOCK_TEXT},
+    [OPERATION_RECEIVE_BUFFER] = {.minus = NEAR(OPERATION_SEND_BUFFER)},
 };
 
 const struct block_layout operation_layout = {operation_columns, OPERATION_COLUMNS, OPERATION_COLUMNS_FIRST};

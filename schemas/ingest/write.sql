@@ -140,6 +140,8 @@ DELETE FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) +
 DELETE FROM start_up WHERE start_up_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_warning
 DELETE FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_registration
+DELETE FROM registration WHERE registration_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_file_member
 DELETE FROM file_member WHERE file_id = ?1
 -- statement: remove_ledger
@@ -159,6 +161,7 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
   AND process_id NOT IN (SELECT process_id FROM process_fact)
   AND process_id NOT IN (SELECT process_id FROM group_status)
   AND process_id NOT IN (SELECT process_id FROM warning)
+  AND process_id NOT IN (SELECT process_id FROM registration WHERE process_id IS NOT NULL)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);

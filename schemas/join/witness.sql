@@ -57,6 +57,10 @@ UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.proces
 DELETE FROM loss
  WHERE process_id IN (SELECT process_id FROM heard)
    AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
+UPDATE registration
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = registration.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = registration.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
 DELETE FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 DELETE FROM member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 UPDATE member SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = member.process_id)

@@ -332,5 +332,38 @@ class StandstillTest(Dumps):
         self.assertEqual([(who, confidence) for who, _, confidence, _ in found], [((0, 1), "low")])
 
 
+class TimingTest(Dumps):
+    """TORCH_NCCL_ENABLE_TIMING=1: when each call was made, and how long its kernel ran. Steps of 50 ms; in the last six the GPU of
+    rank 1 computes 30 ms longer, and so they last."""
+
+    def timed(self, job, group, step, name, called_us, lasted_us):
+        """All of a group call at once; by rank how long the kernel ran."""
+        for rank in job.groups[group]:
+            entry = job.entry(rank, group, name, "completed", 10)
+            entry["time_created_ns"] = 1780000000000000000 + (step * 50000 + max(step - 6, 0) * 30000 + called_us) * 1000
+            entry["duration_ms"] = lasted_us(rank) / 1000
+
+    def late(self, step, waits, not_late):
+        """What waits for the late one runs for as long as that computes."""
+        return lambda rank: 1000 + (30000 if step >= 6 and rank in waits and rank not in not_late else 0)
+
+    def test_the_last_to_come_computes(self):
+        job = Job(4, {"0": [0, 1, 2, 3]})
+        for step in range(12):
+            self.timed(job, "0", step, "all_reduce", 0, self.late(step, {0, 2, 3}, {1}))
+            self.timed(job, "0", step, "_all_gather_base", 100, self.late(step, set(), set()))
+        self.assertEqual([found[:3] for found in self.accused_of(job)], [(1, "compute", "high")])
+
+    def test_of_several_communicators_nobody_knows_who_made_whom_wait(self):
+        job = Job(4, {"0": [0, 1, 2, 3], "1": [0, 1], "2": [2, 3]})
+        for step in range(12):
+            self.timed(job, "1", step, "all_reduce", 0, self.late(step, {0}, {1}))
+            self.timed(job, "2", step, "all_reduce", 0, self.late(step, set(), set()))
+            self.timed(job, "0", step, "all_reduce", 100, self.late(step, {2, 3}, set()))
+        self.assertEqual([found for found in self.accused_of(job) if found[2] != "low"], [])
+        self.assertIn("could not be judged: calls and durations do not tell when operations ran",
+                      self.run_program("diagnose").flat)
+
+
 if __name__ == "__main__":
     unittest.main()

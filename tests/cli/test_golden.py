@@ -32,6 +32,7 @@ COMMANDS = {
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
     "startup": ["startup"],
+    "buffers": ["buffers"],
 }
 
 # For scripts on a healthy job, for people on a sick one.

@@ -99,7 +99,6 @@ class Ingest(Case):
         self.run_program("--store", "other.db", "ingest", "a.json")
         with sqlite3.connect(self.folder / "plain") as store:
             store.execute("CREATE TABLE a (b)")
-        snapshot = {"segments": [], "device_traces": []}
         for content, what in (
             (made.getvalue(), "a tar archive: unpack it"),
             (gzip.compress(made.getvalue()), "a tar archive: unpack it"),
@@ -109,8 +108,6 @@ class Ingest(Case):
             ((self.folder / "other.db").read_bytes(), "a store of ncclprof: give it with --store"),
             ((self.folder / "plain").read_bytes(), "an SQLite database"),
             (json.dumps({"traceEvents": [{"ph": "X", "cat": "blink"}]}), "a Chrome trace of another tool"),
-            (json.dumps(snapshot), "a CUDA allocator snapshot"),
-            (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),
             ('nccl_bus_bandwidth_gbs{node="a"} 1.0\n', "Inspector's Prometheus text"),
         ):

@@ -10,9 +10,9 @@ from tests.cli import schema
 from tests.cli.support import TOP, Case
 
 FIXTURES = ("tp2dp2pp2-clean", "tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", "tp2dp2pp2-hang", "tp2dp2pp2-kill",
-            "fsdp-clean", "inspector-2.28", "inspector-2.30", "inspector-pr2045", "dialect-2.23.4", "damaged",
+            "fsdp-clean", "inspector-2.28", "inspector-2.30", "inspector-pr2045", "dialect-2.23.4", "damaged", "registered-memory",
             "v1-states-partial", "v1-states-documentation")
-EVERY_KEY = "tag,function,communicator,size,algorithm,protocol,rank,step,run"
+EVERY_KEY = "tag,function,communicator,size,algorithm,protocol,rank,step,run,registered"
 COMMANDS = {
     "report": (["report"], ["report", "--by-tag"], ["report", "--by", EVERY_KEY]),
     "stragglers": (["stragglers"],),
@@ -20,6 +20,7 @@ COMMANDS = {
     "clocks": (["clocks"],),
     "startup": (["startup"],),
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
+    "buffers": (["buffers"], ["buffers", "--by", "communicator,tag,function,size,rank,step,run"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
     "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"], ["info", "--warnings"]),
     "query": (["query", "SELECT 1 AS a, 'x' AS b, NULL AS c"],),

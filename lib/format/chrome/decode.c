@@ -91,10 +91,18 @@ static enum datatype read_datatype(struct json *json, const struct json_node *ar
 }
 
 /* "(nil)" is no number and 0 as well. */
-static uint64_t read_stream(struct json *json, const struct json_node *arguments)
+static uint64_t read_address(struct json *json, const struct json_node *arguments, const char *key)
 {
-    const char *text = json_text(json_member(arguments, "Stream"));
-    return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, arguments, "Stream");
+    const char *text = json_text(json_member(arguments, key));
+    return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, arguments, key);
+}
+
+static void read_buffers(struct json *json, const struct json_node *arguments,
+                         struct chrome_operation *operation)
+{
+    const char *send = json_member(arguments, "Buff") ? "Buff" : "SendBuff";
+    operation->send_buffer = read_address(json, arguments, send);
+    operation->receive_buffer = read_address(json, arguments, "RecvBuff");
 }
 
 static void read_operation(struct json *json, const struct json_node *arguments, struct chrome_line *line)
@@ -114,6 +122,7 @@ static void read_operation(struct json *json, const struct json_node *arguments,
     operation->protocol = protocol_from_text(protocol ? protocol : "", protocol ? strlen(protocol) : 0);
     operation->root = member_natural_or_none(json, arguments, "Root");
     operation->enqueue_end_ns = member_moment(json, arguments, "EnqueueEnd");
+    read_buffers(json, arguments, operation);
     operation->unfinished = member_integer(json, arguments, "Unfinished", 0) != 0;
     operation->user_tag = member_unsigned(json, arguments, "UserTag");
     operation->is_symmetric = member_integer(json, arguments, "IsSymColl", 0) != 0;
@@ -131,7 +140,7 @@ static void read_api(struct json *json, const struct json_node *arguments, struc
         .datatype = read_datatype(json, arguments, "datatype", &ignored),
         .root = member_natural_or_none(json, arguments, "root"),
         .graph_captured = member_integer(json, arguments, "GraphCaptured", 0),
-        .stream = read_stream(json, arguments),
+        .stream = read_address(json, arguments, "Stream"),
         .user_tag = member_unsigned(json, arguments, "UserTag"),
     };
 }

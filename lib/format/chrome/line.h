@@ -84,6 +84,8 @@ struct chrome_operation {
     /* From the bundled plugin only. */
     int64_t root;
     int64_t enqueue_end_ns;
+    uint64_t send_buffer; /* 0: not told; of a send or receive its only one */
+    uint64_t receive_buffer;
     int unfinished;
 };
 

@@ -174,8 +174,8 @@ static const struct scan_field collective_fields[] = {
         FIELD("\", \"IsSymColl\": ", SCAN_FLAG, operation.is_symmetric)
 #define BUNDLED_COLLECTIVE                                                                                  \
     FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root), SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER), \
-        SKIP(", \"SendBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),                                                \
-        SKIP("\", \"RecvBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),                                              \
+        FIELD(", \"SendBuff\": \"", SCAN_ADDRESS, operation.send_buffer),                                   \
+        FIELD("\", \"RecvBuff\": \"", SCAN_ADDRESS, operation.receive_buffer),                              \
         FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns)
 
 static const struct scan_field told_collective_fields[] = {
@@ -220,12 +220,12 @@ static const struct scan_field pair_fields[] = {
     PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count), LAST("}}")};
 static const struct scan_field bundled_pair_fields[] = {
     PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
+    FIELD(", \"Buff\": \"", SCAN_ADDRESS, operation.send_buffer),
     FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns), LAST("}}")};
 static const struct scan_field bundled_tagged_pair_fields[] = {
     PAIR_FIELDS,
     FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
+    FIELD(", \"Buff\": \"", SCAN_ADDRESS, operation.send_buffer),
     FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns),
     FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
     LAST("}}")};

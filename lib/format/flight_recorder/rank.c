@@ -1,42 +1,6 @@
 #include "format/flight_recorder/rank.h"
 
-#include <string.h>
-
-/* More are no rank, but a date. */
-enum { RANK_DIGITS_MOST = 7 };
-
-static int is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-/* Where a name's ending begins: ".json", ".pkl.gz"; one of digits alone is none. */
-static size_t without_endings(const char *name, size_t length)
-{
-    for (size_t i = length; i-- > 1;) {
-        if (is_digit(name[i]) && length == i + 1)
-            return length;
-        if (name[i] == '.')
-            length = i;
-        else if (name[i] == '_' || name[i] == '-')
-            return length;
-    }
-    return length;
-}
-
-int64_t rank_of_path(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t length = without_endings(name, strlen(name)), begin = length;
-    int64_t rank = 0;
-    while (begin > 0 && is_digit(name[begin - 1]))
-        begin--;
-    if (begin == length || length - begin > RANK_DIGITS_MOST)
-        return COUNT_UNKNOWN;
-    for (size_t i = begin; i < length; i++)
-        rank = rank * 10 + (name[i] - '0');
-    return rank;
-}
+#include "format/path_rank.h"
 
 static int is_in(const struct dump_group *group, int64_t rank)
 {

@@ -15,7 +15,4 @@ struct dump_rank {
  */
 struct dump_rank dump_rank(const struct dump *dump, const char *path);
 
-/* The digits at the end of a file's name, endings such as ".json.gz" left out; COUNT_UNKNOWN: none. */
-int64_t rank_of_path(const char *path);
-
 #endif

@@ -19,7 +19,7 @@
  * what does not fit is counted.
  */
 enum {
-    KINETO_KERNELS = 1 << 16,
+    KINETO_KERNELS = 1 << 15,
     KINETO_CALLS = 1 << 17,
     KINETO_LAUNCHES = 1 << 18, /* the newest */
     KINETO_RANGES = 1 << 17

@@ -13,6 +13,13 @@ static int64_t ranks_of(struct text message)
     return word.length && number_int64(word.data, word.length, &ranks) == 0 ? ranks : COUNT_UNKNOWN;
 }
 
+/* 0 where it is "(nil)". */
+static uint64_t address_of(struct text message, const char *key)
+{
+    uint64_t address;
+    return text_hexadecimal(message, key, &address) ? 0 : address;
+}
+
 int message_read_call(struct text message, struct message_call *call)
 {
     static const char mark[] = ": opCount ";
@@ -34,6 +41,8 @@ int message_read_call(struct text message, struct message_call *call)
         (stream.length && number_hexadecimal(stream.data, stream.length, &call->stream)))
         return -1;
     call->datatype = datatype_from_nccl(datatype);
+    call->send_buffer = address_of(behind, "sendbuff");
+    call->receive_buffer = address_of(behind, "recvbuff");
     return 1;
 }
 

@@ -16,6 +16,8 @@ struct message_call {
     uint64_t communicator;
     int64_t ranks;   /* of the communicator; COUNT_UNKNOWN */
     uint64_t stream; /* 0: the default one */
+    uint64_t send_buffer;
+    uint64_t receive_buffer; /* of a send, too, where it has no other */
 };
 int message_read_call(struct text message, struct message_call *call);
 
@@ -44,7 +46,7 @@ struct message_nodes {
 };
 int message_read_nodes(struct text message, struct message_nodes *nodes);
 
-/* A registration of memory, or a buffer that was found registered: issue K's. */
+/* Another line about registered memory. */
 int message_is_registration(struct text message);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include "format/nccl/head.h"
 #include "format/nccl/message.h"
+#include "format/nccl/message_registration.h"
 #include "format/nccl/plain.h"
+#include "format/nccl/registrations.h"
 #include "format/nccl/speakers.h"
 #include "format/nccl/stamp.h"
 #include "format/nccl/start_up.h"
@@ -29,6 +31,7 @@ struct log_file {
     const struct format_sink *sink;
     struct speakers speakers;
     struct intern functions; /* that made communicators */
+    struct registrations registrations;
     struct torn torn;
     struct buffer plain; /* the line, where it had colours */
     struct buffer whole; /* a line that was torn */
@@ -131,6 +134,56 @@ static int has_root(enum function function)
            function == FUNCTION_SCATTER;
 }
 
+/* Of a send or receive there is one, whichever of the two NCCL prints it as. */
+static uint64_t send_buffer_of(const struct message_call *call)
+{
+    if (call->function == FUNCTION_RECV)
+        return 0;
+    return call->send_buffer || call->function != FUNCTION_SEND ? call->send_buffer : call->receive_buffer;
+}
+
+static uint64_t receive_buffer_of(const struct message_call *call)
+{
+    if (call->function == FUNCTION_SEND)
+        return 0;
+    return call->receive_buffer || call->function != FUNCTION_RECV ? call->receive_buffer : call->send_buffer;
+}
+
+static int emit_registration(struct log_file *file, const struct said *said, const struct seat *seat,
+                             const struct registration *registration, struct error *error)
+{
+    struct event event = {.kind = EVENT_REGISTRATION, .registration = *registration};
+    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+/* Where calls are listed, registrations would be: that there is none says something. */
+static int tell_watch(struct log_file *file, const struct said *said, struct seat *seat, struct error *error)
+{
+    const struct registration watched = {.kind = REGISTRATION_WATCHED,
+                                         .number = COUNT_UNKNOWN,
+                                         .alive = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                         .device = COUNT_UNKNOWN,
+                                         .global_rank = COUNT_UNKNOWN};
+    if (seat->is_watched)
+        return 0;
+    seat->is_watched = 1;
+    return emit_registration(file, said, seat, &watched, error);
+}
+
+static int remember_call(struct log_file *file, const struct said *said, const struct message_call *call,
+                         const struct seat *seat)
+{
+    return registrations_call(&file->registrations,
+                              &(struct recent_call){.speaker = said->speaker,
+                                                    .thread = said->tid,
+                                                    .seat = seat - file->speakers.seats,
+                                                    .function = call->function,
+                                                    .number = seat->calls[call->function],
+                                                    .send_buffer = send_buffer_of(call),
+                                                    .receive_buffer = receive_buffer_of(call)});
+}
+
 static int emit_call(struct log_file *file, const struct said *said, const struct message_call *call,
                      struct seat *seat, struct error *error)
 {
@@ -147,14 +200,34 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                                         .peer = is_pair ? call->root : COUNT_UNKNOWN,
                                         .channel_count = COUNT_UNKNOWN,
                                         .stream = call->stream,
+                                        .send_buffer = send_buffer_of(call),
+                                        .receive_buffer = receive_buffer_of(call),
                                         .api = {time_of_call(file, said), TIME_UNKNOWN},
                                         .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .duration_ns = COUNT_UNKNOWN}};
+    if (tell_watch(file, said, seat, error))
+        return -1;
+    if (remember_call(file, said, call, seat))
+        return error_no_memory(error);
     seat->calls[call->function]++;
     file->speakers.items[said->speaker].calls++;
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
+}
+
+static int take_registration(struct log_file *file, const struct said *said,
+                             const struct message_registration *message, struct error *error)
+{
+    struct registration registration;
+    const struct seat *seat;
+    int taken = registrations_take(&file->registrations, &file->speakers, said->speaker, said->tid, message,
+                                   &registration, &seat);
+    if (taken < 0)
+        return error_no_memory(error);
+    if (taken)
+        return emit_registration(file, said, seat, &registration, error);
+    return seat ? 0 : note(file, "registered memory of nobody known", 0, said->offset, said->message, error);
 }
 
 static int is_modelled(enum function function)
@@ -276,6 +349,7 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     struct timings timings;
     int64_t total_ns;
     struct text address = warning_own_address(said->message);
+    struct message_registration registration;
     int found = message_read_call(said->message, &call);
     if (found == 1)
         return take_call(file, said, &call, error);
@@ -289,6 +363,8 @@ static int take_known(struct log_file *file, const struct said *said, struct err
         return take_bootstrap(file, said, total_ns, error);
     if (found == 0 && address.length)
         return take_address(file, said, address, error);
+    if (found == 0 && (found = message_read_registration(said->message, &registration)) == 1)
+        return take_registration(file, said, &registration, error);
     if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
     return found < 0 ? IS_BROKEN : IS_OTHER;
@@ -468,6 +544,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     int more;
     speakers_init(&file.speakers);
     intern_init(&file.functions);
+    registrations_init(&file.registrations);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&file, &line, error)) {
@@ -477,6 +554,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ? -1 : 0;
     speakers_release(&file.speakers);
     intern_release(&file.functions);
+    registrations_release(&file.registrations);
     torn_release(&file.torn);
     buffer_release(&file.plain);
     buffer_release(&file.whole);

@@ -34,6 +34,7 @@ struct seat {
     int is_complete;
     int64_t before; /* the seat that its speaker got before it; -1 */
     struct start start;
+    int is_watched; /* it has been told that calls on it are listed */
 };
 
 struct speakers {

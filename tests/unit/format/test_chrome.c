@@ -502,7 +502,6 @@ static void other_json_is_refused_with_a_reason(void **state)
         const char *bytes, *reason;
     } all[] = {
         {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"blink\"}]}", "another tool"},
-        {"{\"device_traces\": []}", "allocator"},
         {"{\"inject\": \"none\"}", "JSON of another kind"},
         {"nccl_bus_bandwidth_gbs{version=\"x\"} 1\n", "Prometheus"},
         {"hello\n", "neither JSON nor gzip"},

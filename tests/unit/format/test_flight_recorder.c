@@ -1,3 +1,4 @@
+#include "format/path_rank.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 

@@ -211,7 +211,7 @@ static void sizes_are_those_of_one_rank(void **state)
         {"allreduce", FUNCTION_ALL_REDUCE, 8},
         {"_allgather_base", FUNCTION_ALL_GATHER, 8},
         {"_reduce_scatter_base", FUNCTION_REDUCE_SCATTER, 32},
-        {"all_to_allv", FUNCTION_ALL_TO_ALL, 2},
+        {"all_to_allv", FUNCTION_ALL_TO_ALL, 8},
         {"broadcast", FUNCTION_BROADCAST, 32},
         {"gather", FUNCTION_GATHER, 8},
         {"scatter", FUNCTION_SCATTER, 32},
@@ -428,28 +428,6 @@ static void a_file_may_end_anywhere(void **state)
     free(bytes);
 }
 
-/* The name of a kernel tells its algorithm on symmetric memory alone (src/device/symmetric/generate.py). */
-static void algorithms_of_kernels(void **state)
-{
-    static const struct {
-        const char *name;
-        enum function function;
-        enum algorithm algorithm;
-    } all[] = {
-        {"ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)", FUNCTION_ALL_REDUCE,
-         ALGORITHM_RSXLDMC_AGXSTMC},
-        {"ncclSymDevKernel_AllGather_ST(ncclSymDevArgs)", FUNCTION_ALL_GATHER, ALGORITHM_ST},
-        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", FUNCTION_ALL_REDUCE,
-         ALGORITHM_UNKNOWN},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct kineto_kernel_name name;
-        kineto_kernel_name((struct raw_json){all[i].name, strlen(all[i].name)}, &name);
-        assert_int_equal(name.function, all[i].function);
-        assert_int_equal(name.algorithm, all[i].algorithm);
-    }
-}
-
 #define HEAD(category, name) \
     "{\n    \"ph\": \"X\", \"cat\": \"" category "\", \"name\": \"" name "\", \"pid\": 7, \"tid\": 8,\n    "
 
@@ -492,6 +470,28 @@ static void the_quick_reading_is_the_patient_one(void **state)
     assert_int_equal(event.duration_ns, 2250);
     assert_int_equal(event.arguments.stream, 20);
     assert_memory_equal(event.arguments.collective.text, "send", 4);
+}
+
+/* The name of a kernel tells its algorithm on symmetric memory alone (src/device/symmetric/generate.py). */
+static void algorithms_of_kernels(void **state)
+{
+    static const struct {
+        const char *name;
+        enum function function;
+        enum algorithm algorithm;
+    } all[] = {
+        {"ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)", FUNCTION_ALL_REDUCE,
+         ALGORITHM_RSXLDMC_AGXSTMC},
+        {"ncclSymDevKernel_AllGather_ST(ncclSymDevArgs)", FUNCTION_ALL_GATHER, ALGORITHM_ST},
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", FUNCTION_ALL_REDUCE,
+         ALGORITHM_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct kineto_kernel_name name;
+        kineto_kernel_name((struct raw_json){all[i].name, strlen(all[i].name)}, &name);
+        assert_int_equal(name.function, all[i].function);
+        assert_int_equal(name.algorithm, all[i].algorithm);
+    }
 }
 
 int main(void)

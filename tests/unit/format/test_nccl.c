@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define INIT(prefix, comm, rank, bus, device)                                                      \
@@ -109,14 +110,132 @@ static void what_is_no_call(void **state)
               "n:1:9 [0] NCCL INFO ncclCommRegister: register comm 0xa0 buffer 0x7f3a00 size 33554432\n"
               CALL("n:1:9 [0] ", "AllReduce", "0xc0", "0"));
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 0);
-    assert_int_equal(recording_notes(&recording, "registration of memory"), 1);
+    assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 1);
     assert_int_equal(recording_damage(&recording), 1);
+    recording_release(&recording);
+}
+
+static const struct registration *registration(const struct recording *recording, size_t n)
+{
+    const struct event *found = recording_event(recording, EVENT_REGISTRATION, n);
+    assert_non_null(found);
+    return &found->registration;
+}
+
+#define LINE(message) "node1:4107:4147 [3] NCCL INFO " message "\n"
+
+/* What was registered, when, of which the calls tell that came before; buffers of calls. */
+static void registered_memory(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              INIT("node1:4107:4107 [3] ", "0x55d0c0", "1", "1b000", "3")
+                  LINE("register comm 0x55d0c0 buffer 0x7f0000000000 size 2097152")
+                      CALL("node1:4107:4147 [3] ", "AllReduce", "0x55d0c0", "0") CALL("node1:4107:4147 [3] ",
+                                                                                      "Send", "0x55d0c0", "0")
+                          LINE("register comm 0x55d0c0 buffer 0xfffffffffff00000 size 9223372036854775807"));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 3);
+    assert_int_equal(registration(&recording, 0)->kind, REGISTRATION_MADE);
+    assert_true(registration(&recording, 0)->address == 0x7f0000000000);
+    assert_int_equal(registration(&recording, 0)->bytes, 2097152);
+    assert_int_equal(registration(&recording, 0)->calls[FUNCTION_ALL_REDUCE], 0);
+    assert_int_equal(recording_event(&recording, EVENT_REGISTRATION, 0)->origin.rank, 1);
+    assert_int_equal(registration(&recording, 1)->kind, REGISTRATION_WATCHED);
+    assert_true(registration(&recording, 2)->address == 0xfffffffffff00000);
+    assert_int_equal(registration(&recording, 2)->calls[FUNCTION_ALL_REDUCE], 1);
+    assert_int_equal(registration(&recording, 2)->calls[FUNCTION_SEND], 1);
+    assert_true(operation(&recording, 0)->send_buffer == 0x7f3a00);
+    assert_true(operation(&recording, 0)->receive_buffer == 0x7f3b00);
+    assert_true(operation(&recording, 1)->send_buffer == 0x7f3a00);
+    assert_true(operation(&recording, 1)->receive_buffer == 0);
+    recording_release(&recording);
+}
+
+/* Lines behind a call say that it used what was registered, once for each way, or could not. */
+static void what_calls_use(void **state)
+{
+    static const struct {
+        const char *line;
+        enum registration_kind kind;
+        enum registration_way way;
+    } lines[] = {
+        {"rank 1 - NET register userbuff 0x7f3a00 (handle 0x1), buffSize 4096", REGISTRATION_USED, WAY_NET},
+        {"rank 1 - NET reuse buffer 0x7f3b00 size 4096 (baseAddr 0x7f0000 size 8) handle 0x1",
+         REGISTRATION_USED, WAY_NET},
+        {"rank 1 - IPC register buffer 0x7f3a00 size 4096 (baseAddr 0x7f0000 size 8) to peer 0 regAddr 0x2 "
+         "offsetOut 0",
+         REGISTRATION_USED, WAY_IPC},
+        {"rank 1 - IPC reuse buffer 0x7f3a00 size 4096 (baseAddr 0x7f0000 size 8) to peer 0 regAddr 0x2",
+         REGISTRATION_USED, WAY_IPC},
+        {"rank 1 successfully registered NVLS sendbuff 0x7f3a00, recvbuff 0x7f3b00, sendbuff size 8",
+         REGISTRATION_USED, WAY_NVLS},
+        {"rank 1 reuse registered NVLS sendbuff 0x7f3a00, recvbuff 0x7f3b00, sendbuff size 8",
+         REGISTRATION_USED, WAY_NVLS},
+        {"rank 1 - COLLNET register userbuff 0x7f3a00 (handle 0x1), buffSize 8, type Send", REGISTRATION_USED,
+         WAY_COLLNET},
+        {"rank 1 failed to NET register userbuff 0x7f3a00 buffSize 4096 GDR flag 0", REGISTRATION_FAILED,
+         WAY_NET},
+        {"rank 1 failed to NVLS register sendbuff 0x7f3a00 sendbuffSize 8 recvbuff 0x7f3b00 recvbuffSize 8",
+         REGISTRATION_FAILED, WAY_NVLS},
+        {"rank 1 - COLLNET failed to register userbuff 0x7f3a00, buffSize 8, type Send, GDR 0",
+         REGISTRATION_FAILED, WAY_COLLNET},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct recording recording;
+        char text[2048];
+        snprintf(text, sizeof text, "%s%s%sn:1:9 [0] NCCL INFO %s\nn:1:9 [0] NCCL INFO %s\n",
+                 INIT("n:1:1 [0] ", "0xa0", "1", "1b000", "0"), CALL("n:1:9 [0] ", "AllReduce", "0xa0", "0"),
+                 CALL("n:1:9 [0] ", "AllReduce", "0xa0", "0"), lines[i].line, lines[i].line);
+        read_text(&recording, text);
+        assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 2);
+        assert_int_equal(registration(&recording, 1)->kind, lines[i].kind);
+        assert_int_equal(registration(&recording, 1)->way, lines[i].way);
+        assert_int_equal(registration(&recording, 1)->function, FUNCTION_ALL_REDUCE);
+        assert_int_equal(registration(&recording, 1)->number, 1);
+        recording_release(&recording);
+    }
+}
+
+/* Another thread's call, another rank's, another buffer: nobody's. */
+static void what_nobody_uses(void **state)
+{
+    struct recording recording;
+    read_text(&recording, INIT("n:1:1 [0] ", "0xa0", "1", "1b000", "0") CALL("n:1:9 [0] ", "AllReduce", "0xa0", "0")
+              "n:1:8 [0] NCCL INFO rank 1 - NET register userbuff 0x7f3a00 (handle 0x1), buffSize 4096\n"
+              "n:1:9 [0] NCCL INFO rank 2 - NET register userbuff 0x7f3a00 (handle 0x1), buffSize 4096\n"
+              "n:1:9 [0] NCCL INFO rank 1 - NET register userbuff 0x7f3c00 (handle 0x1), buffSize 4096\n"
+              "n:1:9 [0] NCCL INFO register comm 0xb0 buffer 0x7f0000000000 size 2097152\n");
+    assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 1);
+    assert_int_equal(recording_notes(&recording, "registered memory of nobody known"), 4);
+    recording_release(&recording);
+}
+
+/* What a call had used ended: by the network's handle, or by where the memory begins. */
+static void registrations_that_end(void **state)
+{
+    struct recording recording;
+    read_text(&recording, INIT("n:1:1 [0] ", "0xa0", "1", "1b000", "0") CALL("n:1:9 [0] ", "AllReduce", "0xa0", "0")
+              "n:1:9 [0] NCCL INFO rank 1 - NET register userbuff 0x7f3a00 (handle 0x1), buffSize 4096\n"
+              "n:1:9 [0] NCCL INFO rank 1 - IPC register buffer 0x7f3b00 size 4096 (baseAddr 0x7f0000 size 8) to peer 0\n"
+              "n:1:7 [0] NCCL INFO rank 1 - deregistered net buffer handle 0x1\n"
+              "n:1:7 [0] NCCL INFO rank 1 - IPC deregistered buffer 0x7f0000 peer 0 ipc remote buffer 0x2\n"
+              "n:1:7 [0] NCCL INFO rank 1 - deregistered net buffer handle 0x3\n");
+    assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 5);
+    assert_int_equal(registration(&recording, 3)->kind, REGISTRATION_ENDED);
+    assert_true(registration(&recording, 3)->address == 0x7f3a00);
+    assert_int_equal(registration(&recording, 3)->calls[FUNCTION_ALL_REDUCE], 1);
+    assert_true(registration(&recording, 4)->address == 0x7f3b00);
     recording_release(&recording);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registered_memory),
+        cmocka_unit_test(what_calls_use),
+        cmocka_unit_test(what_nobody_uses),
+        cmocka_unit_test(registrations_that_end),
         cmocka_unit_test(a_communicator_and_its_calls),
         cmocka_unit_test(which_gpu_a_rank_has),
         cmocka_unit_test(all_ranks_in_one_file),

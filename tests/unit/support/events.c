@@ -84,6 +84,9 @@ static void own_texts(struct event *event)
         event->warning.peer = copy_text(event->warning.peer);
         event->warning.text = copy_text(event->warning.text);
     }
+    if (event->kind == EVENT_REGISTRATION && event->registration.calls)
+        event->registration.calls =
+            copy_bytes(event->registration.calls, FUNCTION_COUNT * sizeof *event->registration.calls);
     if (event->kind != EVENT_OPERATION)
         return;
     event->operation.source = copy_text(event->operation.source);
@@ -196,6 +199,8 @@ static void release_event(const struct event *event)
         free_borrowed(event->warning.peer);
         free_borrowed(event->warning.text);
     }
+    if (event->kind == EVENT_REGISTRATION)
+        free_borrowed(event->registration.calls);
     if (event->kind != EVENT_OPERATION)
         return;
     free_borrowed(event->operation.source);
@@ -281,6 +286,8 @@ static void describe_operation(struct buffer *text, const struct operation *oper
                   (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
                   operation->unfinished, operation->tag ? operation->tag : "none");
     buffer_printf(text, " called at %s", operation->source ? operation->source : "none");
+    buffer_printf(text, " from %llx to %llx", (unsigned long long)operation->send_buffer,
+                  (unsigned long long)operation->receive_buffer);
     describe_channels(text, operation);
 }
 
@@ -361,6 +368,11 @@ static void describe_event(struct buffer *text, const struct event *event)
         buffer_printf(text, "warning %d of %s at %lld: %s", (int)event->warning.kind,
                       event->warning.nic ? event->warning.nic : "none", (long long)event->warning.at_ns,
                       event->warning.text ? event->warning.text : "none");
+    if (event->kind == EVENT_REGISTRATION)
+        buffer_printf(text, "registration %d way %d at %llx of %lld function %d number %lld",
+                      (int)event->registration.kind, (int)event->registration.way,
+                      (unsigned long long)event->registration.address, (long long)event->registration.bytes,
+                      (int)event->registration.function, (long long)event->registration.number);
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }

@@ -21,6 +21,8 @@ static const char *in_operation(const struct chrome_operation *left, const struc
     SAME(protocol);
     SAME(root);
     SAME(enqueue_end_ns);
+    SAME(send_buffer);
+    SAME(receive_buffer);
     SAME(unfinished);
     SAME(is_symmetric);
     SAME(user_tag);

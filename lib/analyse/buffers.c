@@ -1,0 +1,347 @@
+#include "analyse/analyses.h"
+#include "analyse/buffers_cautions.h"
+#include "analyse/filter.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
+#include "buffers/cost.h"
+#include "buffers/shares.h"
+#include "store/store.h"
+
+#include <string.h>
+
+/*
+ * Was the memory of operations registered with NCCL? An operation counts as registered on a rank where all
+ * buffers that it reads or writes there were, when it was called.
+ */
+
+enum { OPTION_BY, OPTION_HOOK, OPTION_RUN };
+
+static const struct analysis_option options[] = {
+    {"by", 0, "KEY,...", "group by these, in this order: communicator, tag, function, size, rank, step, run",
+     "communicator,tag,function"},
+    {"allocator-hook", 0, "auto|on|off",
+     "whether TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK was set, where only an allocator snapshot tells "
+     "of memory; auto: as the traces say, else on",
+     "auto"},
+    RUN_OPTION,
+};
+
+static const char *const key_names[SHARE_KEYS] = {"communicator", "tag",  "function", "size",
+                                                  "rank",         "step", "run"};
+
+static const struct column key_columns[SHARE_KEYS] = {
+    {.name = "communicator", .type = CELL_TEXT, .description = "its name, or the global ranks in it"},
+    {.name = "tag", .type = CELL_TEXT, .description = "user tag in force when the operations were issued"},
+    {.name = "function", .type = CELL_TEXT, .description = "collective, Send or Recv"},
+    {.name = "size_bytes",
+     .type = CELL_INTEGER,
+     .unit = "bytes",
+     .description = "size S as nccl-tests counts it"},
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
+    {.name = "step", .type = CELL_INTEGER, .description = "training step"},
+    {.name = "run", .type = CELL_INTEGER, .description = "job, where the store holds several"},
+};
+
+/* Beside the rank. */
+static const struct column process_column = {
+    .name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1};
+
+enum {
+    CALLS,
+    BYTES,
+    JUDGED,
+    REGISTERED_CALLS,
+    REGISTERED,
+    REGISTERED_SHARE,
+    USED_SHARE,
+    FAILED,
+    LOST,
+    REASON,
+    VALUES
+};
+
+static const struct column value_columns[VALUES] = {
+    [CALLS] = {.name = "calls", .type = CELL_INTEGER, .description = "records of single ranks"},
+    [BYTES] = {.name = "bytes",
+               .type = CELL_INTEGER,
+               .unit = "bytes",
+               .description = "count x type size of the calls, as the API got them"},
+    [JUDGED] = {.name = "judged_bytes",
+                .type = CELL_INTEGER,
+                .unit = "bytes",
+                .hidden = 1,
+                .description = "of calls whose buffers and registrations are known"},
+    [REGISTERED_CALLS] = {.name = "registered_calls",
+                          .type = CELL_INTEGER,
+                          .hidden = 1,
+                          .description = "calls whose buffers all were registered"},
+    [REGISTERED] = {.name = "registered_bytes",
+                    .type = CELL_INTEGER,
+                    .unit = "bytes",
+                    .detail = 1,
+                    .description = "bytes of these calls"},
+    [REGISTERED_SHARE] = {.name = "registered_share",
+                          .type = CELL_REAL,
+                          .decimals = 3,
+                          .description = "registered_bytes of judged_bytes; null: nothing is known"},
+    [USED_SHARE] = {.name = "used_share",
+                    .type = CELL_REAL,
+                    .decimals = 3,
+                    .description = "share of bytes of calls for which NCCL's log says that the registration "
+                                   "was used (IPC, NET, NVLS, COLLNET); null: no log"},
+    [FAILED] = {.name = "failed_calls",
+                .type = CELL_INTEGER,
+                .hidden = 1,
+                .description = "calls for which NCCL tried to use a registration and could not"},
+    [LOST] = {.name = "lost_us",
+              .type = CELL_REAL,
+              .unit = "us",
+              .decimals = 1,
+              .detail = 1,
+              .description =
+                  "what operations on other memory took beyond the median of registered ones of the "
+                  "same communicator, function and size; null: there are not both"},
+    [REASON] = {.name = "reason",
+                .type = CELL_TEXT,
+                .description = "why calls were not on registered memory, or why that is not known"},
+};
+
+static int add_key(struct shares *shares, const char *name, size_t length, struct error *error)
+{
+    for (size_t i = 0; i < SHARE_KEYS; i++) {
+        if (strlen(key_names[i]) != length || memcmp(key_names[i], name, length) != 0)
+            continue;
+        for (size_t j = 0; j < shares->by_count; j++)
+            if (shares->by[j] == (enum share_key)i)
+                return error_set(error, "--by names '%s' twice", key_names[i]);
+        shares->by[shares->by_count++] = (enum share_key)i;
+        return 0;
+    }
+    return error_set(error,
+                     "--by does not know the key '%.*s': it takes communicator, tag, function, size, rank, "
+                     "step and run",
+                     (int)length, name);
+}
+
+static int parse_keys(struct shares *shares, const char *text, struct error *error)
+{
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        if (add_key(shares, text, length, error))
+            return -1;
+        text += length + (text[length] == ',');
+    }
+    return shares->by_count ? 0 : error_set(error, "--by needs at least one key");
+}
+
+static const char *const hook_words[] = {[HOOK_NOT_SAID] = "auto", [HOOK_ON] = "on", [HOOK_OFF] = "off"};
+
+enum { HOOK_WORDS = sizeof hook_words / sizeof *hook_words };
+
+static int parse_hook(const char *text, enum hook_state *hook, struct error *error)
+{
+    for (int i = 0; i < HOOK_WORDS; i++)
+        if (strcmp(text, hook_words[i]) == 0) {
+            *hook = (enum hook_state)i;
+            return 0;
+        }
+    return error_set(error, "--allocator-hook takes auto, on or off, not '%s'", text);
+}
+
+static int show_rank(const struct roster *roster, int64_t number, size_t column, struct table *table,
+                     struct error *error)
+{
+    if (roster->ranks[number].global_rank >= 0)
+        table_set_integer(table, column, roster->ranks[number].global_rank);
+    return table_set_text(table, column + 1, roster->ranks[number].name, error);
+}
+
+static int show_key(const struct shares *shares, const struct roster *roster, enum share_key key,
+                    int64_t value, size_t column, struct table *table, struct error *error)
+{
+    if (value < 0)
+        return 0;
+    if (key == SHARE_RANK)
+        return show_rank(roster, value, column, table, error);
+    if (key != SHARE_SIZE && key != SHARE_STEP && key != SHARE_RUN)
+        return table_set_text(table, column, intern_text(&shares->texts, value), error);
+    table_set_integer(table, column, value);
+    return 0;
+}
+
+/* "not registered (12 calls), registered later (1 call)": the most bytes first. */
+static int write_reason(const struct share_group *group, struct buffer *text)
+{
+    int told[MEMORY_STATES] = {[MEMORY_REGISTERED] = 1}, failed = 0;
+    for (;;) {
+        int most = -1;
+        for (int i = 0; i < MEMORY_STATES; i++)
+            if (!told[i] && group->state_calls[i] &&
+                (most < 0 || group->state_bytes[i] > group->state_bytes[most]))
+                most = i;
+        if (most < 0)
+            break;
+        told[most] = 1;
+        int64_t calls = group->state_calls[most];
+        failed |= buffer_printf(text, "%s%s (%lld call%s)", text->length ? ", " : "",
+                                memory_state_text((enum memory_state)most), (long long)calls,
+                                calls == 1 ? "" : "s");
+    }
+    if (group->failed_calls)
+        failed |= buffer_printf(text, "%sNCCL could not use it (%lld call%s)", text->length ? ", " : "",
+                                (long long)group->failed_calls, group->failed_calls == 1 ? "" : "s");
+    return failed;
+}
+
+static int show_reason(const struct share_group *group, size_t column, struct table *table,
+                       struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = write_reason(group, &text) ? error_no_memory(error) : 0;
+    if (!failed && text.length)
+        failed = table_set_text(table, column, text.data, error);
+    buffer_release(&text);
+    return failed;
+}
+
+static void show_share(struct table *table, size_t column, int64_t part, int64_t of)
+{
+    if (of > 0)
+        table_set_real(table, column, (double)part / (double)of);
+}
+
+static void show_values(const struct share_group *group, size_t at, struct table *table)
+{
+    table_set_integer(table, at + CALLS, group->calls);
+    table_set_integer(table, at + BYTES, group->bytes);
+    table_set_integer(table, at + JUDGED, group->judged_bytes);
+    if (group->judged_bytes) {
+        table_set_integer(table, at + REGISTERED_CALLS, group->registered_calls);
+        table_set_integer(table, at + REGISTERED, group->registered_bytes);
+    }
+    show_share(table, at + REGISTERED_SHARE, group->registered_bytes, group->judged_bytes);
+    show_share(table, at + USED_SHARE, group->used_bytes, group->usable_bytes);
+    table_set_integer(table, at + FAILED, group->failed_calls);
+    if (group->compared)
+        table_set_real(table, at + LOST, group->lost_ns / 1e3);
+}
+
+static int show_group(const struct shares *shares, const struct roster *roster,
+                      const struct share_group *group, struct table *table, struct error *error)
+{
+    size_t at = 0;
+    if (table_add_row(table, error))
+        return -1;
+    for (size_t i = 0; i < shares->by_count; i++) {
+        if (show_key(shares, roster, shares->by[i], group->key[i], at, table, error))
+            return -1;
+        at += shares->by[i] == SHARE_RANK ? 2 : 1;
+    }
+    show_values(group, at, table);
+    return show_reason(group, at + REASON, table, error);
+}
+
+static int show(struct shares *shares, const struct roster *roster, struct table *table, struct error *error)
+{
+    for (size_t i = 0; i < shares->by_count; i++)
+        if (table_add_column(table, key_columns[shares->by[i]], error) ||
+            (shares->by[i] == SHARE_RANK && table_add_column(table, process_column, error)))
+            return -1;
+    if (table_add_columns(table, value_columns, VALUES, error))
+        return -1;
+    shares_sort(shares);
+    for (size_t i = 0; i < shares->count; i++)
+        if (show_group(shares, roster, &shares->groups[i], table, error))
+            return -1;
+    return 0;
+}
+
+/* Runs of different jobs never share a row. */
+static void separate_runs(struct shares *shares, const struct runs *runs)
+{
+    for (size_t i = 0; i < shares->by_count; i++)
+        if (shares->by[i] == SHARE_RUN)
+            return;
+    if (runs->count > 1)
+        shares->by[shares->by_count++] = SHARE_RUN;
+}
+
+static int read_and_show(struct shares *shares, struct known_memory *known, struct store *store,
+                         const struct runs *runs, struct table *table, struct error *error)
+{
+    separate_runs(shares, runs);
+    return shares_read(shares, known, store, runs->only, error) ||
+           shares_cost(shares, known, store, runs->only, error) ||
+           show(shares, known->roster, table, error) || caution_buffers(shares, known, table, error) ||
+           caution_no_operations(store, runs, table, error);
+}
+
+static int load_and_show(struct shares *shares, const struct analysis_request *request,
+                         const struct runs *runs, enum hook_state hook, struct table *table,
+                         struct error *error)
+{
+    struct roster roster = {0};
+    struct known_memory known = {.roster = &roster};
+    int failed = roster_load(&roster, request->store, runs->only, error) ||
+                 roster_load_members(&roster, request->store, runs->only, error) ||
+                 known_memory_load(&known, request->store, &roster, runs->only, hook, error) ||
+                 read_and_show(shares, &known, request->store, runs, table, error);
+    known_memory_release(&known);
+    roster_release(&roster);
+    return failed;
+}
+
+static int has_rank(const void *context, int64_t rank)
+{
+    return filter_has_rank(context, rank);
+}
+
+static void set_filter(struct shares *shares, const struct filter *filter)
+{
+    shares->filter = (struct share_filter){.first_step = filter->steps.first,
+                                           .last_step = filter->steps.last,
+                                           .tag = filter->tag,
+                                           .communicator = filter->communicator,
+                                           .context = filter};
+    if (filter->rank_count || filter->host)
+        shares->filter.has_rank = has_rank;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct shares shares;
+    struct runs runs = {0};
+    enum hook_state hook = HOOK_NOT_SAID;
+    shares_init(&shares);
+    if (request->filter)
+        set_filter(&shares, request->filter);
+    *usage = parse_keys(&shares, request->values[OPTION_BY], error) ||
+             parse_hook(request->values[OPTION_HOOK], &hook, error);
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
+                 load_and_show(&shares, request, &runs, hook, &result->table, error);
+    runs_release(&runs);
+    shares_release(&shares);
+    return failed ? -1 : 0;
+}
+
+static const char *option_word(size_t option, size_t number)
+{
+    if (option == OPTION_BY)
+        return number < SHARE_KEYS ? key_names[number] : NULL;
+    return option == OPTION_HOOK && number < HOOK_WORDS ? hook_words[number] : NULL;
+}
+
+const struct analysis analysis_buffers = {
+    .name = "buffers",
+    .summary = "whether operations moved registered memory, and why not",
+    .description =
+        "Registered memory lets NCCL move data without copying it first. Buffers come from the bundled "
+        "plugin or from NCCL's log (NCCL_DEBUG_SUBSYS=COLL), registrations from that log (REG) or from "
+        "snapshots of PyTorch's allocator.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .word = option_word,
+    .filters_itself = 1,
+    .run = run,
+};

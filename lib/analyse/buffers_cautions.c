@@ -1,0 +1,95 @@
+#include "analyse/buffers_cautions.h"
+
+/* Calls of all groups in a state. */
+static int64_t calls_in(const struct shares *shares, enum memory_state state)
+{
+    int64_t calls = 0;
+    for (size_t i = 0; i < shares->count; i++)
+        calls += shares->groups[i].state_calls[state];
+    return calls;
+}
+
+static int64_t all_calls(const struct shares *shares)
+{
+    int64_t calls = 0;
+    for (size_t i = 0; i < shares->count; i++)
+        calls += shares->groups[i].calls;
+    return calls;
+}
+
+static int caution_no_buffers(int64_t lacking, int64_t calls, struct table *table, struct error *error)
+{
+    return lacking ? table_add_warning(
+                         table, error,
+                         "the buffers of %lld of %lld calls are not recorded: ncclprof record does, "
+                         "and so does NCCL's log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG",
+                         (long long)lacking, (long long)calls)
+                   : 0;
+}
+
+static int caution_no_source(int64_t lacking, int64_t calls, struct table *table, struct error *error)
+{
+    return lacking
+               ? table_add_warning(
+                     table, error,
+                     "what memory was registered is not recorded for %lld of %lld calls: NCCL 2.23 and later "
+                     "log it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG; with PyTorch's allocator "
+                     "hook, a snapshot of each rank tells it, too "
+                     "(torch.cuda.memory._record_memory_history() at "
+                     "the start, torch.cuda.memory._dump_snapshot('memory_rank0.pickle') at the end)",
+                     (long long)lacking, (long long)calls)
+               : 0;
+}
+
+static int caution_silent_log(const struct shares *shares, const struct known_memory *known,
+                              struct table *table, struct error *error)
+{
+    return known->watched && !known->registrations && shares->source_calls[SOURCE_LOG]
+               ? table_add_warning(table, error,
+                                   "NCCL's log lists calls and not one registration: nothing was registered, "
+                                   "unless NCCL_DEBUG_SUBSYS had no REG or NCCL is older than 2.23")
+               : 0;
+}
+
+int caution_snapshot_rule(int64_t calls, struct table *table, struct error *error)
+{
+    return table_add_warning(
+        table, error,
+        "%lld calls are judged by allocator snapshots, as if "
+        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set, which nothing here tells "
+        "(ncclprof buffers --allocator-hook off, if it was not)",
+        (long long)calls);
+}
+
+static int caution_snapshot(const struct shares *shares, const struct known_memory *known,
+                            struct table *table, struct error *error)
+{
+    if (known->assumed && caution_snapshot_rule(known->assumed, table, error))
+        return -1;
+    if (shares->timeless_calls &&
+        table_add_warning(table, error,
+                          "%lld calls that a snapshot judges have no time of day: memory that came later, or "
+                          "went earlier, counts as registered for them",
+                          (long long)shares->timeless_calls))
+        return -1;
+    return known->strange_snapshots
+               ? table_add_warning(
+                     table, error,
+                     "%lld allocator snapshots are left out, as nobody can tell whose they are: "
+                     "name their files by rank (memory_rank0.pickle), in the traces' directory or "
+                     "above it",
+                     (long long)known->strange_snapshots)
+               : 0;
+}
+
+int caution_buffers(const struct shares *shares, const struct known_memory *known, struct table *table,
+                    struct error *error)
+{
+    int64_t calls = all_calls(shares);
+    return caution_no_buffers(calls_in(shares, MEMORY_NO_BUFFERS), calls, table, error) ||
+                   caution_no_source(calls_in(shares, MEMORY_NO_SOURCE), calls, table, error) ||
+                   caution_silent_log(shares, known, table, error) ||
+                   caution_snapshot(shares, known, table, error)
+               ? -1
+               : 0;
+}
