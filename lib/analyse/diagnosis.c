@@ -22,6 +22,7 @@
 #include "postmortem/first_unfinished.h"
 #include "postmortem/late_start.h"
 #include "postmortem/missing.h"
+#include "postmortem/unanswering.h"
 #include "steps/step_summary.h"
 
 #include <stdlib.h>
@@ -80,7 +81,8 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!job->is_windows)
         failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
                  find_laggards(job, baseline, findings, error);
-    if (!failed && (find_broken_transfers(job, findings) || find_late_starts(job, findings)))
+    if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
+                    find_late_starts(job, findings)))
         failed = error_no_memory(error);
     if (!failed && note_usual_step(findings, baseline))
         failed = error_no_memory(error);

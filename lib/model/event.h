@@ -307,10 +307,12 @@ enum warning_kind {
     WARNING_OTHER = 0,
     WARNING_COMPLETION, /* a transfer of a network card failed: `status` */
     WARNING_CARD,       /* of a card itself: its port, or all of it, failed */
-    WARNING_CLOSED      /* a peer closed its connection */
+    WARNING_CLOSED,     /* a peer closed its connection */
+    WARNING_SILENT,     /* NCCL's RAS asks it, and gets no answer */
+    WARNING_DEAD        /* ... and has given it up */
 };
 
-/* What a process warned of, while or after it ran. */
+/* What a process warned of, or others of it, while or after it ran. */
 struct warning {
     enum warning_kind kind;
     int64_t at_ns;    /* on the clock of the log; TIME_UNKNOWN */

@@ -24,5 +24,12 @@ SELECT block_id >> 32, 'call of an older dump', 0, sum(operations), 0
 DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM older_block);
 DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM older_block);
 
+-- Who answered since is not silent any more.
+DELETE FROM warning
+ WHERE kind IN (4, 5)
+   AND EXISTS (SELECT 1 FROM group_status
+                WHERE group_status.process_id = warning.process_id AND group_status.at_ns > warning.at_ns
+                  AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras');
+
 DROP TABLE older_block;
 DROP TABLE older_dump;

@@ -71,7 +71,22 @@ class Ras(Case):
         self.assertEqual(self.findings(dump(44, 44, 44, 44)), [])
         self.run_program("diagnose", "--exit-code", status=4)
 
-    def test_ranks_that_do_not_answer_are_counted(self):
-        self.assertEqual(self.findings(dump(44, 44, 44, 44, missing=(1,))), [])
-        ledger = {row["reason"]: row["count"] for row in self.json("info", "--ledger")["rows"]}
-        self.assertEqual(ledger, {"rank that does not answer": 1})
+    def test_ranks_that_do_not_answer_are_named(self):
+        self.assertEqual(self.findings(dump(44, 44, 44, 44, missing=(1,))), [("missing", [1], "medium")])
+        warning, = self.json("info", "--warnings")["rows"]
+        self.assertEqual((warning["rank"], warning["about"], warning["pid"]), (1, "no answer", 4101))
+
+    def test_a_dead_process_ended_early(self):
+        text = dump(44, 44, 44, 44, missing=(1,)).replace('"considered_dead": false', '"considered_dead": true')
+        self.assertEqual(self.findings(text), [("ended_early", [1], "medium")])
+
+    def test_where_most_do_not_answer_it_may_be_who_asked(self):
+        self.assertEqual({confidence for _, _, confidence in self.findings(dump(44, 44, 44, 44, missing=(0, 1, 3)))}, {"low"})
+
+    def test_who_answers_again_is_not_named(self):
+        self.assertEqual(self.findings(dump(44, 44, 44, 44, missing=(1,)), dump(54, 54, 54, 54, at="2026-03-02 10:17:00")), [])
+
+    def test_the_silent_rank_and_not_who_waits_for_it(self):
+        """Rank 1 does not answer; rank 2 is a few calls behind, as it waits for rank 1 somewhere."""
+        named = self.findings(dump(44, 44, 41, 44, missing=(1,)))
+        self.assertEqual([finding for finding in named if finding[2] != "low"], [("missing", [1], "medium")])

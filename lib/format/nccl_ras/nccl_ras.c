@@ -67,32 +67,35 @@ static int parse(struct ras_file *file, const struct tokens_value *value, struct
     return note(file, "unreadable text", 1, value, error) ? -1 : 0;
 }
 
-static int take_rank(struct ras_file *file, const struct tokens_value *value, struct error *error)
+static int add_seat(struct ras_file *file, const struct tokens_value *value, enum warning_kind missing,
+                    struct error *error)
 {
-    int is_object = parse(file, value, error);
-    if (is_object < 1)
-        return is_object;
     if (file->seats.count >= SEATS_MOST)
         return note(file, "more ranks than a job has", 1, value, error);
-    if (ras_seats_add(&file->seats, &file->json, value->offset))
+    if (ras_seats_add(&file->seats, &file->json, missing, value->offset))
         return error_no_memory(error);
     int is_misread = file->json.misread || !json_numbers_fit(&file->json);
     return is_misread ? note(file, "value that cannot be read", 1, value, error) : 0;
 }
 
-/* A rank that RAS heard nothing of: how far it came is not known. */
+static int take_rank(struct ras_file *file, const struct tokens_value *value, struct error *error)
+{
+    int is_object = parse(file, value, error);
+    return is_object < 1 ? is_object : add_seat(file, value, WARNING_OTHER, error);
+}
+
+/* A rank that RAS heard nothing of: how far it came is not known. Its process may answer, and have left. */
 static int take_missing(struct ras_file *file, const struct tokens_value *value, struct error *error)
 {
     int is_object = parse(file, value, error);
     if (is_object < 1)
         return is_object;
     const struct json_node *status = json_member(json_root(&file->json), "status");
-    const char *reason = "rank not in its communicator yet, or no more";
     if (json_is_true(json_member(status, "considered_dead")))
-        reason = "rank that is considered dead";
-    else if (json_is_true(json_member(status, "unresponsive")))
-        reason = "rank that does not answer";
-    return note(file, reason, 0, value, error);
+        return add_seat(file, value, WARNING_DEAD, error);
+    if (json_is_true(json_member(status, "unresponsive")))
+        return add_seat(file, value, WARNING_SILENT, error);
+    return note(file, "rank not in its communicator yet, or no more", 0, value, error);
 }
 
 /* "2025-12-19 13:06:53", of the clock on the wall there; TIME_UNKNOWN where it is none. */

@@ -35,7 +35,7 @@ static int take_host(struct ras_seats *seats, struct json *json, int64_t *number
     return *number < 0 ? -1 : 0;
 }
 
-int ras_seats_add(struct ras_seats *seats, struct json *json, uint64_t offset)
+int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
 {
     const struct json_node *root = json_root(json);
     const struct json_node *counts = member_object(json, root, "collective_counts");
@@ -46,6 +46,7 @@ int ras_seats_add(struct ras_seats *seats, struct json *json, uint64_t offset)
                             .pid = member_natural_or_none(json, root, "pid"),
                             .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
                             .gpu = member_natural_or_none(json, root, "cuda_dev"),
+                            .missing = missing,
                             .offset = offset};
     for (int i = 0; i < RAS_FUNCTIONS; i++)
         seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
@@ -75,21 +76,41 @@ static int64_t launched(const struct ras_seat *seat)
     return sum;
 }
 
+static int emit_status(const struct ras_seats *seats, const struct ras_seat *seat,
+                       const struct format_sink *sink, struct error *error)
+{
+    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(seats, seat)};
+    event.group_status = (struct group_status){.enqueued = launched(seat),
+                                               .started = COUNT_UNKNOWN,
+                                               .completed = COUNT_UNKNOWN,
+                                               .timed_out = COUNT_UNKNOWN,
+                                               .at_ns = seats->at_ns};
+    return sink->event(sink->context, &event, error);
+}
+
+static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat,
+                        const struct format_sink *sink, struct error *error)
+{
+    struct event event = {.kind = EVENT_WARNING, .origin = origin_of(seats, seat)};
+    event.warning = (struct warning){.kind = seat->missing,
+                                     .at_ns = seats->at_ns,
+                                     .gpu = COUNT_UNKNOWN,
+                                     .status = COUNT_UNKNOWN,
+                                     .text = seat->missing == WARNING_DEAD ? "RAS: considered dead"
+                                                                           : "RAS: unresponsive"};
+    return sink->event(sink->context, &event, error);
+}
+
 static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
                      const struct format_sink *sink, struct error *error)
 {
     struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
-    struct event facts = {
-        .kind = EVENT_PROCESS, .origin = origin_of(seats, seat), .process = PROCESS_FACTS_NONE};
-    struct event status = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(seats, seat)};
+    struct event facts = {.kind = EVENT_PROCESS, .origin = place.origin, .process = PROCESS_FACTS_NONE};
     facts.process.gpu = seat->gpu;
-    status.group_status = (struct group_status){.enqueued = launched(seat),
-                                                .started = COUNT_UNKNOWN,
-                                                .completed = COUNT_UNKNOWN,
-                                                .timed_out = COUNT_UNKNOWN,
-                                                .at_ns = seats->at_ns};
-    return sink->event(sink->context, &place, error) || sink->event(sink->context, &status, error) ||
-                   (seat->gpu != COUNT_UNKNOWN && sink->event(sink->context, &facts, error))
+    facts.process.address = place.origin.host;
+    return sink->event(sink->context, &place, error) || sink->event(sink->context, &facts, error) ||
+                   (seat->missing == WARNING_OTHER ? emit_status(seats, seat, sink, error)
+                                                   : emit_warning(seats, seat, sink, error))
                ? -1
                : 0;
 }

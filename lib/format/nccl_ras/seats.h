@@ -22,6 +22,7 @@ struct ras_seat {
     int64_t rank;
     int64_t gpu;
     int64_t counts[RAS_FUNCTIONS]; /* COUNT_UNKNOWN: not said */
+    enum warning_kind missing;     /* WARNING_OTHER: it answered */
     uint64_t offset;
 };
 
@@ -38,8 +39,8 @@ struct ras_seats {
 void ras_seats_init(struct ras_seats *seats);
 void ras_seats_release(struct ras_seats *seats);
 
-/* Takes a rank's object. 0, or -1 when memory is out. */
-int ras_seats_add(struct ras_seats *seats, struct json *json, uint64_t offset);
+/* Takes a rank's object; of one that did not answer with why. 0, or -1 when memory is out. */
+int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset);
 
 /*
  * Hands over all: who is where, then the last operation of each function that all members launched, then

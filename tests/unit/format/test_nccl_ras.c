@@ -76,10 +76,13 @@ static void ranks_that_ras_heard_nothing_of(void **state)
               "{\"rank\":1,\"status\":{\"unresponsive\":true,\"considered_dead\":true}},"
               "{\"rank\":2,\"status\":{\"unresponsive\":true,\"considered_dead\":false}},"
               "{\"rank\":3,\"status\":{\"unresponsive\":false,\"considered_dead\":false}}" END);
-    assert_int_equal(recording_notes(&recording, "rank that is considered dead"), 1);
-    assert_int_equal(recording_notes(&recording, "rank that does not answer"), 1);
+    assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 3);
+    assert_int_equal(recording_count(&recording, EVENT_GROUP_STATUS), 1);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.kind, WARNING_DEAD);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->origin.rank, 1);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 1)->warning.kind, WARNING_SILENT);
     assert_int_equal(recording_notes(&recording, "rank not in its communicator yet, or no more"), 1);
-    assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 1);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
     recording_release(&recording);
 }
 
