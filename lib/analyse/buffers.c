@@ -19,10 +19,10 @@ enum { OPTION_BY, OPTION_HOOK, OPTION_RUN };
 static const struct analysis_option options[] = {
     {"by", 0, "KEY,...", "group by these, in this order: communicator, tag, function, size, rank, step, run",
      "communicator,tag,function"},
-    {"allocator-hook", 0, "on|off",
+    {"allocator-hook", 0, "auto|on|off",
      "whether TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK was set, where only an allocator snapshot tells "
-     "of memory",
-     "on"},
+     "of memory; auto: as the traces say, else on",
+     "auto"},
     RUN_OPTION,
 };
 
@@ -134,12 +134,18 @@ static int parse_keys(struct shares *shares, const char *text, struct error *err
     return shares->by_count ? 0 : error_set(error, "--by needs at least one key");
 }
 
-static int parse_hook(const char *text, int *is_on, struct error *error)
+static const char *const hook_words[] = {[HOOK_NOT_SAID] = "auto", [HOOK_ON] = "on", [HOOK_OFF] = "off"};
+
+enum { HOOK_WORDS = sizeof hook_words / sizeof *hook_words };
+
+static int parse_hook(const char *text, enum hook_state *hook, struct error *error)
 {
-    *is_on = strcmp(text, "on") == 0;
-    return *is_on || strcmp(text, "off") == 0
-               ? 0
-               : error_set(error, "--allocator-hook takes on or off, not '%s'", text);
+    for (int i = 0; i < HOOK_WORDS; i++)
+        if (strcmp(text, hook_words[i]) == 0) {
+            *hook = (enum hook_state)i;
+            return 0;
+        }
+    return error_set(error, "--allocator-hook takes auto, on or off, not '%s'", text);
 }
 
 static int show_rank(const struct roster *roster, int64_t number, size_t column, struct table *table,
@@ -271,13 +277,14 @@ static int read_and_show(struct shares *shares, struct known_memory *known, stru
 }
 
 static int load_and_show(struct shares *shares, const struct analysis_request *request,
-                         const struct runs *runs, int hook_is_on, struct table *table, struct error *error)
+                         const struct runs *runs, enum hook_state hook, struct table *table,
+                         struct error *error)
 {
     struct roster roster = {0};
     struct known_memory known = {.roster = &roster};
     int failed = roster_load(&roster, request->store, runs->only, error) ||
                  roster_load_members(&roster, request->store, runs->only, error) ||
-                 known_memory_load(&known, request->store, &roster, runs->only, hook_is_on, error) ||
+                 known_memory_load(&known, request->store, &roster, runs->only, hook, error) ||
                  read_and_show(shares, &known, request->store, runs, table, error);
     known_memory_release(&known);
     roster_release(&roster);
@@ -305,14 +312,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct shares shares;
     struct runs runs = {0};
-    int hook_is_on = 1;
+    enum hook_state hook = HOOK_NOT_SAID;
     shares_init(&shares);
     if (request->filter)
         set_filter(&shares, request->filter);
     *usage = parse_keys(&shares, request->values[OPTION_BY], error) ||
-             parse_hook(request->values[OPTION_HOOK], &hook_is_on, error);
+             parse_hook(request->values[OPTION_HOOK], &hook, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
-                 load_and_show(&shares, request, &runs, hook_is_on, &result->table, error);
+                 load_and_show(&shares, request, &runs, hook, &result->table, error);
     runs_release(&runs);
     shares_release(&shares);
     return failed ? -1 : 0;
@@ -320,10 +327,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 static const char *option_word(size_t option, size_t number)
 {
-    static const char *const hook[] = {"on", "off"};
     if (option == OPTION_BY)
         return number < SHARE_KEYS ? key_names[number] : NULL;
-    return option == OPTION_HOOK && number < 2 ? hook[number] : NULL;
+    return option == OPTION_HOOK && number < HOOK_WORDS ? hook_words[number] : NULL;
 }
 
 const struct analysis analysis_buffers = {

@@ -56,7 +56,7 @@ int caution_snapshot_rule(int64_t calls, struct table *table, struct error *erro
     return table_add_warning(
         table, error,
         "%lld calls are judged by allocator snapshots, as if "
-        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set: snapshots do not tell "
+        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set, which nothing here tells "
         "(ncclprof buffers --allocator-hook off, if it was not)",
         (long long)calls);
 }
@@ -64,15 +64,13 @@ int caution_snapshot_rule(int64_t calls, struct table *table, struct error *erro
 static int caution_snapshot(const struct shares *shares, const struct known_memory *known,
                             struct table *table, struct error *error)
 {
-    if (shares->source_calls[SOURCE_SNAPSHOT] && known->hook_is_on &&
-        caution_snapshot_rule(shares->source_calls[SOURCE_SNAPSHOT], table, error))
+    if (known->assumed && caution_snapshot_rule(known->assumed, table, error))
         return -1;
-    if (shares->timeless_calls && known->hook_is_on &&
-        table_add_warning(
-            table, error,
-            "%lld of these have no time of day: memory that came later, or went earlier, counts as "
-            "registered for them",
-            (long long)shares->timeless_calls))
+    if (shares->timeless_calls &&
+        table_add_warning(table, error,
+                          "%lld calls that a snapshot judges have no time of day: memory that came later, or "
+                          "went earlier, counts as registered for them",
+                          (long long)shares->timeless_calls))
         return -1;
     return known->strange_snapshots
                ? table_add_warning(

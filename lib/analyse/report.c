@@ -5,6 +5,8 @@
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
+#include "base/buffer.h"
+#include "report/compare.h"
 #include "report/groups.h"
 #include "report/rows.h"
 #include "schemas.h"
@@ -100,6 +102,24 @@ static const struct column wait_column = {
     .decimals = 1,
     .description = "what the rank took beyond the transfer: it waited for others; median"};
 
+/* Behind those, where groups of one size differ in algorithm or protocol. */
+static const struct column comparison_columns[] = {
+    {.name = "slower_percent",
+     .type = CELL_REAL,
+     .unit = "%",
+     .decimals = 1,
+     .description = "how much longer the median transfer is than that of the fastest algorithm and protocol"},
+    {.name = "significant",
+     .type = CELL_TEXT,
+     .description = "yes: more than chance (95 %); of the fastest: that the next is slower"},
+    {.name = "fastest",
+     .type = CELL_TEXT,
+     .detail = 1,
+     .description = "algorithm and protocol with the shortest median transfer of the same data"},
+};
+
+enum { COMPARISON_COUNT = sizeof comparison_columns / sizeof *comparison_columns };
+
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
 static int add_key(struct report_groups *report, const char *name, size_t length, struct error *error)
@@ -175,8 +195,36 @@ static int has_waits(const struct report_groups *report)
     return report_groups_is_by(report, KEY_RANK) || report->filter.has_rank;
 }
 
-static int show_group(const struct report_groups *report, struct report_group *group, struct table *table,
-                      struct error *error)
+/* "NVLS SIMPLE"; what is not among the keys, or not known, is left out. */
+static int show_fastest(const struct report_groups *report, const struct report_group *group, size_t column,
+                        struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = 0;
+    for (size_t i = 0; i < report->by_count && !failed; i++)
+        if ((report->by[i] == KEY_ALGORITHM || report->by[i] == KEY_PROTOCOL) && group->key[i] >= 0)
+            failed = buffer_printf(&text, "%s%s", text.length ? " " : "",
+                                   intern_text(&report->texts, group->key[i]));
+    failed = failed ? error_no_memory(error) : 0;
+    if (!failed && text.length)
+        failed = table_set_text(table, column, text.data, error);
+    buffer_release(&text);
+    return failed;
+}
+
+static int show_comparison(const struct report_groups *report, const struct report_comparison *comparison,
+                           size_t column, struct table *table, struct error *error)
+{
+    if (!comparison->is_compared)
+        return 0;
+    table_set_real(table, column, comparison->slower * 100);
+    if (table_set_text(table, column + 1, comparison->is_significant ? "yes" : "no", error))
+        return -1;
+    return show_fastest(report, &report->groups[comparison->fastest], column + 2, table, error);
+}
+
+static int show_group(const struct report_groups *report, struct report_group *group,
+                      const struct report_comparison *comparison, struct table *table, struct error *error)
 {
     size_t at = 0;
     if (table_add_row(table, error))
@@ -194,9 +242,10 @@ static int show_group(const struct report_groups *report, struct report_group *g
     show_time(table, at + 5, &group->effective_ns, 0.99);
     show_bandwidth(table, at + 6, &group->transfer_gbs);
     show_bandwidth(table, at + 7, &group->effective_gbs);
+    at += VALUE_COUNT;
     if (has_waits(report))
-        show_time(table, at + 8, &group->wait_ns, 0.5);
-    return 0;
+        show_time(table, at++, &group->wait_ns, 0.5);
+    return comparison ? show_comparison(report, comparison, at, table, error) : 0;
 }
 
 static int add_key_columns(const struct report_groups *report, struct table *table, struct error *error)
@@ -234,7 +283,7 @@ static int warn_of_lacking(const struct report_groups *report, struct table *tab
 
 static int warn_of_snapshots(const struct report_groups *report, struct table *table, struct error *error)
 {
-    return report->by_snapshot ? caution_snapshot_rule(report->by_snapshot, table, error) : 0;
+    return report->by_assumed_hook ? caution_snapshot_rule(report->by_assumed_hook, table, error) : 0;
 }
 
 /* Runs of different jobs never share a row. */
@@ -244,17 +293,39 @@ static void separate_runs(struct report_groups *report, const struct runs *runs)
         report->by[report->by_count++] = KEY_RUN;
 }
 
-static int show(struct report_groups *report, struct table *table, struct error *error)
+static int show_groups(struct report_groups *report, const struct report_comparison *comparisons,
+                       struct table *table, struct error *error)
 {
-    if (add_key_columns(report, table, error) ||
-        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
-        (has_waits(report) && table_add_column(table, wait_column, error)))
-        return -1;
-    report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)
-        if (show_group(report, &report->groups[i], table, error))
+        if (show_group(report, &report->groups[i], comparisons ? &comparisons[i] : NULL, table, error))
             return -1;
     return 0;
+}
+
+static int compare_and_show(struct report_groups *report, struct table *table, struct error *error)
+{
+    size_t mixed;
+    struct report_comparison *comparisons = report_compare(report, &mixed);
+    int failed = comparisons ? show_groups(report, comparisons, table, error) : error_no_memory(error);
+    free(comparisons);
+    if (failed || !mixed)
+        return failed;
+    return table_add_warning(table, error,
+                             "%zu rows are of several functions or communicators and not compared with each "
+                             "other: --by function,communicator,size,algorithm,protocol tells them apart",
+                             mixed);
+}
+
+static int show(struct report_groups *report, struct table *table, struct error *error)
+{
+    int is_compared = report_is_compared(report);
+    if (add_key_columns(report, table, error) ||
+        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
+        (has_waits(report) && table_add_column(table, wait_column, error)) ||
+        (is_compared && table_add_columns(table, comparison_columns, COMPARISON_COUNT, error)))
+        return -1;
+    report_groups_sort(report);
+    return is_compared ? compare_and_show(report, table, error) : show_groups(report, NULL, table, error);
 }
 
 static int group_and_show(struct report_groups *report, const struct analysis_request *request,

@@ -86,5 +86,6 @@ void baseline_release(struct baseline *baseline)
     free(baseline->role_of_rank);
     free(baseline->rank_in_role);
     free(baseline->late_ns);
+    free(baseline->explained_ns);
     *baseline = (struct baseline){0};
 }

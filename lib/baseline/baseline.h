@@ -63,6 +63,8 @@ struct baseline {
                                        sequence of its step; -1 */
     struct excess *excess;          /* owned, likewise */
     struct hidden_lateness *hidden; /* owned, likewise; NULL once it is forgotten */
+    int64_t *explained_ns; /* owned, likewise: of its own time, what received data explain beyond the usual;
+                              NULL: nobody receives what may differ */
     struct role *roles;
     size_t role_count;
     size_t rank_count;

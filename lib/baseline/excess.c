@@ -153,12 +153,23 @@ static void remove_explained(const struct cells *cells, struct place *place)
                      cells->baseline->step_count);
 }
 
+/* What that took from own times, which `place` has. */
+static void note_explained(const struct cells *cells, const struct place *place)
+{
+    for (size_t i = 0; cells->baseline->explained_ns && i < cells->count; i++)
+        if (place->value[i] != TIME_UNKNOWN)
+            cells->baseline->explained_ns[cells->operations[i]] =
+                cells->job->operations[cells->operations[i]].own_ns - place->value[i];
+}
+
 /* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
 static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
 {
     take_values(cells, place, value_of);
     if (value_of != host_lateness)
         remove_explained(cells, place);
+    if (value_of == own_time)
+        note_explained(cells, place);
     return place_measure_alike(place, cells->role->rank_count, cells->baseline->first_step,
                                cells->baseline->step_count, sigmas, 1, NULL);
 }
@@ -285,8 +296,23 @@ static int measure_role(const struct baseline *baseline, const struct job *job, 
     return failed ? -1 : 0;
 }
 
-int baseline_measure_places(const struct baseline *baseline, const struct job *job, double sigmas)
+/* Of each that sends to a rank what its turn brings, how much may differ. */
+static int may_differ(const struct job *job)
 {
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].function == FUNCTION_ALL_TO_ALL ||
+            job->operations[i].function == FUNCTION_RECV)
+            return 1;
+    return 0;
+}
+
+int baseline_measure_places(struct baseline *baseline, const struct job *job, double sigmas)
+{
+    if (may_differ(job)) {
+        baseline->explained_ns = array_new(job->operation_count, sizeof *baseline->explained_ns);
+        if (!baseline->explained_ns)
+            return -1;
+    }
     for (size_t i = 0; i < job->operation_count; i++)
         baseline->excess[i] = (struct excess){.late_beyond_ns = TIME_UNKNOWN, .beyond_ns = TIME_UNKNOWN};
     for (size_t role = 0; role < baseline->role_count; role++)

@@ -4,6 +4,6 @@
 #include "baseline/baseline.h"
 
 /* baseline_init's part: fills in excess, hidden and late_ns, which are there. -1 when memory is out. */
-int baseline_measure_places(const struct baseline *baseline, const struct job *job, double sigmas);
+int baseline_measure_places(struct baseline *baseline, const struct job *job, double sigmas);
 
 #endif

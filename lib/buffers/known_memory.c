@@ -49,7 +49,17 @@ static struct map_key use_key(int64_t member, int64_t function, int64_t number)
     return (struct map_key){{(uint64_t)member, (uint64_t)function, (uint64_t)number}};
 }
 
-enum { ROW_MEMBER, ROW_ID, ROW_KIND, ROW_ADDRESS, ROW_BYTES, ROW_FUNCTION, ROW_NUMBER, ROW_CALLS };
+enum {
+    ROW_MEMBER,
+    ROW_ID,
+    ROW_KIND,
+    ROW_ADDRESS,
+    ROW_BYTES,
+    ROW_FUNCTION,
+    ROW_NUMBER,
+    ROW_CALLS,
+    ROW_PROCESS
+};
 
 static int add_made(struct known_member *member, struct statement *row)
 {
@@ -76,12 +86,23 @@ static int add_use(struct known_memory *known, struct statement *row, int64_t bi
     return 0;
 }
 
+static void take_hook(const struct known_memory *known, int64_t process_id, enum hook_state hook)
+{
+    for (size_t i = 0; i < known->roster->rank_count; i++)
+        if (known->roster->ranks[i].process_id == process_id)
+            known->ranks[i].hook = hook;
+}
+
 static int take_row(struct known_memory *known, struct statement *row)
 {
+    int64_t kind = statement_integer(row, ROW_KIND);
+    if (kind == REGISTRATION_HOOK_ON || kind == REGISTRATION_HOOK_OFF)
+        take_hook(known, statement_integer(row, ROW_PROCESS),
+                  kind == REGISTRATION_HOOK_ON ? HOOK_ON : HOOK_OFF);
     struct known_member *member = member_of(known, statement_integer(row, ROW_MEMBER));
     if (!member)
         return 0;
-    switch (statement_integer(row, ROW_KIND)) {
+    switch (kind) {
     case REGISTRATION_MADE:
         known->registrations++;
         return add_made(member, row);
@@ -140,9 +161,9 @@ static int load_logs(struct known_memory *known, struct store *store, int64_t ru
 }
 
 int known_memory_load(struct known_memory *known, struct store *store, const struct roster *roster,
-                      int64_t run_id, int hook_is_on, struct error *error)
+                      int64_t run_id, enum hook_state hook, struct error *error)
 {
-    *known = (struct known_memory){.roster = roster, .hook_is_on = hook_is_on};
+    *known = (struct known_memory){.roster = roster, .hook = hook};
     map_init(&known->uses);
     known->members = array_new(roster->member_count, sizeof *known->members);
     known->ranks = array_new(roster->rank_count, sizeof *known->ranks);
@@ -192,14 +213,26 @@ static int64_t wall_time(const struct known_rank *rank, int64_t local_ns)
                : local_ns + rank->wall_minus_local_ns;
 }
 
+/* Whose logs tell of the run's registrations tells of the hook as well: it is set for all ranks alike. */
+static enum hook_state hook_of(const struct known_memory *known, const struct known_rank *rank)
+{
+    if (known->hook != HOOK_NOT_SAID)
+        return known->hook;
+    if (rank->hook != HOOK_NOT_SAID)
+        return rank->hook;
+    return known->registrations ? HOOK_ON : known->watched ? HOOK_OFF : HOOK_NOT_SAID;
+}
+
 /* By a snapshot: nothing is known of what was allocated after it. */
-static enum memory_state state_by_snapshot(const struct known_memory *known, const struct known_rank *rank,
+static enum memory_state state_by_snapshot(struct known_memory *known, const struct known_rank *rank,
                                            const struct known_call *call, const struct needs *needs,
                                            const struct call_place *place)
 {
-    if (!known->hook_is_on)
-        return MEMORY_HOOK_OFF;
+    enum hook_state hook = hook_of(known, rank);
     enum memory_state state = state_of(&rank->segments, call, needs, place);
+    if (state == MEMORY_NO_BUFFERS || hook == HOOK_OFF)
+        return state == MEMORY_NO_BUFFERS ? state : MEMORY_HOOK_OFF;
+    known->assumed += hook == HOOK_NOT_SAID;
     int is_after =
         place->wall_ns != TIME_UNKNOWN && rank->latest_ns != TIME_UNKNOWN && place->wall_ns > rank->latest_ns;
     return state == MEMORY_NOT_REGISTERED && is_after ? MEMORY_AFTER_SNAPSHOT : state;
@@ -233,6 +266,7 @@ struct judgement known_memory_judge(struct known_memory *known, const struct kno
 
 void known_memory_restart(struct known_memory *known)
 {
+    known->assumed = 0;
     for (size_t i = 0; i < known->roster->member_count; i++)
         known->members[i].file_id = 0;
 }

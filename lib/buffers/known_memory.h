@@ -15,6 +15,9 @@ struct store;
  * every communicator of its process from segment_alloc to segment_free; expandable ones never are.
  */
 
+/* Whether the hook was on. */
+enum hook_state { HOOK_NOT_SAID, HOOK_ON, HOOK_OFF };
+
 enum memory_source { SOURCE_NONE, SOURCE_LOG, SOURCE_SNAPSHOT };
 
 /* Of a member of a communicator, by its number in the roster. */
@@ -27,6 +30,7 @@ struct known_member {
 
 /* Of a rank of a job, by its number in the roster. */
 struct known_rank {
+    enum hook_state hook; /* as its recorder says */
     struct ranges segments;
     int has_snapshot;
     int64_t latest_ns;           /* the snapshots tell of nothing later, wall clock; TIME_UNKNOWN */
@@ -42,12 +46,13 @@ struct known_memory {
     int64_t watched;              /* members whose calls a log lists */
     int64_t snapshots;            /* of ranks of the roster */
     int64_t strange_snapshots;    /* of which nobody knows whose they are */
-    int hook_is_on;               /* by --allocator-hook; where it is off, snapshots say nothing */
+    enum hook_state hook;         /* as whoever asks says; else recorders, else logs of the run do */
+    int64_t assumed;              /* calls judged as if it had been on, of which nothing says so */
 };
 
 /* Release it whatever comes back. The roster, with its members, is borrowed. */
 int known_memory_load(struct known_memory *known, struct store *store, const struct roster *roster,
-                      int64_t run_id, int hook_is_on, struct error *error);
+                      int64_t run_id, enum hook_state hook, struct error *error);
 void known_memory_release(struct known_memory *known);
 
 /* An operation of a member, as it is stored, in order of its number in its file. */

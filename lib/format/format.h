@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-struct input; /* input/input.h */
+struct foreign_tables; /* model/foreign.h */
+struct input;          /* input/input.h */
 
 /* A proxy operation with more network steps than this comes as several records. */
 enum { FORMAT_STEPS_AT_ONCE = 4096 };
@@ -63,6 +64,12 @@ struct format {
      */
     int (*read)(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                 struct error *error);
+    /*
+     * The same of a format that needs tables: its files are SQLite databases. NULL: it reads bytes, by
+     * `read`, which is NULL else.
+     */
+    int (*read_tables)(const struct foreign_tables *tables, const struct format_sink *sink, char *dialect,
+                       size_t dialect_bytes, struct error *error);
     /*
      * The likely reason, a clause for people, why a file with this path holds nothing at all (bytes 0), or no
      * event. NULL: none is known, or no recorder of this format gives its files such a name. The function is

@@ -18,11 +18,14 @@
 #include "format/registry.h"
 
 #include "format/chrome/chrome.h"
+#include "format/comma/comma.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "format/inspector/inspector.h"
 #include "format/kineto/kineto.h"
 #include "format/memory_snapshot/memory_snapshot.h"
 #include "format/nccl/nccl.h"
+#include "format/nccl_ras/nccl_ras.h"
+#include "format/nsys/nsys.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
 #include "format/torch/torch.h"
@@ -31,9 +34,17 @@
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {
-    &format_chrome, &format_inspector, &format_flight_recorder, &format_kineto,
-    &format_nccl,   &format_torch,     &format_memory_snapshot, NULL};
+const struct format *const format_registry[] = {&format_chrome,
+                                                &format_inspector,
+                                                &format_comma,
+                                                &format_flight_recorder,
+                                                &format_kineto,
+                                                &format_nccl,
+                                                &format_nccl_ras,
+                                                &format_nsys,
+                                                &format_torch,
+                                                &format_memory_snapshot,
+                                                NULL};
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
 {

@@ -28,13 +28,11 @@ static const struct stranger sure[] = {
 };
 
 static const struct stranger strangers[] = {
-    {ANYWHERE, 0, "CUPTI_ACTIVITY_KIND_", "looks like an SQLite export of Nsight Systems"},
     {0, 0, "SQLite format 3", "looks like an SQLite database"},
     {ANYWHERE, 0, "\"traceEvents\"", "looks like a Chrome trace of another tool"},
     {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
      "looks like Inspector's Prometheus text, which holds only averages"},
     {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
-    {ANYWHERE, 0, "\"proxyops\"", "looks like a trace of CoMMA, a profiler plugin of its own"},
 };
 
 static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)

@@ -3,6 +3,7 @@
 #include "format/registry.h"
 #include "ingest/copies.h"
 #include "ingest/parts.h"
+#include "ingest/read.h"
 #include "input/walk.h"
 #include "store/intake.h"
 #include "store/known.h"
@@ -325,9 +326,12 @@ static enum message_kind read_events(struct reading *reading, const struct forma
     reading->format = format;
     const struct format_sink sink = {.context = reading, .event = take_event, .note = take_note};
     snprintf(result->dialect, sizeof result->dialect, "%s", format->name);
-    if (format->read(reading->input, &sink, result->dialect, sizeof result->dialect, error)) {
+    if (ingest_read(format, reading->input, reading->path, must_stop, reading, &sink, result->dialect,
+                    sizeof result->dialect, error)) {
         if (reading->intake.failed || stopped(reading) || error->is_no_memory)
             return MESSAGE_ABANDON;
+        if (format->read_tables && reading->intake.builder.events == 0)
+            return file_failed(result, FILE_FAILED, error);
         /* Reading failed in the middle: what came before it is good. */
         const char *cause = error->depth ? error->cause[0] : "reading failed";
         if (intake_note(&reading->intake, "unreadable rest of the file", 1,

@@ -222,6 +222,14 @@ struct job_span {
     int32_t end;
 };
 
+/* A job that was looked at while it may still have run, once or again: NCCL's RAS. */
+struct job_watch {
+    int is_watched;
+    int has_moved; /* between the last two looks some rank launched something */
+    int64_t
+        stood_for_ns; /* time between those, if nothing was; 0: it was looked at once, or when is not known */
+};
+
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
@@ -279,6 +287,8 @@ struct job {
     int64_t late_sequences;   /* of those, that begin in the middle */
     int finished_only;        /* its recorders only list what finished */
     int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
+    struct job_watch watch;   /* what NCCL's RAS saw of it */
+    int dumped_running;       /* all dumps of what its calls came to were written while it made calls */
     int is_windows;           /* its recorders were on for a while only: how records end says nothing */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */

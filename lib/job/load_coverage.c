@@ -42,6 +42,17 @@ static int read_progress(struct loader *loader, struct statement *statement, str
     return 0;
 }
 
+static int read_watch(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job_watch *watch = &loader->job->watch;
+    (void)error;
+    watch->is_watched = 1;
+    watch->has_moved = !statement_is_null(statement, 0) && statement_integer(statement, 0);
+    if (!watch->has_moved && !statement_is_null(statement, 1))
+        watch->stood_for_ns = statement_integer(statement, 1);
+    return 0;
+}
+
 static int read_seen_until(struct loader *loader, struct statement *statement, struct error *error)
 {
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
@@ -88,7 +99,7 @@ static int count_damage(struct loader *loader, struct error *error)
 
 int loader_read_coverage(struct loader *loader, struct error *error)
 {
-    int64_t finished_only, calls_only, is_windows;
+    int64_t finished_only, calls_only, is_windows, dumped_running = 0;
     struct bare_calls bare;
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
@@ -96,12 +107,16 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
+        loader_read(loader, schema_analysis_job_watched, read_watch, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
         loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||
         loader_read_start_ups(loader, error) || loader_read_warnings(loader, error) ||
-        (loader->tells_states && loader_read(loader, schema_analysis_job_progress, read_progress, error)))
+        (loader->tells_states &&
+         (loader_read(loader, schema_analysis_job_progress, read_progress, error) ||
+          loader_read_number(loader, schema_analysis_job_dumped_running, &dumped_running, error))))
         return -1;
+    loader->job->dumped_running = dumped_running != 0;
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;

@@ -128,21 +128,33 @@ static int unite(struct work *work, struct store *store, struct error *error)
     return load(work, store, error);
 }
 
-/* Calls of NCCL's log that a trace records, too. */
+/* Runs the one where the other has a row. */
+static int execute_where(struct store *store, const char *is_there, const char *then, struct error *error)
+{
+    struct statement *question = store_prepare(store, is_there, error);
+    int answer = question ? statement_step(question, error) : -1;
+    statement_free(question);
+    return answer == 1 ? store_execute(store, then, error) : answer;
+}
+
+/* Calls of NCCL's log, and of its RAS, that a trace records, too. */
 static int unite_logs(struct store *store, struct error *error)
 {
-    struct statement *log = store_prepare(store, schema_join_witness_is_there, error);
-    int is_there = log ? statement_step(log, error) : -1;
-    statement_free(log);
-    return is_there == 1 ? store_execute(store, schema_join_witness_unite, error) : is_there;
+    return execute_where(store, schema_join_witness_is_there, schema_join_witness_unite, error);
+}
+
+/* Of several dumps of RAS the newest. */
+static int choose_dumps(struct store *store, struct error *error)
+{
+    return execute_where(store, schema_join_ras_is_there, schema_join_ras_choose, error);
 }
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (witnesses_hear_anew(store, error) || logs_mend(store, error) || unite_logs(store, error) ||
-        load(work, store, error) || unite(work, store, error) || work_name_runs(work, store, error) ||
-        work_group_joined(work, error) || work_find_changes(work, store, error) ||
-        join_changed(work, store, threads, error))
+    if (witnesses_hear_anew(store, error) || logs_mend(store, error) || choose_dumps(store, error) ||
+        unite_logs(store, error) || load(work, store, error) || unite(work, store, error) ||
+        work_name_runs(work, store, error) || work_group_joined(work, error) ||
+        work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error) || witnesses_save(store, error) ? -1 : 0;
 }

@@ -244,6 +244,8 @@ enum registration_kind {
     REGISTRATION_WATCHED = 4,   /* calls of the origin are listed where registrations would be told */
     REGISTRATION_SNAPSHOT = 5,  /* of a framework's allocator, as a whole: up to `alive.end_ns` */
     REGISTRATION_SEGMENT = 6,   /* memory that the allocator got from the driver in one piece */
+    REGISTRATION_HOOK_ON = 8,   /* the framework registers all segments of the process */
+    REGISTRATION_HOOK_OFF = 9,  /* ... and does not */
     REGISTRATION_EXPANDABLE = 7 /* ... in pieces that are mapped and unmapped: never registered by the hook */
 };
 

@@ -37,6 +37,26 @@ static const char *const algorithms[ALGORITHM_COUNT] = {
     [ALGORITHM_NVLS] = "NVLS",
     [ALGORITHM_NVLS_TREE] = "NVLS_TREE",
     [ALGORITHM_PAT] = "PAT",
+    [ALGORITHM_COPY_ENGINE] = "COPY_ENGINE",
+    [ALGORITHM_AGXLL_R] = "AGxLL_R",
+    [ALGORITHM_AGXLLMC_R] = "AGxLLMC_R",
+    [ALGORITHM_RSXLD_AGXST] = "RSxLD_AGxST",
+    [ALGORITHM_RSXLDMC_AGXSTMC] = "RSxLDMC_AGxSTMC",
+    [ALGORITHM_RSXTMALD_AGXTMAST] = "RSxTmaLD_AGxTmaST",
+    [ALGORITHM_RSXNET_ARXMC_AGXNET] = "RSxNet_ARxMC_AGxNet",
+    [ALGORITHM_SYMMETRIC_LL] = "LL",
+    [ALGORITHM_LLMC] = "LLMC",
+    [ALGORITHM_ST] = "ST",
+    [ALGORITHM_STMC] = "STMC",
+    [ALGORITHM_TMAST] = "TmaST",
+    [ALGORITHM_TMASTMC] = "TmaSTMC",
+    [ALGORITHM_RAILRING_LSASTMC] = "RailRing_LsaSTMC",
+    [ALGORITHM_GINHIER_MCRING] = "GinHier_MCRing",
+    [ALGORITHM_LD] = "LD",
+    [ALGORITHM_LDMC] = "LDMC",
+    [ALGORITHM_TMALD] = "TmaLD",
+    [ALGORITHM_RAILA2A_LSALD] = "RailA2A_LsaLD",
+    [ALGORITHM_RAILA2A_LSALDMC] = "RailA2A_LsaLDMC",
 };
 
 static const char *const protocols[PROTOCOL_COUNT] = {
@@ -129,6 +149,23 @@ enum datatype datatype_from_text(const char *text, size_t length)
 enum algorithm algorithm_from_text(const char *text, size_t length)
 {
     return (enum algorithm)find_word(text, length, algorithms, ALGORITHM_COUNT, no_synonyms);
+}
+
+enum algorithm algorithm_from_symmetric_kernel(const char *text, size_t length)
+{
+    const char *bar = memchr(text, '_', length);
+    size_t longest = 0;
+    enum algorithm found = ALGORITHM_OTHER;
+    for (int i = ALGORITHM_SYMMETRIC_FIRST; bar && i < ALGORITHM_COUNT; i++) {
+        size_t rest = (size_t)(text + length - bar) - 1, word = strlen(algorithms[i]);
+        int is_it = word > longest && word <= rest && memcmp(bar + 1, algorithms[i], word) == 0 &&
+                    (word == rest || bar[1 + word] == '_' || bar[1 + word] == '(');
+        if (!is_it)
+            continue;
+        longest = word;
+        found = (enum algorithm)i;
+    }
+    return found;
 }
 
 enum protocol protocol_from_text(const char *text, size_t length)

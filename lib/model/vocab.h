@@ -54,6 +54,29 @@ enum algorithm {
     ALGORITHM_NVLS,
     ALGORITHM_NVLS_TREE,
     ALGORITHM_PAT,
+    ALGORITHM_COPY_ENGINE, /* no kernel: copies by the GPU's copy engines, which no trace calls an algorithm
+                            */
+    /* Kernels on symmetric memory, as NCCL names them behind their function ("AllGather_LLMC"). */
+    ALGORITHM_SYMMETRIC_FIRST,
+    ALGORITHM_AGXLL_R = ALGORITHM_SYMMETRIC_FIRST,
+    ALGORITHM_AGXLLMC_R,
+    ALGORITHM_RSXLD_AGXST,
+    ALGORITHM_RSXLDMC_AGXSTMC,
+    ALGORITHM_RSXTMALD_AGXTMAST,
+    ALGORITHM_RSXNET_ARXMC_AGXNET,
+    ALGORITHM_SYMMETRIC_LL,
+    ALGORITHM_LLMC,
+    ALGORITHM_ST,
+    ALGORITHM_STMC,
+    ALGORITHM_TMAST,
+    ALGORITHM_TMASTMC,
+    ALGORITHM_RAILRING_LSASTMC,
+    ALGORITHM_GINHIER_MCRING,
+    ALGORITHM_LD,
+    ALGORITHM_LDMC,
+    ALGORITHM_TMALD,
+    ALGORITHM_RAILA2A_LSALD,
+    ALGORITHM_RAILA2A_LSALDMC,
     ALGORITHM_COUNT
 };
 
@@ -74,6 +97,12 @@ enum function function_from_text(const char *text, size_t length);
 enum datatype datatype_from_text(const char *text, size_t length);
 enum algorithm algorithm_from_text(const char *text, size_t length);
 enum protocol protocol_from_text(const char *text, size_t length);
+
+/*
+ * Of the name of a kernel on symmetric memory, from its function on: "AllReduce_RSxLD_AGxST_sum_f32(...)".
+ * ALGORITHM_OTHER: it is none that is known.
+ */
+enum algorithm algorithm_from_symmetric_kernel(const char *text, size_t length);
 
 /* ncclDataType_t as a number, as NCCL 2.23's profiler prints it. */
 enum datatype datatype_from_nccl(int64_t number);

@@ -118,6 +118,20 @@ static int may_wait_as_another(const struct absence *absence, int32_t rank)
     return 0;
 }
 
+/* What RAS saw is a moment, of a job that may have gone on since. */
+static int say_moment(const struct job *job, struct finding *finding)
+{
+    const struct job_watch *watch = &job->watch;
+    if (!watch->is_watched)
+        return 0;
+    if (watch->stood_for_ns > 0)
+        return buffer_printf(&finding->evidence, ". No rank launched anything for the %lld s before",
+                             (long long)(watch->stood_for_ns / 1000000000));
+    return buffer_append_text(
+        &finding->evidence,
+        ". That is one moment: of a job that runs, the numbers of the next ncclras differ");
+}
+
 static struct finding *add_finding(const struct absence *absence, enum finding_kind kind, int32_t rank,
                                    int confidence, struct findings *findings)
 {
@@ -128,8 +142,8 @@ static struct finding *add_finding(const struct absence *absence, enum finding_k
         return NULL;
     finding->stops_job = 1;
     finding->confidence = (enum confidence)confidence;
-    int failed =
-        say_waiting(absence, instance, finding) || say_last(job, rank, absence->ranks[rank].is_lost, finding);
+    int failed = say_waiting(absence, instance, finding) ||
+                 say_last(job, rank, absence->ranks[rank].is_lost, finding) || say_moment(job, finding);
     return failed ? NULL : finding;
 }
 
@@ -147,7 +161,7 @@ static int name_absent(const struct absence *absence, struct findings *findings)
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && job->calls_only)
-            confidence = open_calls_confidence(absence, (int32_t)i);
+            confidence = job->watch.has_moved ? -1 : (int)open_calls_confidence(absence, (int32_t)i);
         if (confidence >= 0 && !add_finding(absence, FINDING_MISSING, (int32_t)i, confidence, findings))
             return -1;
     }

@@ -38,10 +38,33 @@ static int may_wait_for_unrecorded(const struct job *job, int32_t rank)
     return count_recorded(job, communicator) < communicator->size;
 }
 
+/*
+ * RAS looks at hosts that may run, each at a moment of its own. One step of a healthy job takes less than
+ * this: where nothing is launched for so long, the job stands.
+ */
+#define STANDS_NS INT64_C(60000000000)
+
+/* Hosts that run are often one call apart, and a pair of them nearly always. */
+enum { APART_WHILE_RUNNING = 1, TOGETHER_BY_CHANCE = 2 };
+
+/* Whether what RAS saw may be a job that runs: from one look that others stand together, and further on than
+ * hosts that run are apart, is as good as it gets. */
+static int may_run(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int64_t ahead = 0;
+    if (!job->watch.is_watched || job->watch.stood_for_ns >= STANDS_NS)
+        return 0;
+    if (instance->members > 0)
+        ahead = count_calls(job, job_member(job, instance, 0)->rank, instance->communicator) -
+                count_calls(job, rank, instance->communicator);
+    return job->watch.has_moved || ahead <= APART_WHILE_RUNNING || instance->members <= TOGETHER_BY_CHANCE;
+}
+
 enum confidence open_calls_confidence(const struct absence *absence, int32_t rank)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    return !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) ? CONFIDENCE_LOW
-                                                                                : CONFIDENCE_MEDIUM;
+    int is_unsure =
+        !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) || may_run(job, instance, rank);
+    return is_unsure ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
 }

@@ -108,7 +108,8 @@ static struct report_group *find_group(struct report_groups *report, const struc
         return NULL;
     if ((size_t)number == report->count) {
         struct report_group *group = &report->groups[report->count++];
-        *group = (struct report_group){.last_instance = -1};
+        *group = (struct report_group){
+            .last_instance = -1, .communicator = row->communicator, .function = row->function};
         for (size_t i = 0; i < report->by_count; i++)
             group->key[i] = row->key[report->by[i]];
     }
@@ -135,6 +136,7 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
     if (!group)
         return -1;
     group->operations += row->operations;
+    group->is_mixed |= group->function != row->function || group->communicator != row->communicator;
     if (row->instance == group->last_instance)
         return 0;
     int64_t size = row->key[KEY_SIZE];

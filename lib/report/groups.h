@@ -30,7 +30,8 @@ struct report_row {
     int64_t operations;
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
-    int64_t wait_ns; /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    int64_t wait_ns;      /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
+    int64_t communicator; /* number of its label in report.texts */
     int function;
 };
 
@@ -52,6 +53,9 @@ struct report_group {
     struct samples transfer_gbs;
     struct samples effective_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
+    int64_t communicator;   /* of its first row */
+    int function;           /* likewise */
+    int is_mixed;           /* others are of another function or communicator */
 };
 
 /* What rows are looked at. */
@@ -75,10 +79,11 @@ struct report_groups {
     struct report_group *groups;
     size_t count;
     size_t capacity;
-    size_t latest;       /* the group of the row before */
-    int64_t instances;   /* whose transfer is known, of all groups */
-    int64_t lacking;     /* of those, whose members are not all there */
-    int64_t by_snapshot; /* operations whose memory only an allocator snapshot tells of */
+    size_t latest;     /* the group of the row before */
+    int64_t instances; /* whose transfer is known, of all groups */
+    int64_t lacking;   /* of those, whose members are not all there */
+    int64_t
+        by_assumed_hook; /* operations judged as if an allocator hook had been on, of which nothing tells */
 };
 
 void report_groups_init(struct report_groups *report);

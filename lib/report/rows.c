@@ -123,6 +123,7 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                        [KEY_REGISTERED] = -1},
                                .instance = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
                                .ranks = communicator->ranks,
+                               .communicator = communicator->label,
                                .operations = block_value(rows, INSTANCE_MEMBERS, row, 0),
                                .transfer_ns = block_value(rows, INSTANCE_TRANSFER, row, TIME_UNKNOWN),
                                .effective_ns = block_value(rows, INSTANCE_EFFECTIVE, row, TIME_UNKNOWN),
@@ -236,7 +237,7 @@ static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
         return -1;
     struct known_call call = stored_call(scan, member, row);
     struct judgement judgement = known_memory_judge(&reader->known, &call);
-    reader->report->by_snapshot += judgement.source == SOURCE_SNAPSHOT;
+    reader->report->by_assumed_hook = reader->known.assumed;
     return memory_is_judged(judgement.state) ? judgement.state == MEMORY_REGISTERED : -1;
 }
 
@@ -339,7 +340,7 @@ static int load_memory(struct reader *reader, struct store *store, int64_t run_i
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((reader->memory[i] = report_groups_text(reader->report, names[i])) < 0)
             return error_no_memory(error);
-    return known_memory_load(&reader->known, store, &reader->roster, run_id, 1, error);
+    return known_memory_load(&reader->known, store, &reader->roster, run_id, HOOK_NOT_SAID, error);
 }
 
 static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)

@@ -117,6 +117,13 @@ static int64_t beside_ns(const struct job *job, const struct job_operation *oper
     return duration_ns == TIME_UNKNOWN ? 0 : duration_ns;
 }
 
+/* An own time without what received data explain of it: that is load, and nobody's fault. */
+static int64_t without_load(const struct baseline *baseline, int32_t at, int64_t own_ns)
+{
+    int64_t rest_ns = baseline->explained_ns ? own_ns - baseline->explained_ns[at] : own_ns;
+    return rest_ns > 0 ? rest_ns : 0;
+}
+
 static void read_cell(struct place_times *times, const struct sheet_source *source, size_t cell, int32_t at)
 {
     const struct job *job = source->job;
@@ -129,7 +136,8 @@ static void read_cell(struct place_times *times, const struct sheet_source *sour
     times->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
     if (may_hide_end(job, operation) && (!times->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
         return;
-    times->own[cell] = idle_ns < operation->own_ns ? idle_ns : operation->own_ns;
+    times->own[cell] =
+        without_load(source->baseline, at, idle_ns < operation->own_ns ? idle_ns : operation->own_ns);
     times->pace[cell] = times->own[cell] + beside_ns(job, operation);
     times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     times->bound[cell] = bound_of(source, at);

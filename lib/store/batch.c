@@ -485,13 +485,25 @@ static int put_calls(struct batch *batch, const int64_t *calls, struct span *spa
     return calls ? put_blob(batch, at, failed, span) : 0;
 }
 
+static int is_of_process(enum registration_kind kind)
+{
+    return kind == REGISTRATION_HOOK_ON || kind == REGISTRATION_HOOK_OFF;
+}
+
 /* A snapshot is of a process that it does not name. */
+static int is_of_nobody(enum registration_kind kind)
+{
+    return kind == REGISTRATION_SNAPSHOT || kind == REGISTRATION_SEGMENT || kind == REGISTRATION_EXPANDABLE;
+}
+
 static int add_registration(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
-    int is_named = event->registration.kind < REGISTRATION_SNAPSHOT;
-    int64_t process = is_named ? find_process(builder, batch, &event->origin) : -1;
-    int64_t member = is_named && process >= 0 ? find_member(builder, batch, &event->origin) : -1;
-    struct batch_registration *row = is_named && member < 0 ? NULL : LIST_ADD(&batch->registrations);
+    enum registration_kind kind = event->registration.kind;
+    int is_of_member = !is_of_nobody(kind) && !is_of_process(kind);
+    int64_t process = is_of_nobody(kind) ? -1 : find_process(builder, batch, &event->origin);
+    int64_t member = is_of_member && process >= 0 ? find_member(builder, batch, &event->origin) : -1;
+    int is_found = (is_of_nobody(kind) || process >= 0) && (!is_of_member || member >= 0);
+    struct batch_registration *row = is_found ? LIST_ADD(&batch->registrations) : NULL;
     if (!row)
         return -1;
     row->ordinal = builder->registrations++;
@@ -535,7 +547,7 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
 /* What no line says by itself. */
 static int is_mark(enum registration_kind kind)
 {
-    return kind == REGISTRATION_WATCHED || kind == REGISTRATION_SNAPSHOT;
+    return kind == REGISTRATION_WATCHED || kind == REGISTRATION_SNAPSHOT || is_of_process(kind);
 }
 
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,

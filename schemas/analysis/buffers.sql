@@ -2,7 +2,7 @@
 
 -- What NCCL's logs tell of the run's processes, in order.
 -- statement: registrations
-SELECT member_id, registration_id, kind, address, bytes, function, number, calls
+SELECT member_id, registration_id, kind, address, bytes, function, number, calls, process_id
   FROM registration
  WHERE process_id IN (SELECT process_id FROM job_rank
                        WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807))

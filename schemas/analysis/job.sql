@@ -75,10 +75,10 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether everything comes from a log that tells what was called and not what became of it: NCCL's.
+-- Whether everything comes from what tells which calls were made and not what became of them: NCCL's log and its RAS.
 -- statement: calls_only
 SELECT count(*) = 0 FROM file
- WHERE dialect <> 'nccl-log'
+ WHERE dialect NOT IN ('nccl-log', 'nccl-ras')
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
@@ -87,6 +87,33 @@ SELECT count(*) = 0 FROM file
 SELECT count(*) = 0 FROM file
  WHERE dialect NOT GLOB 'flight-recorder*' AND dialect <> 'torch-log'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
+-- What NCCL's RAS saw of a job that may still run: no row where it was not asked, else whether some rank launched something
+-- between its last two dumps, and the time between them; NULL where there is one dump only.
+-- statement: watched
+SELECT max(before <> enqueued), min(at_ns - before_ns)
+  FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
+               lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
+          FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+         WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
+        WINDOW of_member AS (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC))
+ WHERE back = 1 HAVING count(*) > 0;
+
+-- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
+-- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is
+-- against it.
+-- statement: dumped_running
+SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
+                                             WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
+                             BETWEEN -1000000000 AND 1000000000, 0)), 0)
+       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN group_status ON group_status.process_id = job_rank.process_id
+                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
+                        CROSS JOIN group_status ON group_status.process_id = witness.process_id
+                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+  FROM file
+ WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- How far ranks say that they came.

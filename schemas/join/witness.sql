@@ -1,9 +1,9 @@
--- One rank, two witnesses: NCCL's log lists calls that a trace of the same process records, too, with their times. The trace
--- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
+-- One rank, two witnesses: NCCL's log, and its RAS, list calls that a trace of the same process records, too, with their
+-- times. The trace counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
 
 -- statement: is_there
--- A row where there is a log of NCCL's.
-SELECT 1 FROM file WHERE dialect = 'nccl-log' LIMIT 1;
+-- A row where there is a log of NCCL's, or its RAS was asked.
+SELECT 1 FROM file WHERE dialect IN ('nccl-log', 'nccl-ras') LIMIT 1;
 
 -- statement: unite
 -- The process that a trace tells of, for each that a log does.
@@ -15,9 +15,9 @@ SELECT said.process_id, min(seen.process_id) AS as_process
   JOIN process AS speaker ON speaker.process_id = said.process_id
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
   JOIN process AS recorder ON recorder.process_id = seen.process_id AND recorder.pid = speaker.pid
- WHERE file.dialect = 'nccl-log'
+ WHERE file.dialect IN ('nccl-log', 'nccl-ras')
    AND EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
-                WHERE operation_block.member_id = seen.member_id AND trace.dialect <> 'nccl-log')
+                WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras'))
  GROUP BY said.process_id;
 
 CREATE TEMP TABLE heard_member AS
@@ -29,7 +29,7 @@ SELECT said.member_id, seen.member_id AS as_member
 
 CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
- WHERE file.dialect = 'nccl-log';
+ WHERE file.dialect IN ('nccl-log', 'nccl-ras');
 
 INSERT INTO ledger (file_id, reason, damage, count, first_offset)
 SELECT block_id >> 32, 'call that a trace records, too', 0, sum(operations), 0
@@ -46,6 +46,10 @@ UPDATE process_fact
 UPDATE start_up
    SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = start_up.member_id), member_id),
        process_id = (SELECT as_process FROM heard WHERE heard.process_id = start_up.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+UPDATE group_status
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = group_status.member_id), member_id),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = group_status.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);
 UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = warning.process_id)
  WHERE process_id IN (SELECT process_id FROM heard);

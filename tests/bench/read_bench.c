@@ -1,5 +1,6 @@
 /* read_bench FILE...: reads traces as ingest's workers do, and keeps nothing. What a byte costs to read. */
 #include "format/registry.h"
+#include "ingest/read.h"
 #include "input/input.h"
 
 #include <inttypes.h>
@@ -39,7 +40,8 @@ static int read_file(const char *path, struct counts *counts, struct error *erro
     struct format_sink sink = {.context = counts, .event = count_event, .note = count_note};
     char dialect[64];
     const struct format *format = format_detect(input, error);
-    int outcome = format ? format->read(input, &sink, dialect, sizeof dialect, error) : -1;
+    int outcome =
+        format ? ingest_read(format, input, path, NULL, NULL, &sink, dialect, sizeof dialect, error) : -1;
     counts->bytes += input_bytes_unpacked(input);
     input_close(input);
     return outcome;

@@ -102,7 +102,7 @@ FORMAT = [
     ("man/ncclprof-formats.5", "has a section on foo",
      lambda built, name: re.search(rf"^\.Sh {name.replace('_', ' ')}\b", text_of("man/ncclprof-formats.5"), re.M | re.I)),
     ("README.md", "has a row on foo under 'What it reads'",
-     lambda built, name: re.search(rf"^\| `{name.replace('_', '-')}[-`]", text_of("README.md"), re.M)),
+     lambda built, name: re.search(rf"^\| (?:`[^|]*, )?`{name.replace('_', '-')}[-`]", text_of("README.md"), re.M)),
 ]
 
 

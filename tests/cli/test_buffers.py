@@ -301,6 +301,29 @@ class Buffers(Case):
         self.assertEqual((row["registered_share"], row["reason"]), (0, "allocator hook is off (96 calls)"))
         self.run_program("buffers", "--allocator-hook", "maybe", status=2)
 
+    def test_what_the_traces_say_of_the_hook(self):
+        """The plugin's own word; else that of logs of other ranks; else it is assumed."""
+        self.copy("memsnap*", "*.json.gz")
+        for word, share in ((0, 0), (1, 1)):
+            with self.subTest(plugin=word):
+                self.setUp()
+                for path in FIXTURE.glob("*.json.gz"):
+                    text = gzip.decompress(path.read_bytes()).decode()
+                    self.write(path.name, text.replace('"boot_id"', f'"allocator_hook": {word}, "boot_id"', 1))
+                for path in FIXTURE.glob("memsnap*"):
+                    shutil.copy(path, self.folder)
+                self.run_program("ingest", ".")
+                row, warnings = self.one()
+                self.assertEqual((row["registered_share"], warnings), (share, []))
+        for is_logged, share in ((True, 1), (False, 0)):
+            with self.subTest(log=is_logged):
+                self.setUp()
+                lines = (FIXTURE / "nccl.vm.1040.log").read_text().splitlines(True)
+                self.write("nccl.vm.1040.log", "".join(line for line in lines if is_logged or not REGISTER.search(line)))
+                self.copy("memsnap*", "*.json.gz")
+                row = self.json("buffers", "--by", "rank", "--rank", "3")["rows"][0]
+                self.assertEqual(row["registered_share"], share)
+
     def test_whose_snapshot(self):
         """Without a rank in its name it is nobody's, and a warning says so."""
         self.write("memory.json", (FIXTURE / "memsnap-rank0.json").read_text())

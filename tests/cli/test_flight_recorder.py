@@ -179,7 +179,37 @@ class StandstillTest(Dumps):
         job.call("1")
         job.call("3", state="scheduled", line=30, but=[2])
         job.call("4", state="scheduled", line=30, but=[3])
-        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "ended_early", "high", "/home/user/train.py:20")])
+        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "ended_early", "medium", "/home/user/train.py:20")])
+
+    def snapshot(self, seconds, called, done, only=None, **more):
+        """Ranks that have called and finished so many, each dump written so long after its last call."""
+        job = Job(len(called), {"0": list(range(len(called)))})
+        for number in range(max(called)):
+            for rank, most in enumerate(called):
+                if number < most:
+                    job.entry(rank, "0", "all_reduce", "completed" if number < done[rank] else "scheduled", 10)
+        folder = self.write_job(job, only=only)
+        for path in folder.iterdir():
+            last_ns = job.dumps[int(path.name[-1])]["entries"][-1]["time_created_ns"]
+            os.utime(path, ns=(last_ns, last_ns + int(seconds * 1e9)))
+        return [accused[:3] for accused in self.accused(folder)]
+
+    def test_a_dump_of_a_running_job_accuses_nobody(self):
+        """Written right behind the last calls: one has yet to call, one's GPU is behind, all are at it, or here and there."""
+        for called, done in (([9, 9, 8, 9], [8, 8, 8, 8]), ([9, 10, 10, 10], [8, 9, 9, 9]), ([9, 9, 9, 9], [8, 8, 8, 8]),
+                             ([12, 12, 13, 13], [8, 9, 9, 10])):
+            for seconds in (0.003, -0.4):
+                with self.subTest(called=called, done=done, seconds=seconds):
+                    self.assertEqual(self.snapshot(seconds, called, done), [])
+                    self.assertTrue(any("while the job ran" in warning for warning in self.answer["warnings"]))
+
+    def test_a_dump_that_was_waited_for_accuses(self):
+        """After the watchdog's timeout, or copied, or with a time that makes no sense; and where one rank is gone."""
+        for seconds in (15.2, 86400, -86400):
+            with self.subTest(seconds=seconds):
+                self.assertEqual(self.snapshot(seconds, [9, 9, 8, 9], [8, 8, 8, 8]), [(2, "missing", "high")])
+                self.assertFalse(any("while the job ran" in warning for warning in self.answer["warnings"]))
+        self.assertEqual(self.snapshot(0.1, [9, 9, 9, 9], [8, 8, 8, 8], only=[0, 1, 3]), [(2, "ended_early", "medium")])
 
     def test_a_lost_dump_of_a_healthy_job(self):
         job = self.groups()
@@ -330,6 +360,39 @@ class StandstillTest(Dumps):
         job.entry(1, "0", "all_reduce", "scheduled", 41)
         found = self.accused_of(job)
         self.assertEqual([(who, confidence) for who, _, confidence, _ in found], [((0, 1), "low")])
+
+
+class TimingTest(Dumps):
+    """TORCH_NCCL_ENABLE_TIMING=1: when each call was made, and how long its kernel ran. Steps of 50 ms; in the last six the GPU of
+    rank 1 computes 30 ms longer, and so they last."""
+
+    def timed(self, job, group, step, name, called_us, lasted_us):
+        """All of a group call at once; by rank how long the kernel ran."""
+        for rank in job.groups[group]:
+            entry = job.entry(rank, group, name, "completed", 10)
+            entry["time_created_ns"] = 1780000000000000000 + (step * 50000 + max(step - 6, 0) * 30000 + called_us) * 1000
+            entry["duration_ms"] = lasted_us(rank) / 1000
+
+    def late(self, step, waits, not_late):
+        """What waits for the late one runs for as long as that computes."""
+        return lambda rank: 1000 + (30000 if step >= 6 and rank in waits and rank not in not_late else 0)
+
+    def test_the_last_to_come_computes(self):
+        job = Job(4, {"0": [0, 1, 2, 3]})
+        for step in range(12):
+            self.timed(job, "0", step, "all_reduce", 0, self.late(step, {0, 2, 3}, {1}))
+            self.timed(job, "0", step, "_all_gather_base", 100, self.late(step, set(), set()))
+        self.assertEqual([found[:3] for found in self.accused_of(job)], [(1, "compute", "high")])
+
+    def test_of_several_communicators_nobody_knows_who_made_whom_wait(self):
+        job = Job(4, {"0": [0, 1, 2, 3], "1": [0, 1], "2": [2, 3]})
+        for step in range(12):
+            self.timed(job, "1", step, "all_reduce", 0, self.late(step, {0}, {1}))
+            self.timed(job, "2", step, "all_reduce", 0, self.late(step, set(), set()))
+            self.timed(job, "0", step, "all_reduce", 100, self.late(step, {2, 3}, set()))
+        self.assertEqual([found for found in self.accused_of(job) if found[2] != "low"], [])
+        self.assertIn("could not be judged: calls and durations do not tell when operations ran",
+                      self.run_program("diagnose").flat)
 
 
 if __name__ == "__main__":

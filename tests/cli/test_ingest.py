@@ -85,7 +85,6 @@ class Ingest(Case):
                 self.assertIn("not one of its lines is known", file["reason"])
             self.assertFalse(self.store.exists())
         self.assertEqual(set(files), set(names))
-        self.assertIn("looks like a trace of CoMMA", files["comma.txt"]["reason"])
         self.assertIn("20 times unknown event, the first at byte 0", files["lines.txt"]["reason"])
         # Beside one event that is known they are counted only; nothing but the frame of a trace is no failure.
         self.write("some.json", trace(count=1)[:-4] + ",\n".join(named) + "\n]\n")
@@ -98,8 +97,6 @@ class Ingest(Case):
         with tarfile.open(fileobj=made, mode="w") as archive:
             archive.add(self.write("a.json", trace()), "a.json")
         self.run_program("--store", "other.db", "ingest", "a.json")
-        with sqlite3.connect(self.folder / "nsys") as store:
-            store.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
         with sqlite3.connect(self.folder / "plain") as store:
             store.execute("CREATE TABLE a (b)")
         for content, what in (
@@ -109,7 +106,6 @@ class Ingest(Case):
             (b"PK\x03\x04rest", "a zip archive: unpack it"),
             (Path(PROGRAM).read_bytes()[:4096], "a program"),
             ((self.folder / "other.db").read_bytes(), "a store of ncclprof: give it with --store"),
-            ((self.folder / "nsys").read_bytes(), "an SQLite export of Nsight Systems"),
             ((self.folder / "plain").read_bytes(), "an SQLite database"),
             (json.dumps({"traceEvents": [{"ph": "X", "cat": "blink"}]}), "a Chrome trace of another tool"),
             (pickle.dumps([1, 2]), "a pickle of Python"),

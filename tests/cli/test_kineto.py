@@ -14,6 +14,36 @@ def trace(name, rank):
     return json.loads(gzip.decompress((FIXTURES / name / f"kineto-rank{rank}.json.gz").read_bytes()))
 
 
+def exchange(rank, called, at, correlation, elements):
+    """An AlltoAll of 4 ranks by one call, that gives as much as it usually gets; `at`: when its kernel begins and ends."""
+    said = {"Collective name": "all_to_allv", "In msg nelems": 4096, "Out msg nelems": elements, "Group size": 4,
+            "dtype": "BFloat16", "Process Group Name": "0", "Process Group Description": "default_pg",
+            "Process Group Ranks": "[0, 1, 2, 3]", "External id": correlation}
+    host = {"ph": "X", "pid": 100 + rank, "tid": 100 + rank, "ts": called}
+    return [{**host, "cat": "cpu_op", "name": "record_param_comms", "dur": 0.9, "args": {**said, "Rank": rank}},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernelExC", "dur": 0.5,
+             "args": {"External id": correlation, "correlation": correlation}},
+            {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "pid": 0, "tid": 7,
+             "ts": at[0], "dur": at[1] - at[0],
+             "args": {**said, "device": 0, "stream": 7, "correlation": correlation}}]
+
+
+def experts(rank, works_us):
+    """A trace of 16 steps: tokens come, an expert works on them for works_us[step][rank], and they go back to all. In steps 6 to 9
+    rank 1 gets twice as many."""
+    events, begin = [], 1000
+    for step in range(1, 17):
+        tokens = 4096 * (2 if rank == 1 and 6 <= step <= 9 else 1)
+        done, end = begin + 300 + works_us[step][rank], begin + 400 + max(works_us[step])
+        events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 100 + rank, "tid": 100 + rank,
+                    "ts": begin, "dur": end - begin - 1}]
+        events += exchange(rank, begin + 10, (begin + 200, begin + 300), step * 10, tokens)
+        events += exchange(rank, begin + 20, (done, end), step * 10 + 1, 4096)
+        begin = end
+    return {"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4},
+            "baseTimeNanoseconds": 1767189312000000000, "traceEvents": events}
+
+
 class Kineto(Case):
     def ingest(self, name):
         self.run_program("ingest", FIXTURES / name)
@@ -132,6 +162,24 @@ class Kineto(Case):
 
         self.write_ranks("kineto-ddp-slow", change)
         self.assertEqual({found[:2] for found in self.found()}, {("compute", 2)})
+
+    def judge_experts(self, slow):
+        """Each works for 2 ms on the usual tokens, within 1 %, and for 4 ms on twice as many; rank `slow` for half as long again."""
+        works_us = {step: [2000 + (step * 7 + rank * 5) % 20 for rank in range(4)] for step in range(1, 17)}
+        for step in range(6, 10):
+            works_us[step][1] *= 2
+            if slow is not None:
+                works_us[step][slow] *= 1.5
+        for rank in range(4):
+            self.write(f"traces/kineto-rank{rank}.json", json.dumps(experts(rank, works_us)))
+        self.run_program("ingest", "traces")
+        return self.found()
+
+    def test_an_expert_with_more_tokens_is_not_slow(self):
+        self.assertEqual(self.judge_experts(None), [])
+
+    def test_a_slow_expert_is_told_from_one_with_more_tokens(self):
+        self.assertEqual([found[:4] for found in self.judge_experts(1)], [("compute", 1, 6, 9)])
 
     def test_damage_has_a_place_and_the_rest_is_read(self):
         files = {file["path"].rsplit("/", 1)[1]: file

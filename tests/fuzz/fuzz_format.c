@@ -4,6 +4,7 @@
  */
 #include "base/buffer.h"
 #include "format/registry.h"
+#include "ingest/read.h"
 #include "input/input.h"
 #include "model/pack.h"
 #include "require.h"
@@ -78,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     require(input != NULL, "an open file");
     const struct format *format = format_detect(input, &error);
     if (format) {
-        format->read(input, &sink, dialect, sizeof dialect, &error);
+        ingest_read(format, input, path, NULL, NULL, &sink, dialect, sizeof dialect, &error);
         require(strlen(dialect) < sizeof dialect, "a dialect");
     }
     input_digest(input, digest);

@@ -34,7 +34,7 @@ $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%): $(FUZZ)/%: tests/fuzz/fuzz_%.c $(
 -include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%.d)
 
 # Seeds: whole fixtures where they are small, the first lines of the others. Each target has its own kind.
-FUZZ_TRACES := fixtures/dialect-*/* fixtures/kernel-phases/* fixtures/user-tags/* fixtures/process-facts/* fixtures/inspector-*/* fixtures/copy-engine/* fixtures/tags-*/* fixtures/damaged/* fixtures/flight-recorder-*/* fixtures/nccl-log-*/* fixtures/kineto-*/* fixtures/torch-log-*/* fixtures/registered-memory/*
+FUZZ_TRACES := fixtures/dialect-*/* fixtures/kernel-phases/* fixtures/user-tags/* fixtures/process-facts/* fixtures/inspector-*/* fixtures/copy-engine/* fixtures/tags-*/* fixtures/damaged/* fixtures/flight-recorder-*/* fixtures/nccl-*/* fixtures/kineto-*/* fixtures/torch-log-*/* fixtures/registered-memory/* fixtures/comma/* fixtures/nsys/*.sqlite
 
 $(FUZZ)/seeds: tests/fuzz/seeds.sh tests/fuzz/kineto_seeds.awk $(wildcard fixtures/*/*) $(SQL_SOURCES)
 	rm -rf $@

@@ -2,16 +2,18 @@
 # Makes seeds for the fuzzers: `seeds.sh FOLDER TRACE...`, from the top of the repository.
 folder=$1
 shift
-mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" "$folder/job" "$folder/kineto" || exit 1
+mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" "$folder/job" "$folder/kineto" "$folder/nsys" || exit 1
 n=0
 for trace in "$@"; do
     n=$((n + 1))
+    most=8192
+    case $trace in *.sqlite) most=65536 ;; esac # whole, or it is none
     case $trace in
     *.gz) gzip -dc "$trace" ;;
     *) cat "$trace" ;;
     esac | case $trace in
     */kineto-rank*) awk -v folder="$folder/kineto" -v number=$n -f tests/fuzz/kineto_seeds.awk ;;
-    *) head -c 8192 ;;
+    *) head -c "$most" ;;
     esac >"$folder/traces/$n"
     { basename "$trace" .gz; cat "$folder/traces/$n"; } >"$folder/whole/$n"
 done
@@ -43,6 +45,8 @@ done
 for packed in fixtures/tp2dp2pp2-clean/dump*_0.json.gz; do
     tail -c 400 "$packed" >"$folder/job/$(basename "$packed")"
 done
+
+cp fixtures/nsys/*.sqlite "$folder/nsys"
 
 # What was found once.
 cp -r tests/fuzz/found/whole/. "$folder/whole/"

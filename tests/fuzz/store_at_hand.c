@@ -1,6 +1,7 @@
 #include "store_at_hand.h"
 
 #include "format/registry.h"
+#include "ingest/read.h"
 #include "input/input.h"
 #include "join/join.h"
 #include "require.h"
@@ -115,7 +116,7 @@ static void read_into(struct made_file *file, const struct format *format, struc
     struct error error = ERROR_INIT;
     const struct format_sink sink = {file, event, note};
     char dialect[64] = "", digest[33];
-    format->read(input, &sink, dialect, sizeof dialect, &error);
+    ingest_read(format, input, input_path(input), NULL, NULL, &sink, dialect, sizeof dialect, &error);
     require(!file->intake.failed, "rows that the store takes");
     require(intake_end(&file->intake, &error) == 0, "rows that the store takes");
     input_digest(input, digest);

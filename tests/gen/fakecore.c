@@ -40,7 +40,7 @@ static void usage(FILE *to)
 {
     fputs(
         "usage: fakecore [--plugin FILE] [--core FILE] [--api 1..7] [--ranks N] [--threads] [--steps N]\n"
-        "  [--layers N] [--symmetric]\n"
+        "  [--layers N] [--symmetric] [--every-algorithm]\n"
         "  [--rank N|launched] [--stuck RANK:STEP]\n"
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call|numbered|config]\n"
         "  [--hang RANK:STEP]\n"
@@ -197,6 +197,7 @@ static int launched_rank(void)
 static const struct option long_options[] = {{"plugin", required_argument, NULL, 'p'},
                                              {"core", required_argument, NULL, 'L'},
                                              {"symmetric", no_argument, NULL, 'y'},
+                                             {"every-algorithm", no_argument, NULL, 'E'},
                                              {"api", required_argument, NULL, 'a'},
                                              {"ranks", required_argument, NULL, 'r'},
                                              {"rank", required_argument, NULL, 'R'},
@@ -271,7 +272,7 @@ static int parse_flag(struct fake_job *job, struct options *options, int option)
         ['t'] = &options->threads,    ['F'] = &options->no_finalize, ['C'] = &options->close_descriptors,
         ['w'] = &job->repeat_waits,   ['P'] = &job->foreign_proxy,   ['d'] = &job->double_stops,
         ['e'] = &options->quick_exit, ['A'] = &job->aborts,          ['q'] = &job->silent_kernels,
-        ['y'] = &job->symmetric};
+        ['y'] = &job->symmetric,      ['E'] = &job->every_algorithm};
     if (option < 0 || (size_t)option >= sizeof(flags) / sizeof(flags[0]) || !flags[option])
         return 0;
     *flags[option] = true;

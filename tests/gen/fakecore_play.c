@@ -243,6 +243,58 @@ static void enqueue(struct fake_rank *rank, const struct fake_operation *operati
 
 /* -- the application's thread -- */
 
+/* As NCCL 2.31 says it: what the kernel is called, behind its function as the algorithm, and no protocol. */
+static void take_symmetric(const char *kernel, struct nccl_event_v7 *event)
+{
+    event->coll.is_symmetric = true;
+    event->coll.kernel_variant = kernel;
+    event->coll.algorithm = strchr(kernel, '_') + 1;
+    event->coll.protocol = "";
+}
+
+/* Of each function what NCCL may choose: src/graph/tuning.cc, src/sym_kernels.cc of 2.30. */
+static void choose_algorithm(const struct fake_operation *operation, struct nccl_event_v7 *event)
+{
+    static const struct {
+        const char *function, *algorithm, *protocol;
+    } plain[] = {{"", "RING", "LL"},
+                 {"", "RING", "LL128"},
+                 {"", "RING", "SIMPLE"},
+                 {"", "NVLS", "SIMPLE"},
+                 {"", "COLLNET_DIRECT", "SIMPLE"},
+                 {"AllReduce", "TREE", "LL128"},
+                 {"AllReduce", "NVLS_TREE", "SIMPLE"},
+                 {"AllReduce", "COLLNET_CHAIN", "SIMPLE"},
+                 {"AllGather", "PAT", "SIMPLE"},
+                 {"ReduceScatter", "PAT", "SIMPLE"}};
+    static const char *const kernels[] = {"AllReduce_AGxLL_R",
+                                          "AllReduce_AGxLLMC_R",
+                                          "AllReduce_RSxLD_AGxST",
+                                          "AllReduce_RSxLDMC_AGxSTMC",
+                                          "AllReduce_RSxTmaLD_AGxTmaST",
+                                          "AllGather_LL",
+                                          "AllGather_LLMC",
+                                          "AllGather_ST",
+                                          "AllGather_STMC",
+                                          "AllGather_TmaST",
+                                          "AllGather_TmaSTMC",
+                                          "AllGather_RailRing_LsaSTMC",
+                                          "ReduceScatter_LL",
+                                          "ReduceScatter_LD",
+                                          "ReduceScatter_LDMC",
+                                          "ReduceScatter_TmaLD",
+                                          "ReduceScatter_RailA2A_LsaLD",
+                                          "ReduceScatter_RailA2A_LsaLDMC"};
+    enum { PLAIN = sizeof(plain) / sizeof(plain[0]), KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
+    size_t length = strlen(operation->function), at = operation->sequence % (PLAIN + KERNELS);
+    if (at < PLAIN && (!*plain[at].function || strcmp(plain[at].function, operation->function) == 0)) {
+        event->coll.algorithm = plain[at].algorithm;
+        event->coll.protocol = plain[at].protocol;
+    } else if (at >= PLAIN && strncmp(kernels[at - PLAIN], operation->function, length) == 0) {
+        take_symmetric(kernels[at - PLAIN], event);
+    }
+}
+
 static void *start_task(struct fake_rank *rank, struct fake_operation *operation, void *call, void *group,
                         uint64_t count_)
 {
@@ -274,12 +326,10 @@ static void *start_task(struct fake_rank *rank, struct fake_operation *operation
     event.coll.protocol = "SIMPLE";
     event.coll.parent_group = group;
     event.coll.user_tag = rank->user_tag;
-    if (rank->job->symmetric && strcmp(operation->function, "AllGather") == 0) {
-        event.coll.is_symmetric = true;
-        event.coll.kernel_variant = "AllGather_RailRing_LsaSTMC";
-        event.coll.algorithm = "RailRing_LsaSTMC";
-        event.coll.protocol = "";
-    }
+    if (rank->job->every_algorithm)
+        choose_algorithm(operation, &event);
+    if (rank->job->symmetric && strcmp(operation->function, "AllGather") == 0)
+        take_symmetric("AllGather_RailRing_LsaSTMC", &event);
     return start(rank, communicator, &event, &rank->job->counts.coll);
 }
 

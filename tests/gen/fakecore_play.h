@@ -45,6 +45,7 @@ struct fake_job {
     int op_us;        /* how long each operation's kernel runs */
     const char *tags; /* none, nccl, call; numbered: calls, each with another text; config: operations' own */
     bool symmetric;   /* AllGather is a symmetric kernel's */
+    bool every_algorithm;     /* collectives go through all that NCCL has, one after the other */
     int hang_rank, hang_step; /* in the last round, as a kill */
     bool aborts;              /* hangs in the first round instead, and ends the communicators nevertheless */
     int kill_rank, kill_step;

@@ -34,7 +34,7 @@ class Played:
     """One run of the fake core in a directory of its own."""
 
     def __init__(self, directory, *options, expect=0, program=FAKECORE, **settings):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "RANK", "LOCAL_RANK", "ROLE_", "SLURM", "OMPI", "PMI", "MPI_"))}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "TORCH_", "RANK", "LOCAL_RANK", "ROLE_", "SLURM", "OMPI", "PMI", "MPI_"))}
         environment.update({"NCCLPROF_DIR": directory, **settings})
         command = [program, "--plugin", os.path.abspath(PLUGIN), *map(str, options)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)

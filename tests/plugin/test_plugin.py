@@ -170,6 +170,15 @@ class Clocks(PluginTest):
                 self.assertGreaterEqual(note["args"]["offset_ns"], -1700000000000000000)
                 self.assertLess(note["args"]["offset_ns"], -1700000000000000000 + 200000)
 
+    def test_allocator_hook(self):
+        """What PyTorch takes for true, of the name that is set first."""
+        name = "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK"
+        for env, expected in (({}, 0), ({name: "1"}, 1), ({name: "TRUE"}, 1), ({name: "0"}, 0), ({name[6:]: "yes"}, 1),
+                              ({name: "0", name[6:]: "1"}, 0)):
+            self.setUp()
+            note = Trace(self.play("--ranks", 1, **env).files()[0]).notes("Process")[0]
+            self.assertEqual(note["args"]["allocator_hook"], expected, env)
+
     def test_anchors(self):
         before = (time.clock_gettime_ns(time.CLOCK_MONOTONIC), time.time_ns())
         played = self.play("--ranks", 1)

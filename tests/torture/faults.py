@@ -66,6 +66,9 @@ FIXTURES = [
     "fixtures/registered-memory/nccl.vm.1041.log",
     "fixtures/registered-memory/memsnap-rank1.json",
     "fixtures/registered-memory/memsnap-rank3.pickle",
+    "fixtures/comma/latency-301.txt",
+    "fixtures/nsys/node0.sqlite",
+    "fixtures/nccl-ras-hang/ras-1.json",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"

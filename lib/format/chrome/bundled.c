@@ -84,6 +84,20 @@ static int emit_anchor(struct chrome_reader *reader, int64_t local_ns, int64_t m
     return chrome_emit(reader, &event, error);
 }
 
+/* Older recorders do not say it. */
+static int emit_hook(struct chrome_reader *reader, int64_t is_on, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_REGISTRATION, .origin = chrome_origin(reader, offset)};
+    if (is_on == COUNT_UNKNOWN)
+        return 0;
+    event.registration = (struct registration){.kind = is_on ? REGISTRATION_HOOK_ON : REGISTRATION_HOOK_OFF,
+                                               .number = COUNT_UNKNOWN,
+                                               .alive = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                               .device = COUNT_UNKNOWN,
+                                               .global_rank = COUNT_UNKNOWN};
+    return chrome_emit(reader, &event, error);
+}
+
 /* The first line of ours: who writes, and the moment that times count from. */
 static int read_process(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
@@ -94,6 +108,9 @@ static int read_process(struct chrome_reader *reader, struct json *json, const s
         set_text(&reader->boot_id, boot, strlen(boot), error))
         return -1;
     reader->started_ns = member_integer(json, line->arguments, "start_realtime_ns", 0);
+    if (emit_hook(reader, member_natural(json, line->arguments, "allocator_hook", COUNT_UNKNOWN), offset,
+                  error))
+        return -1;
     return emit_anchor(reader, 0, member_integer(json, line->arguments, "start_monotonic_ns", TIME_UNKNOWN),
                        member_integer(json, line->arguments, "start_realtime_ns", TIME_UNKNOWN), offset,
                        error);

@@ -119,6 +119,7 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
     else
         set_member(reader, reader->communicator_hash, reader->rank);
     operation->kind = OPERATION_COPY_ENGINE;
+    operation->algorithm = ALGORITHM_COPY_ENGINE;
     operation->sequence = said->sequence;
     operation->count = said->count;
     operation->datatype = said->datatype;

@@ -275,6 +275,7 @@ static void set_device(const struct kineto_emitter *emitter, const struct item *
     operation->stream = (uint64_t)kernel->stream;
     operation->graph_captured = kernel->has_graph;
     operation->is_symmetric = kernel->is_symmetric;
+    operation->algorithm = (enum algorithm)kernel->algorithm;
     if (launch)
         operation->enqueue = wall_times(
             emitter, (struct interval_ns){launch->begin_ns, launch->begin_ns + launch->duration_ns});

@@ -301,10 +301,23 @@ static const struct word kernel_datatypes[] = {
     {"uint64", DATATYPE_UINT64},     {NULL, DATATYPE_UNKNOWN},
 };
 
+/* Behind "ncclSymkDevKernel_", up to NCCL 2.27 "ncclSymDevKernel_". */
+static enum algorithm symmetric_algorithm(struct raw_json name)
+{
+    static const char mark[] = "DevKernel_";
+    const char *kernel = memmem(name.text, name.length, mark, sizeof mark - 1);
+    if (!kernel)
+        return ALGORITHM_OTHER;
+    kernel += sizeof mark - 1;
+    return algorithm_from_symmetric_kernel(kernel, (size_t)(name.text + name.length - kernel));
+}
+
 void kineto_kernel_name(struct raw_json name, struct kineto_kernel_name *parts)
 {
     struct raw_json rest = name, word;
     *parts = (struct kineto_kernel_name){.function = FUNCTION_OTHER, .is_symmetric = holds(name, "ncclSym")};
+    if (parts->is_symmetric)
+        parts->algorithm = symmetric_algorithm(name);
     while (next_word(&rest, &word)) {
         enum function function = function_from_text(word.text, word.length);
         int datatype = find_word(kernel_datatypes, word);

@@ -62,8 +62,10 @@ int kineto_event_read(struct raw_json text, struct kineto_event *event);
  * not print so. */
 int kineto_event_read_any(struct raw_json text, struct kineto_event *event);
 
-/* What a kernel's name says. Not the algorithm: a kernel that is named for one runs others as well. */
+/* What a kernel's name says. The algorithm only on symmetric memory: else a kernel that is named for one runs
+ * others as well. */
 struct kineto_kernel_name {
+    enum algorithm algorithm;
     enum function function; /* FUNCTION_OTHER: sends and receives, or not said */
     enum datatype datatype;
     int is_symmetric;

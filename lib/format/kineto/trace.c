@@ -34,7 +34,10 @@ void kineto_trace_release(struct kineto_trace *trace)
     kineto_busy_release(&trace->busy);
 }
 
-/* Elements of one rank: of a gather what it gives, of a scatter what it gets. */
+/*
+ * Elements of one rank: of a gather what it gives, of a scatter what it gets; of an AlltoAll what it gets of
+ * each, as where parts are unequal its work goes with that.
+ */
 static int64_t elements_of(enum function function, const struct kineto_arguments *arguments)
 {
     int64_t in = arguments->in_elements, out = arguments->out_elements, ranks = arguments->group_size;
@@ -43,6 +46,7 @@ static int64_t elements_of(enum function function, const struct kineto_arguments
     case FUNCTION_SCATTER:
         return out;
     case FUNCTION_ALL_TO_ALL:
+        in = out >= 0 ? out : in;
         return in >= 0 && ranks > 0 ? in / ranks : COUNT_UNKNOWN;
     case FUNCTION_BROADCAST:
         return in > out ? in : out;
@@ -166,6 +170,7 @@ static int add_kernel(struct kineto_trace *trace, const struct kineto_event *eve
     kineto_kernel_name(event->name, &name);
     complete_told(&kernel.told, &name);
     kernel.is_symmetric = name.is_symmetric != 0;
+    kernel.algorithm = (uint8_t)name.algorithm;
     learn_device(trace, event->arguments.device);
     trace->kernels[trace->kernel_count++] = kernel;
     return 0;

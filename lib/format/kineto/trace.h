@@ -19,7 +19,7 @@
  * what does not fit is counted.
  */
 enum {
-    KINETO_KERNELS = 1 << 16,
+    KINETO_KERNELS = 1 << 15,
     KINETO_CALLS = 1 << 17,
     KINETO_LAUNCHES = 1 << 18, /* the newest */
     KINETO_RANGES = 1 << 17
@@ -57,6 +57,7 @@ struct kineto_kernel {
     uint64_t offset;
     int32_t launch; /* index; -1 */
     uint8_t has_graph;
+    uint8_t algorithm; /* only on symmetric memory */
     uint8_t is_symmetric;
     uint8_t is_linked; /* a call tells of it */
 };

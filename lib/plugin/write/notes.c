@@ -65,6 +65,7 @@ void notes_process(struct chrome *chrome, const struct notes_process *process)
     put_unsigned(text, ", \"start_monotonic_ns\": ", process->start_ns);
     put_unsigned(text, ", \"start_realtime_ns\": ", process->realtime_ns);
     put_text(text, ", \"boot_id\": ", process->boot);
+    put_unsigned(text, ", \"allocator_hook\": ", process->allocator_hook);
     chrome_note_end(text);
 }
 

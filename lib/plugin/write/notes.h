@@ -3,6 +3,7 @@
 #ifndef PLUGIN_WRITE_NOTES_H
 #define PLUGIN_WRITE_NOTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plugin/tree/tree.h"
@@ -17,6 +18,7 @@ struct notes_process {
     uint64_t start_ns;    /* CLOCK_MONOTONIC of ts 0 */
     uint64_t realtime_ns; /* CLOCK_REALTIME at the same time */
     char boot[40];
+    bool allocator_hook; /* PyTorch registers its allocator's memory with NCCL */
 };
 
 /* What was lost so far, each a count since the start. */

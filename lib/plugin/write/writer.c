@@ -15,6 +15,7 @@
 #include "plugin/ring/ring.h"
 #include "plugin/ring/tag_name.h"
 #include "plugin/tree/tree.h"
+#include "plugin/write/allocator_hook.h"
 #include "plugin/write/chrome.h"
 #include "plugin/write/inspector.h"
 #include "plugin/write/notes.h"
@@ -474,6 +475,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
     struct notes_anchor anchor = notes_anchor_now();
     path_host(writer->host, sizeof(writer->host));
     writer->process = (struct notes_process){.host = writer->host,
+                                             .allocator_hook = allocator_hook_is_on(),
                                              .api = origin->api,
                                              .nccl_version = origin->nccl_version,
                                              .mask = origin->mask,

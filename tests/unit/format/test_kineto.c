@@ -3,6 +3,7 @@
 #include "support/same_kineto.h"
 
 #include "base/buffer.h"
+#include "format/kineto/event.h"
 #include "model/communicator_hash.h"
 
 #include <stdio.h>
@@ -210,7 +211,7 @@ static void sizes_are_those_of_one_rank(void **state)
         {"allreduce", FUNCTION_ALL_REDUCE, 8},
         {"_allgather_base", FUNCTION_ALL_GATHER, 8},
         {"_reduce_scatter_base", FUNCTION_REDUCE_SCATTER, 32},
-        {"all_to_allv", FUNCTION_ALL_TO_ALL, 2},
+        {"all_to_allv", FUNCTION_ALL_TO_ALL, 8},
         {"broadcast", FUNCTION_BROADCAST, 32},
         {"gather", FUNCTION_GATHER, 8},
         {"scatter", FUNCTION_SCATTER, 32},
@@ -471,6 +472,28 @@ static void the_quick_reading_is_the_patient_one(void **state)
     assert_memory_equal(event.arguments.collective.text, "send", 4);
 }
 
+/* The name of a kernel tells its algorithm on symmetric memory alone (src/device/symmetric/generate.py). */
+static void algorithms_of_kernels(void **state)
+{
+    static const struct {
+        const char *name;
+        enum function function;
+        enum algorithm algorithm;
+    } all[] = {
+        {"ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)", FUNCTION_ALL_REDUCE,
+         ALGORITHM_RSXLDMC_AGXSTMC},
+        {"ncclSymDevKernel_AllGather_ST(ncclSymDevArgs)", FUNCTION_ALL_GATHER, ALGORITHM_ST},
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", FUNCTION_ALL_REDUCE,
+         ALGORITHM_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct kineto_kernel_name name;
+        kineto_kernel_name((struct raw_json){all[i].name, strlen(all[i].name)}, &name);
+        assert_int_equal(name.function, all[i].function);
+        assert_int_equal(name.algorithm, all[i].algorithm);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +506,7 @@ int main(void)
         cmocka_unit_test(numbers_of_collectives_are_told),
         cmocka_unit_test(damage_has_a_place),
         cmocka_unit_test(sizes_are_those_of_one_rank),
+        cmocka_unit_test(algorithms_of_kernels),
         cmocka_unit_test(the_rank_is_told_in_several_places),
         cmocka_unit_test(lists_that_are_cut_are_completed),
         cmocka_unit_test(the_peer_is_told_or_annotated),

@@ -92,12 +92,36 @@ static void who_waits_for_whom(void **state)
     assert_false(function_is_point_to_point(FUNCTION_GATHER));
 }
 
+static enum algorithm kernel(const char *name)
+{
+    return algorithm_from_symmetric_kernel(name, strlen(name));
+}
+
+/* As src/sym_kernels.cc of NCCL 2.27 to 2.30 has them, and as their kernels are called. */
+static void kernels_on_symmetric_memory(void **state)
+{
+    assert_int_equal(kernel("AllGather_LL"), ALGORITHM_SYMMETRIC_LL);
+    assert_int_equal(kernel("AllGather_LLMC"), ALGORITHM_LLMC);
+    assert_int_equal(kernel("AllReduce_RSxLD_AGxST_sum_f32(ncclSymkDevWorkArgs4K)"), ALGORITHM_RSXLD_AGXST);
+    assert_int_equal(kernel("AllReduce_RSxLDMC_AGxSTMC"), ALGORITHM_RSXLDMC_AGXSTMC);
+    assert_int_equal(kernel("ReduceScatter_LD_sum_bf16"), ALGORITHM_LD);
+    assert_int_equal(kernel("ReduceScatter_RailA2A_LsaLDMC"), ALGORITHM_RAILA2A_LSALDMC);
+    assert_int_equal(kernel("AllGather_LLLL"), ALGORITHM_OTHER);
+    assert_int_equal(kernel("AllGather"), ALGORITHM_OTHER);
+    assert_int_equal(kernel(""), ALGORITHM_OTHER);
+    assert_int_equal(algorithm_from_text("RailRing_LsaSTMC", 16), ALGORITHM_RAILRING_LSASTMC);
+    for (int i = ALGORITHM_SYMMETRIC_FIRST; i < ALGORITHM_COUNT; i++)
+        assert_int_equal(
+            algorithm_from_text(algorithm_name((enum algorithm)i), strlen(algorithm_name((enum algorithm)i))),
+            i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_of_a_function), cmocka_unit_test(datatypes_and_their_sizes),
-        cmocka_unit_test(algorithms_and_protocols),     cmocka_unit_test(sizes_and_bus_bandwidth),
-        cmocka_unit_test(who_waits_for_whom),
+        cmocka_unit_test(algorithms_and_protocols),     cmocka_unit_test(kernels_on_symmetric_memory),
+        cmocka_unit_test(sizes_and_bus_bandwidth),      cmocka_unit_test(who_waits_for_whom),
     };
     return cmocka_run_group_tests_name("vocab", tests, NULL, NULL);
 }

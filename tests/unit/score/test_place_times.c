@@ -83,6 +83,31 @@ static void what_had_passed_when_it_was_enqueued(void **state)
     slow_job_release(&played);
 }
 
+/* A third of an own time goes with what was received; of another more than there is. */
+static void what_received_data_explain_is_left_out(void **state)
+{
+    struct slow_job played;
+    struct place_times plain, times;
+    start(&played, 0);
+    read(&plain, &played, SHEET_ALL, FIRST);
+    int64_t *explained_ns = calloc(played.job.operation_count, sizeof *explained_ns);
+    assert_non_null(explained_ns);
+    const int32_t *here = place_times_operations(&plain, &played.baseline, 0, FIRST, SLOW);
+    explained_ns[here[1]] = plain.own[SLOW * STEPS + 1] / 3;
+    explained_ns[here[2]] = plain.own[SLOW * STEPS + 2] * 2;
+    played.baseline.explained_ns = explained_ns;
+    read(&times, &played, SHEET_ALL, FIRST);
+    assert_int_equal(times.own[SLOW * STEPS + 1],
+                     plain.own[SLOW * STEPS + 1] - plain.own[SLOW * STEPS + 1] / 3);
+    assert_int_equal(times.own[SLOW * STEPS + 2], 0);
+    assert_int_equal(times.own[SLOW * STEPS + 3], plain.own[SLOW * STEPS + 3]);
+    played.baseline.explained_ns = NULL;
+    free(explained_ns);
+    place_times_release(&plain);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
 static void nothing_is_known_of_the_warm_up(void **state)
 {
     struct slow_job played;
@@ -151,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_operations_have_them),
                                        cmocka_unit_test(what_had_passed_when_it_was_enqueued),
+                                       cmocka_unit_test(what_received_data_explain_is_left_out),
                                        cmocka_unit_test(nothing_is_known_of_the_warm_up),
                                        cmocka_unit_test(of_one_unit_alone),
                                        cmocka_unit_test(behind_an_open_end),

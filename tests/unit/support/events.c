@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "ingest/read.h"
 #include "input/input.h"
 #include "support/cmocka_all.h"
 
@@ -125,8 +126,8 @@ static void read_into(struct recording *recording, const char *path)
     const struct format *format = format_detect(input, &recording->error);
     recording->status = -2;
     if (format)
-        recording->status =
-            format->read(input, &sink, recording->dialect, sizeof recording->dialect, &recording->error);
+        recording->status = ingest_read(format, input, path, NULL, NULL, &sink, recording->dialect,
+                                        sizeof recording->dialect, &recording->error);
     input_close(input);
 }
 

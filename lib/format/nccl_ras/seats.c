@@ -1,0 +1,183 @@
+#include "format/nccl_ras/seats.h"
+
+#include "base/array.h"
+#include "format/member.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of what only some ranks launched, so many of each function are handed over: hosts run no farther ahead. */
+enum { AHEAD_MOST = 1024 };
+
+static const enum function functions[RAS_FUNCTIONS] = {
+    FUNCTION_BROADCAST, FUNCTION_REDUCE, FUNCTION_ALL_GATHER, FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE};
+
+void ras_seats_init(struct ras_seats *seats)
+{
+    *seats = (struct ras_seats){.at_ns = TIME_UNKNOWN};
+    intern_init(&seats->texts);
+}
+
+void ras_seats_release(struct ras_seats *seats)
+{
+    intern_release(&seats->texts);
+    free(seats->items);
+}
+
+/* What RAS calls a host is its address; "unknown" where it knows none. */
+static int take_host(struct ras_seats *seats, struct json *json, int64_t *number)
+{
+    const char *host = member_text(json, json_root(json), "host");
+    *number = -1;
+    if (!host || !*host || strcmp(host, "unknown") == 0)
+        return 0;
+    *number = intern_put(&seats->texts, host, strlen(host));
+    return *number < 0 ? -1 : 0;
+}
+
+int ras_seats_add(struct ras_seats *seats, struct json *json, uint64_t offset)
+{
+    const struct json_node *root = json_root(json);
+    const struct json_node *counts = member_object(json, root, "collective_counts");
+    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
+        return -1;
+    struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
+                            .communicator_size = seats->communicator_size,
+                            .pid = member_natural_or_none(json, root, "pid"),
+                            .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
+                            .gpu = member_natural_or_none(json, root, "cuda_dev"),
+                            .offset = offset};
+    for (int i = 0; i < RAS_FUNCTIONS; i++)
+        seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
+    if (take_host(seats, json, &seat.host))
+        return -1;
+    seats->items[seats->count++] = seat;
+    return 0;
+}
+
+static struct origin origin_of(const struct ras_seats *seats, const struct ras_seat *seat)
+{
+    return (struct origin){.host = seat->host < 0 ? NULL : intern_text(&seats->texts, seat->host),
+                           .pid = seat->pid,
+                           .communicator_hash = seat->communicator_hash,
+                           .communicator_size = seat->communicator_size,
+                           .rank = seat->rank,
+                           .offset = seat->offset};
+}
+
+/* All that it launched there; COUNT_UNKNOWN where that is not said, or too many to be. */
+static int64_t launched(const struct ras_seat *seat)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < RAS_FUNCTIONS; i++)
+        if (seat->counts[i] < 0 || __builtin_add_overflow(sum, seat->counts[i], &sum))
+            return COUNT_UNKNOWN;
+    return sum;
+}
+
+static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
+                     const struct format_sink *sink, struct error *error)
+{
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
+    struct event facts = {
+        .kind = EVENT_PROCESS, .origin = origin_of(seats, seat), .process = PROCESS_FACTS_NONE};
+    struct event status = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(seats, seat)};
+    facts.process.gpu = seat->gpu;
+    status.group_status = (struct group_status){.enqueued = launched(seat),
+                                                .started = COUNT_UNKNOWN,
+                                                .completed = COUNT_UNKNOWN,
+                                                .timed_out = COUNT_UNKNOWN,
+                                                .at_ns = seats->at_ns};
+    return sink->event(sink->context, &place, error) || sink->event(sink->context, &status, error) ||
+                   (seat->gpu != COUNT_UNKNOWN && sink->event(sink->context, &facts, error))
+               ? -1
+               : 0;
+}
+
+static int emit_call(const struct ras_seats *seats, const struct ras_seat *seat, enum function function,
+                     int64_t number, int64_t *ordinal, const struct format_sink *sink, struct error *error)
+{
+    struct event event = {.kind = EVENT_OPERATION,
+                          .origin = origin_of(seats, seat),
+                          .operation = {.ordinal = (*ordinal)++,
+                                        .kind = OPERATION_COLLECTIVE,
+                                        .function = function,
+                                        .sequence = number,
+                                        .count = COUNT_UNKNOWN,
+                                        .bytes = COUNT_UNKNOWN,
+                                        .root = COUNT_UNKNOWN,
+                                        .peer = COUNT_UNKNOWN,
+                                        .channel_count = COUNT_UNKNOWN,
+                                        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .duration_ns = COUNT_UNKNOWN}};
+    return sink->event(sink->context, &event, error);
+}
+
+/* The seats of one communicator, `count` from the first on. */
+static size_t count_members(const struct ras_seats *seats, size_t first)
+{
+    size_t past = first;
+    while (past < seats->count &&
+           seats->items[past].communicator_hash == seats->items[first].communicator_hash)
+        past++;
+    return past - first;
+}
+
+/* How often all that say it launched a function. */
+static int64_t common_count(const struct ras_seat *first, size_t members, int function)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < members; i++)
+        if (first[i].counts[function] != COUNT_UNKNOWN && first[i].counts[function] < least)
+            least = first[i].counts[function];
+    return least == INT64_MAX ? 0 : least;
+}
+
+/* The last that is common, or all that are not. */
+static int emit_calls(const struct ras_seats *seats, const struct ras_seat *seat, int function,
+                      int64_t common, int is_common, int64_t *ordinal, const struct format_sink *sink,
+                      struct error *error)
+{
+    int64_t first = is_common ? common - 1 : common;
+    int64_t past = is_common ? common : seat->counts[function];
+    int is_cut = past - first > AHEAD_MOST;
+    if (seat->counts[function] < 0 || first < 0)
+        return 0;
+    if (is_cut &&
+        sink->note(sink->context, "more operations ahead than are kept", 0, seat->offset, NULL, 0, error))
+        return -1;
+    for (int64_t number = first; number < (is_cut ? first + AHEAD_MOST : past); number++)
+        if (emit_call(seats, seat, functions[function], number, ordinal, sink, error))
+            return -1;
+    return 0;
+}
+
+static int emit_communicator(const struct ras_seats *seats, size_t first, size_t members, int is_common,
+                             int64_t *ordinal, const struct format_sink *sink, struct error *error)
+{
+    const struct ras_seat *items = seats->items + first;
+    for (int function = 0; function < RAS_FUNCTIONS; function++) {
+        int64_t common = common_count(items, members, function);
+        for (size_t i = 0; i < members; i++)
+            if (emit_calls(seats, &items[i], function, common, is_common, ordinal, sink, error))
+                return -1;
+    }
+    return 0;
+}
+
+int ras_seats_end(const struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+{
+    int64_t ordinal = 0;
+    for (size_t i = 0; i < seats->count; i++)
+        if (emit_seat(seats, &seats->items[i], sink, error))
+            return -1;
+    for (int is_common = 1; is_common >= 0; is_common--)
+        for (size_t i = 0, members = 0; i < seats->count; i += members) {
+            members = count_members(seats, i);
+            if (emit_communicator(seats, i, members, is_common, &ordinal, sink, error))
+                return -1;
+        }
+    return 0;
+}

@@ -1,0 +1,324 @@
+#include "format/nsys/profile.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PID_SHIFT = 24, PID_MASK = 0xffffff };
+
+void nsys_profile_init(struct nsys_profile *profile, const struct foreign_tables *tables,
+                       const struct format_sink *sink)
+{
+    *profile = (struct nsys_profile){.sink = sink, .tables = tables};
+    intern_init(&profile->texts);
+    map_init(&profile->text_of);
+    map_init(&profile->kernel_of);
+    map_init(&profile->uuid_of);
+}
+
+void nsys_profile_release(struct nsys_profile *profile)
+{
+    nsys_layouts_release(&profile->layouts);
+    intern_release(&profile->texts);
+    map_release(&profile->text_of);
+    map_release(&profile->kernel_of);
+    map_release(&profile->uuid_of);
+    buffer_release(&profile->host);
+    free(profile->calls);
+    free(profile->kernels);
+    free(profile->seats);
+}
+
+int64_t nsys_process_of(int64_t thread)
+{
+    return (int64_t)((uint64_t)thread & ~(uint64_t)PID_MASK);
+}
+
+int64_t nsys_pid_of(int64_t process)
+{
+    return (int64_t)((uint64_t)process >> PID_SHIFT & PID_MASK);
+}
+
+static int is_known(const struct foreign_value *value)
+{
+    return value->kind == FOREIGN_INTEGER;
+}
+
+static int64_t integer_or(const struct foreign_value *value, int64_t otherwise)
+{
+    return is_known(value) ? value->integer : otherwise;
+}
+
+/* Beyond this no recording lasts, and no sum of two fits. */
+static int64_t moment_of(const struct foreign_value *value)
+{
+    return is_known(value) && value->integer >= 0 && value->integer < INT64_MAX / 4 ? value->integer
+                                                                                    : TIME_UNKNOWN;
+}
+
+static int begin_table(const struct nsys_profile *profile, const char *table, const char *const *columns,
+                       size_t count, struct error *error)
+{
+    return profile->tables->open(profile->tables->context, table, columns, count, error);
+}
+
+static int next_row(const struct nsys_profile *profile, struct foreign_value *row, struct error *error)
+{
+    return profile->tables->next(profile->tables->context, row, error);
+}
+
+/* A profile of Python holds millions of texts: only those of NCCL are kept. */
+static int read_texts(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[] = {"id", "value"};
+    struct foreign_value row[2];
+    int more = begin_table(profile, "StringIds", columns, 2, error);
+    while (more == 1 && (more = next_row(profile, row, error)) == 1) {
+        if (!is_known(&row[0]) || row[1].kind != FOREIGN_TEXT || strncmp(row[1].bytes, "nccl", 4) != 0)
+            continue;
+        int64_t text = intern_put(&profile->texts, row[1].bytes, row[1].length);
+        if (text < 0 || !map_put(&profile->text_of, (struct map_key){{(uint64_t)row[0].integer}}, text, NULL))
+            return error_no_memory(error);
+    }
+    return more;
+}
+
+static const char *text_of(const struct nsys_profile *profile, const struct foreign_value *number)
+{
+    const int64_t *text =
+        is_known(number) ? map_get(&profile->text_of, (struct map_key){{(uint64_t)number->integer}}) : NULL;
+    return text ? intern_text(&profile->texts, *text) : NULL;
+}
+
+static int read_start(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[] = {"utcEpochNs"};
+    struct foreign_value row[1];
+    int more = begin_table(profile, "TARGET_INFO_SESSION_START_TIME", columns, 1, error);
+    if (more == 1 && (more = next_row(profile, row, error)) == 1)
+        profile->epoch_ns = moment_of(&row[0]) == TIME_UNKNOWN ? 0 : row[0].integer;
+    return more < 0 ? -1 : 0;
+}
+
+static int read_host(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[] = {"name", "value"};
+    struct foreign_value row[2];
+    int more = begin_table(profile, "TARGET_INFO_SYSTEM_ENV", columns, 2, error);
+    while (more == 1 && (more = next_row(profile, row, error)) == 1) {
+        int is_name = row[0].kind == FOREIGN_TEXT && strcmp(row[0].bytes, "Hostname") == 0;
+        if (!is_name || row[1].kind != FOREIGN_TEXT || profile->host.length)
+            continue;
+        if (buffer_append(&profile->host, row[1].bytes, strlen(row[1].bytes)))
+            return error_no_memory(error);
+    }
+    return more;
+}
+
+static int read_devices(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[] = {"cudaId", "pid", "uuid"};
+    struct foreign_value row[3];
+    int more = begin_table(profile, "TARGET_INFO_CUDA_DEVICE", columns, 3, error);
+    while (more == 1 && (more = next_row(profile, row, error)) == 1) {
+        if (!is_known(&row[0]) || !is_known(&row[1]) || row[2].kind != FOREIGN_TEXT)
+            continue;
+        struct map_key key = {{(uint64_t)row[1].integer, (uint64_t)row[0].integer}};
+        int64_t text = intern_put(&profile->texts, row[2].bytes, row[2].length);
+        if (text < 0 || !map_put(&profile->uuid_of, key, text, NULL))
+            return error_no_memory(error);
+    }
+    return more;
+}
+
+static int is_full(struct nsys_profile *profile, size_t count)
+{
+    profile->is_full |= count >= NSYS_MOST;
+    return count >= NSYS_MOST;
+}
+
+static int add_seat(struct nsys_profile *profile, int64_t thread, const struct nsys_payload *payload)
+{
+    struct nsys_seat seat = {.process = nsys_process_of(thread),
+                             .communicator_hash = (uint64_t)payload->value[NSYS_COMMUNICATOR],
+                             .rank = payload->value[NSYS_RANK],
+                             .size = payload->is_there[NSYS_RANKS] && payload->value[NSYS_RANKS] > 0
+                                         ? payload->value[NSYS_RANKS]
+                                         : 0,
+                             .device = payload->is_there[NSYS_DEVICE] && payload->value[NSYS_DEVICE] >= 0
+                                           ? payload->value[NSYS_DEVICE]
+                                           : COUNT_UNKNOWN};
+    if (!seat.communicator_hash || !payload->is_there[NSYS_RANK] || seat.rank < 0 ||
+        is_full(profile, profile->seat_count))
+        return 0;
+    if (array_reserve((void **)&profile->seats, &profile->seat_capacity, profile->seat_count + 1,
+                      sizeof *profile->seats))
+        return -1;
+    profile->seats[profile->seat_count++] = seat;
+    return 0;
+}
+
+static int64_t natural(const struct nsys_payload *payload, enum nsys_field field)
+{
+    return payload->is_there[field] && payload->value[field] >= 0 ? payload->value[field] : COUNT_UNKNOWN;
+}
+
+static int add_call(struct nsys_profile *profile, const struct nsys_call *call)
+{
+    if (is_full(profile, profile->call_count))
+        return 0;
+    if (array_reserve((void **)&profile->calls, &profile->call_capacity, profile->call_count + 1,
+                      sizeof *profile->calls))
+        return -1;
+    profile->calls[profile->call_count++] = *call;
+    return 0;
+}
+
+enum { RANGE_BEGIN, RANGE_END, RANGE_TEXT, RANGE_TEXT_NUMBER, RANGE_THREAD, RANGE_BLOB, RANGE_COLUMNS };
+
+/* A call of NCCL's API; others that it makes ranges of move nothing ("ncclGroupEnd"). */
+static int take_range(struct nsys_profile *profile, const struct foreign_value *row, const char *name,
+                      uint64_t at)
+{
+    struct nsys_payload payload;
+    enum function function = function_from_text(name, strlen(name));
+    nsys_payload_take(&profile->layouts, &row[RANGE_BLOB], &payload);
+    if (function <= FUNCTION_OTHER)
+        return strncmp(name, "ncclComm", 8) == 0 ? add_seat(profile, row[RANGE_THREAD].integer, &payload) : 0;
+    struct nsys_call call = {.thread = row[RANGE_THREAD].integer,
+                             .api = {moment_of(&row[RANGE_BEGIN]), moment_of(&row[RANGE_END])},
+                             .function = function,
+                             .communicator_hash = payload.is_there[NSYS_COMMUNICATOR]
+                                                      ? (uint64_t)payload.value[NSYS_COMMUNICATOR]
+                                                      : 0,
+                             .bytes = natural(&payload, NSYS_BYTES),
+                             .root = natural(&payload, NSYS_ROOT),
+                             .peer = natural(&payload, NSYS_PEER),
+                             .first_kernel = -1,
+                             .last_kernel = -1,
+                             .row = at};
+    return add_call(profile, &call);
+}
+
+/* Marks of lit-gpt's and the like: what a call was for, as JSON. */
+static int is_description(const struct foreign_value *text)
+{
+    return text->kind == FOREIGN_TEXT && text->bytes[0] == '{' && strstr(text->bytes, "\"source_line\"");
+}
+
+static int read_ranges(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[RANGE_COLUMNS] = {"start",  "end",       "text",
+                                                       "textId", "globalTid", "binaryData"};
+    struct foreign_value row[RANGE_COLUMNS];
+    uint64_t at = 0;
+    int more = begin_table(profile, "NVTX_EVENTS", columns, RANGE_COLUMNS, error);
+    for (; more == 1 && (more = next_row(profile, row, error)) == 1; at++) {
+        const struct foreign_value *text = &row[RANGE_TEXT];
+        const char *name =
+            text->kind == FOREIGN_TEXT ? text->bytes : text_of(profile, &row[RANGE_TEXT_NUMBER]);
+        if (is_description(text) && profile->sink->note(profile->sink->context, "call description", 0, at,
+                                                        text->bytes, text->length, error))
+            return -1;
+        if (!name || strncmp(name, "nccl", 4) != 0 || !is_known(&row[RANGE_THREAD]) ||
+            moment_of(&row[RANGE_BEGIN]) == TIME_UNKNOWN)
+            continue;
+        if (take_range(profile, row, name, at))
+            return error_no_memory(error);
+    }
+    return more;
+}
+
+enum {
+    KERNEL_BEGIN,
+    KERNEL_END,
+    KERNEL_DEVICE,
+    KERNEL_STREAM,
+    KERNEL_CORRELATION,
+    KERNEL_PROCESS,
+    KERNEL_NAME,
+    KERNEL_FULL_NAME,
+    KERNEL_GRAPH,
+    KERNEL_COLUMNS
+};
+
+static void take_name(const char *name, struct nsys_kernel *kernel)
+{
+    static const char mark[] = "DevKernel_";
+    const char *rest = strstr(name, mark);
+    kernel->is_symmetric = strncmp(name, "ncclSym", 7) == 0;
+    if (kernel->is_symmetric && rest)
+        kernel->algorithm =
+            algorithm_from_symmetric_kernel(rest + sizeof mark - 1, strlen(rest + sizeof mark - 1));
+}
+
+static int add_kernel(struct nsys_profile *profile, const struct foreign_value *row, const char *name)
+{
+    struct nsys_kernel kernel = {.process = nsys_process_of(integer_or(&row[KERNEL_PROCESS], 0)),
+                                 .correlation = integer_or(&row[KERNEL_CORRELATION], -1),
+                                 .device = {moment_of(&row[KERNEL_BEGIN]), moment_of(&row[KERNEL_END])},
+                                 .launch = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                 .thread = -1,
+                                 .number = integer_or(&row[KERNEL_DEVICE], COUNT_UNKNOWN),
+                                 .stream = integer_or(&row[KERNEL_STREAM], 0),
+                                 .has_graph = integer_or(&row[KERNEL_GRAPH], 0) != 0};
+    struct map_key key = {{(uint64_t)kernel.process, (uint64_t)kernel.correlation}};
+    if (kernel.device.begin_ns == TIME_UNKNOWN || kernel.device.end_ns < kernel.device.begin_ns ||
+        is_full(profile, profile->kernel_count))
+        return 0;
+    take_name(name, &kernel);
+    if (array_reserve((void **)&profile->kernels, &profile->kernel_capacity, profile->kernel_count + 1,
+                      sizeof *profile->kernels) ||
+        (kernel.correlation >= 0 && !kernel.has_graph &&
+         !map_put(&profile->kernel_of, key, (int64_t)profile->kernel_count, NULL)))
+        return -1;
+    profile->kernels[profile->kernel_count++] = kernel;
+    return 0;
+}
+
+static int read_kernels(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[KERNEL_COLUMNS] = {"start",         "end",           "deviceId",
+                                                        "streamId",      "correlationId", "globalPid",
+                                                        "demangledName", "mangledName",   "graphId"};
+    struct foreign_value row[KERNEL_COLUMNS];
+    int more = begin_table(profile, "CUPTI_ACTIVITY_KIND_KERNEL", columns, KERNEL_COLUMNS, error);
+    while (more == 1 && (more = next_row(profile, row, error)) == 1) {
+        const char *name = text_of(profile, &row[KERNEL_NAME]);
+        if (!name)
+            name = text_of(profile, &row[KERNEL_FULL_NAME]);
+        if (name && (strstr(name, "Kernel") || strstr(name, "kernel")) && add_kernel(profile, row, name))
+            return error_no_memory(error);
+    }
+    return more;
+}
+
+/* Launches of NCCL's kernels, of all that the program called of CUDA. */
+static int read_launches(struct nsys_profile *profile, struct error *error)
+{
+    static const char *const columns[] = {"start", "end", "globalTid", "correlationId"};
+    struct foreign_value row[4];
+    int more = begin_table(profile, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, 4, error);
+    while (more == 1 && (more = next_row(profile, row, error)) == 1) {
+        if (!is_known(&row[2]) || !is_known(&row[3]) || moment_of(&row[0]) == TIME_UNKNOWN)
+            continue;
+        struct map_key key = {{(uint64_t)nsys_process_of(row[2].integer), (uint64_t)row[3].integer}};
+        const int64_t *at = map_get(&profile->kernel_of, key);
+        if (!at || profile->kernels[*at].thread >= 0)
+            continue;
+        profile->kernels[*at].thread = row[2].integer;
+        profile->kernels[*at].launch = (struct interval_ns){row[0].integer, moment_of(&row[1])};
+    }
+    return more;
+}
+
+int nsys_profile_read(struct nsys_profile *profile, struct error *error)
+{
+    return nsys_layouts_read(&profile->layouts, profile->tables, error) || read_texts(profile, error) ||
+                   read_start(profile, error) || read_host(profile, error) || read_devices(profile, error) ||
+                   read_ranges(profile, error) || read_kernels(profile, error) ||
+                   read_launches(profile, error)
+               ? -1
+               : 0;
+}

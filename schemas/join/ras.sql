@@ -1,0 +1,28 @@
+-- Of several dumps of NCCL's RAS the newest tells which calls were made; those that an older one told of the same member
+-- leave, counted in the ledger. How far ranks had come by then stays (group_status): whether a job stands is seen from that.
+
+-- statement: is_there
+-- A row where RAS was asked.
+SELECT 1 FROM file WHERE dialect = 'nccl-ras' LIMIT 1;
+
+-- statement: choose
+CREATE TEMP TABLE older_dump AS
+SELECT group_status_id >> 32 AS file_id, member_id
+  FROM (SELECT group_status_id, member_id,
+               row_number() OVER (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC) AS back
+          FROM group_status JOIN file ON file_id = group_status_id >> 32
+         WHERE dialect = 'nccl-ras')
+ WHERE back > 1;
+
+CREATE TEMP TABLE older_block AS
+SELECT block_id FROM older_dump JOIN operation_block USING (member_id) WHERE block_id >> 32 = older_dump.file_id;
+
+INSERT INTO ledger (file_id, reason, damage, count, first_offset)
+SELECT block_id >> 32, 'call of an older dump', 0, sum(operations), 0
+  FROM older_block JOIN operation_block USING (block_id) WHERE true GROUP BY block_id >> 32
+    ON CONFLICT (file_id, reason) DO UPDATE SET count = count + excluded.count;
+DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM older_block);
+DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM older_block);
+
+DROP TABLE older_block;
+DROP TABLE older_dump;

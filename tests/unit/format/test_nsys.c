@@ -1,0 +1,138 @@
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include "format/nsys/link.h"
+#include "format/nsys/payload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The fixture's first step of rank 1, by its SQL: the recording began at 1780000000 s, the step 100 ms later.
+ */
+static void calls_with_their_kernels(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/nsys/node0.sqlite");
+    assert_string_equal(recording.dialect, "nsys");
+    assert_int_equal(recording.status, 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 48);
+    assert_int_equal(recording_notes(&recording, "call description"), 2);
+    assert_int_equal(recording_notes(&recording, "kernel of no call"), 0);
+    const struct event *first = recording_event(&recording, EVENT_OPERATION, 24);
+    const struct operation *op = &first->operation;
+    int64_t begin_ns = INT64_C(1780000000100100000);
+    assert_string_equal(first->origin.host, "node0");
+    assert_int_equal(first->origin.pid, 5001);
+    assert_true(first->origin.communicator_hash == 0xa1b2c3d4e5f60718);
+    assert_int_equal(first->origin.rank, 1);
+    assert_int_equal(first->origin.communicator_size, 2);
+    assert_int_equal(op->function, FUNCTION_ALL_REDUCE);
+    assert_int_equal(op->sequence, 0);
+    assert_int_equal(op->bytes, 4194304);
+    assert_int_equal(op->api.begin_ns, begin_ns);
+    assert_int_equal(op->api.end_ns, begin_ns + 20000);
+    assert_int_equal(op->enqueue.begin_ns, begin_ns + 10000);
+    assert_int_equal(op->device.begin_ns, begin_ns + 30000);
+    assert_int_equal(op->device.end_ns, begin_ns + 400000);
+    assert_int_equal(op->duration_ns, 370000);
+    assert_int_equal(op->end_source, END_KERNEL);
+    assert_int_equal(op->algorithm, ALGORITHM_UNKNOWN);
+    recording_release(&recording);
+}
+
+/* The group's end launches one kernel for its send and its receive. */
+static void a_group_shares_a_kernel(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/nsys/node0.sqlite");
+    const struct operation *gather = &recording_event(&recording, EVENT_OPERATION, 1)->operation;
+    const struct operation *send = &recording_event(&recording, EVENT_OPERATION, 2)->operation;
+    const struct operation *receive = &recording_event(&recording, EVENT_OPERATION, 3)->operation;
+    assert_int_equal(gather->algorithm, ALGORITHM_LLMC);
+    assert_int_equal(gather->is_symmetric, 1);
+    assert_int_equal(send->function, FUNCTION_SEND);
+    assert_int_equal(send->peer, 1);
+    assert_int_equal(send->sequence, COUNT_UNKNOWN);
+    assert_int_equal(receive->function, FUNCTION_RECV);
+    assert_int_equal(receive->device.begin_ns, send->device.begin_ns);
+    assert_int_equal(receive->duration_ns, 100000);
+    recording_release(&recording);
+}
+
+static void a_payload_in_its_layout(void **state)
+{
+    struct nsys_layout items[] = {{1, 16777221, NSYS_COMMUNICATOR, 0},
+                                  {1, 16777221, NSYS_BYTES, 8},
+                                  {1, 16777221, NSYS_ROOT, 16},
+                                  {2, 16777221, NSYS_PEER, 16}};
+    struct nsys_layouts layouts = {items, 4, 4};
+    struct nsys_payload payload;
+    unsigned char bytes[32 + 20] = {1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 1};
+    memcpy(bytes + 32, "\x18\x07\xf6\xe5\xd4\xc3\xb2\xa1\0\x04\0\0\0\0\0\0\xfe\xff\xff\xff", 20);
+    struct foreign_value blob = {.kind = FOREIGN_BLOB, .bytes = (const char *)bytes, .length = sizeof bytes};
+    nsys_payload_take(&layouts, &blob, &payload);
+    assert_true((uint64_t)payload.value[NSYS_COMMUNICATOR] == 0xa1b2c3d4e5f60718);
+    assert_int_equal(payload.value[NSYS_BYTES], 1024);
+    assert_int_equal(payload.value[NSYS_ROOT], -2);
+    assert_int_equal(payload.is_there[NSYS_PEER], 0);
+    blob.length = 32 + 19; /* a byte short of the last value */
+    nsys_payload_take(&layouts, &blob, &payload);
+    assert_int_equal(payload.is_there[NSYS_BYTES], 1);
+    assert_int_equal(payload.is_there[NSYS_ROOT], 0);
+    blob.length = 31;
+    nsys_payload_take(&layouts, &blob, &payload);
+    assert_int_equal(payload.is_there[NSYS_COMMUNICATOR], 0);
+}
+
+/* Two calls and the launch of one kernel, on one thread; `hashes` of their communicators. */
+static int64_t link_two(uint64_t first_hash, uint64_t second_hash, int64_t launched_ns, int64_t *first_kernel,
+                        int64_t *second_kernel)
+{
+    struct nsys_call calls[] = {{.thread = 7,
+                                 .api = {100, 110},
+                                 .communicator_hash = first_hash,
+                                 .first_kernel = -1,
+                                 .last_kernel = -1,
+                                 .row = 0},
+                                {.thread = 7,
+                                 .api = {120, 140},
+                                 .communicator_hash = second_hash,
+                                 .first_kernel = -1,
+                                 .last_kernel = -1,
+                                 .row = 1}};
+    struct nsys_kernel kernels[] = {
+        {.thread = 7, .launch = {launched_ns, launched_ns + 5}, .device = {200, 300}}};
+    struct nsys_profile profile = {.calls = calls, .call_count = 2, .kernels = kernels, .kernel_count = 1};
+    int64_t loose;
+    nsys_link(&profile, &loose);
+    *first_kernel = calls[0].first_kernel;
+    *second_kernel = calls[1].first_kernel;
+    return loose;
+}
+
+static void which_call_a_launch_is_of(void **state)
+{
+    int64_t first, second;
+    assert_int_equal(link_two(1, 1, 150, &first, &second), 0); /* behind both: their group's */
+    assert_int_equal(first, 0);
+    assert_int_equal(second, 0);
+    assert_int_equal(link_two(1, 1, 130, &first, &second), 0); /* within the second */
+    assert_int_equal(first, -1);
+    assert_int_equal(second, 0);
+    assert_int_equal(link_two(1, 2, 150, &first, &second), 1); /* of two communicators: nobody knows */
+    assert_int_equal(first, -1);
+    assert_int_equal(second, -1);
+    assert_int_equal(link_two(1, 1, 90, &first, &second), 1); /* before both */
+    assert_int_equal(first, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_with_their_kernels),
+        cmocka_unit_test(a_group_shares_a_kernel),
+        cmocka_unit_test(a_payload_in_its_layout),
+        cmocka_unit_test(which_call_a_launch_is_of),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
