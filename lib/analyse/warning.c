@@ -133,6 +133,13 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
                        struct error *error)
 {
     struct buffer text = BUFFER_INIT;
+    if (findings->is_snapshot)
+        return table_add_warning(
+            table, error,
+            "run %lld: all dumps were written within a second of the last calls in them: "
+            "while the job ran, and so who waits for whom was not asked; if it is stuck, "
+            "dump it again",
+            (long long)job->run_id);
     if (!findings->standstill.is_known || job->watch.has_moved)
         return 0;
     const struct job_instance *instance = &job->instances[findings->standstill.instance];

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Whoever asked for it hears how far it is at least so often. */
 enum { LOOK_MS = 200 };
@@ -120,21 +121,34 @@ static int begin_part(struct crew *crew, size_t number, struct error *error)
     return outcome;
 }
 
+/* When a file was last written; 0: it is none, or the time makes no sense. */
+static int64_t modified_ns(const char *path)
+{
+    struct stat status;
+    int64_t time_ns;
+    if (strcmp(path, "-") == 0 || stat(path, &status) || status.st_mtim.tv_sec <= 0 ||
+        __builtin_mul_overflow((int64_t)status.st_mtim.tv_sec, INT64_C(1000000000), &time_ns) ||
+        __builtin_add_overflow(time_ns, (int64_t)status.st_mtim.tv_nsec, &time_ns))
+        return 0;
+    return time_ns;
+}
+
 static int finish_file(struct crew *crew, size_t first, struct error *error)
 {
     struct slot *slot = &crew->slots[first];
-    const struct writer_facts facts = {.dialect = slot->result.dialect,
-                                       .digest = slot->facts.digest,
-                                       .unpacked_digest =
-                                           *slot->facts.unpacked_digest ? slot->facts.unpacked_digest : NULL,
-                                       .bytes = slot->result.bytes,
-                                       .unpacked_bytes = slot->facts.unpacked_bytes,
-                                       .events = slot->result.events,
-                                       .ledger = slot->facts.ledger,
-                                       .force = crew->ingest->force,
-                                       .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
-                                       .has_moved = slot->facts.has_moved,
-                                       .is_snapshot = slot->facts.is_snapshot};
+    const struct writer_facts facts = {
+        .dialect = slot->result.dialect,
+        .digest = slot->facts.digest,
+        .unpacked_digest = *slot->facts.unpacked_digest ? slot->facts.unpacked_digest : NULL,
+        .bytes = slot->result.bytes,
+        .unpacked_bytes = slot->facts.unpacked_bytes,
+        .events = slot->result.events,
+        .modified_ns = modified_ns(crew->walk->files[crew->parts.items[first].file].realpath),
+        .ledger = slot->facts.ledger,
+        .force = crew->ingest->force,
+        .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
+        .has_moved = slot->facts.has_moved,
+        .is_snapshot = slot->facts.is_snapshot};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;

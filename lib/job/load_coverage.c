@@ -99,7 +99,7 @@ static int count_damage(struct loader *loader, struct error *error)
 
 int loader_read_coverage(struct loader *loader, struct error *error)
 {
-    int64_t finished_only, calls_only, is_windows;
+    int64_t finished_only, calls_only, is_windows, dumped_running = 0;
     struct bare_calls bare;
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
@@ -112,8 +112,11 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
         loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||
         loader_read_start_ups(loader, error) || loader_read_warnings(loader, error) ||
-        (loader->tells_states && loader_read(loader, schema_analysis_job_progress, read_progress, error)))
+        (loader->tells_states &&
+         (loader_read(loader, schema_analysis_job_progress, read_progress, error) ||
+          loader_read_number(loader, schema_analysis_job_dumped_running, &dumped_running, error))))
         return -1;
+    loader->job->dumped_running = dumped_running != 0;
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;

@@ -127,6 +127,10 @@ int witness_merge(struct hearing *hearing, const struct witness_runs *runs, cons
                           runs->items[encounter->other].dialect, error))
             return -1;
     }
+    for (size_t i = 0; i < encounter->seats.count; i++)
+        if (run_on_pair(store, schema_join_witnesses_add_member, encounter->seats.items[i].other_id,
+                        encounter->seats.items[i].one_id, error))
+            return -1;
     return 0;
 }
 

@@ -85,17 +85,36 @@ static int match_members(struct hearing *hearing, struct seats *one, struct seat
         if (match->fits) {
             one->is_taken[i] = 1;
             match->calls += calls;
+            if (witness_seats_add(&match->seats, hearing->work, one->members[i], log->members[k]))
+                return -1;
         }
     }
     return 0;
+}
+
+/* Whether the log ends in the middle of making a communicator. -1: failed. */
+static int is_starting(struct hearing *hearing, int32_t rank, struct error *error)
+{
+    const struct work *work = hearing->work;
+    struct statement *row =
+        store_prepare(hearing->logs->store, schema_join_witnesses_unfinished_starts, error);
+    int more =
+        row && !statement_bind_integer(row, 1, work->processes[work->ranks[rank].process].id, error) ? 1 : -1;
+    if (more == 1)
+        more = statement_step(row, error);
+    int is_starting = more == 1 && statement_integer(row, 0) > 0;
+    statement_free(row);
+    return more < 0 ? -1 : is_starting;
 }
 
 int numbers_match_log(struct hearing *hearing, const struct witness_side *one,
                       const struct witness_side *other, struct numbers_match *match, struct error *error)
 {
     struct seats here = {.count = 0}, there = {.count = 0};
-    *match = (struct numbers_match){.fits = 1};
-    int failed = seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
+    int starting = is_starting(hearing, other->rank, error);
+    *match = (struct numbers_match){.fits = !starting};
+    int failed =
+        starting < 0 || seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
     if (!failed && match_members(hearing, &here, &there, match))
         failed = error_no_memory(error);
     match->fits &= match->calls > 0;

@@ -11,6 +11,7 @@
 struct numbers_match {
     size_t calls; /* that fit */
     int fits;
+    struct witness_seats seats; /* owned; to be released by who asks */
 };
 
 /*

@@ -274,6 +274,14 @@ static int take_member(struct rank_match *match, const struct told_calls *one, c
     return 0;
 }
 
+int witness_seats_add(struct witness_seats *seats, const struct work *work, int32_t one, int32_t other)
+{
+    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
+        return -1;
+    seats->items[seats->count++] = (struct witness_seat){work->members[other].id, work->members[one].id};
+    return 0;
+}
+
 /* The member of the one that the other's calls fit best, with how; one->count: there is none. -1: memory is
  * out. */
 static int find_member(struct hearing *hearing, const struct seats *one, const struct seats *other,
@@ -312,8 +320,10 @@ static int match_member(struct hearing *hearing, struct seats *one, const struct
     size_t found;
     int failed = find_member(hearing, one, other, number, &found, &best);
     int is_found = !failed && found < one->count;
-    if (is_found)
+    if (is_found) {
         one->is_taken[found] = 1;
+        failed = witness_seats_add(&match->seats, hearing->work, one->members[found], other->members[number]);
+    }
     if (!failed)
         failed =
             take_member(match, is_found ? &one->calls[found] : &none, there, is_found ? &best : NULL, span);
@@ -343,6 +353,8 @@ int ranks_match(struct hearing *hearing, const struct witness_side *one, const s
 void rank_match_release(struct rank_match *match)
 {
     free(match->gifts);
+    free(match->seats.items);
+    match->seats = (struct witness_seats){.items = NULL};
     match->gifts = NULL;
     match->gift_count = match->gift_capacity = 0;
 }

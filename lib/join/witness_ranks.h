@@ -21,6 +21,20 @@ struct witness_quarrel {
     int64_t other;
 };
 
+/* A member of the other and the one that it is, as the base tables number them. */
+struct witness_seat {
+    int64_t other_id;
+    int64_t one_id;
+};
+
+struct witness_seats {
+    struct witness_seat *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+int witness_seats_add(struct witness_seats *seats, const struct work *work, int32_t one,
+                      int32_t other); /* -1: no memory */
+
 /* Of one rank, or of several added up. */
 struct rank_match {
     size_t pairs;         /* calls that both tell of */
@@ -31,6 +45,7 @@ struct rank_match {
     int only_other_stops; /* the other has calls that never ended, made after the one's record ends */
     struct witness_quarrel sizes;
     struct witness_quarrel datatypes;
+    struct witness_seats seats;
     struct witness_gift *gifts; /* owned */
     size_t gift_count;
     size_t gift_capacity;

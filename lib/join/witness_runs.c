@@ -153,7 +153,9 @@ static int take_fitting(struct encounter *encounter, const struct work *work, in
     if (array_reserve((void **)&encounter->pairs, &encounter->pair_capacity, encounter->pair_count + 1,
                       sizeof *encounter->pairs) ||
         array_reserve((void **)&encounter->gifts, &encounter->gift_capacity,
-                      encounter->gift_count + match->gift_count, sizeof *encounter->gifts))
+                      encounter->gift_count + match->gift_count, sizeof *encounter->gifts) ||
+        array_reserve((void **)&encounter->seats.items, &encounter->seats.capacity,
+                      encounter->seats.count + match->seats.count, sizeof *encounter->seats.items))
         return -1;
     encounter->pairs[encounter->pair_count++] = (struct witness_pair){.one = work->ranks[one].process,
                                                                       .other = work->ranks[other].process,
@@ -161,6 +163,8 @@ static int take_fitting(struct encounter *encounter, const struct work *work, in
                                                                       .datatypes = match->datatypes};
     for (size_t i = 0; i < match->gift_count; i++)
         encounter->gifts[encounter->gift_count++] = match->gifts[i];
+    for (size_t i = 0; i < match->seats.count; i++)
+        encounter->seats.items[encounter->seats.count++] = match->seats.items[i];
     return 0;
 }
 
@@ -265,16 +269,17 @@ static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *he
     }
     const struct witness_side here = {one, &runs->clocks[work->ranks[one].process], 0};
     const struct witness_side there = {other, &runs->clocks[work->ranks[other].process], 0};
-    const struct rank_match nothing = {.pairs = 0};
     int failed = runs->items[encounter->other].kind == KIND_LOG
                      ? numbers_match_log(hearing, &here, &there, &match, error)
                      : numbers_match_status(hearing, &here, work->ranks[other].process, &match, error);
-    if (failed)
-        return -1;
+    struct rank_match found = {.pairs = match.calls, .seats = match.seats};
     tally->ranks++;
     tally->pairs += match.calls;
     tally->fitting += match.fits != 0;
-    return match.fits && take_fitting(encounter, work, one, other, &nothing) ? error_no_memory(error) : 0;
+    if (!failed && match.fits && take_fitting(encounter, work, one, other, &found))
+        failed = error_no_memory(error);
+    rank_match_release(&found);
+    return failed ? -1 : 0;
 }
 
 typedef int (*rank_judge)(struct encounter *encounter, struct hearing *hearing,
@@ -339,4 +344,5 @@ void encounter_release(struct encounter *encounter)
 {
     free(encounter->pairs);
     free(encounter->gifts);
+    free(encounter->seats.items);
 }

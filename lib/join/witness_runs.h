@@ -57,6 +57,7 @@ struct encounter {
     struct witness_pair *pairs; /* owned */
     size_t pair_count;
     size_t pair_capacity;
+    struct witness_seats seats;
     struct witness_gift *gifts; /* owned */
     size_t gift_count;
     size_t gift_capacity;

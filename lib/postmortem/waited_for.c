@@ -267,6 +267,9 @@ static int are_records_few(const struct job *job)
     return job_silent_ranks(job) > job_recorded_ranks(job);
 }
 
+/* A dump may only be lost: then all may have called it, and who was not to blame would be. */
+enum { NO_DUMP_AT_MOST = CONFIDENCE_MEDIUM };
+
 /* Ranks that are named; more are counted. */
 enum { RANKS_NAMED = 4 };
 
@@ -334,8 +337,9 @@ static int add_finding(struct trial *trial, int32_t rank)
     finding->stops_job = 1;
     finding->never_ended = accused->is_own_gpu;
     finding->called = accused->operation;
-    finding->confidence =
-        accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    finding->confidence = accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW
+                          : is_recorded                                                ? CONFIDENCE_HIGH
+                                                                                       : NO_DUMP_AT_MOST;
     if (accused->is_unsure && finding_add_candidate(finding, rank))
         return -1;
     return say_why(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding)) ? -1
@@ -368,6 +372,21 @@ static void note_standstill(const struct trial *trial)
             (struct standstill){.is_known = 1, .instance = job->operations[first].instance};
 }
 
+/* Dumps of all ranks, written right behind their last calls. Where a rank left none, it may be why they were.
+ */
+static int is_snapshot(const struct job *job)
+{
+    return job->dumped_running && job_silent_ranks(job) == 0;
+}
+
+static int has_open(const struct trial *trial)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++)
+        if (trial->graph.waiters[i].operation >= 0)
+            return 1;
+    return 0;
+}
+
 static int judge(struct trial *trial)
 {
     for (size_t i = 0; i < trial->job->rank_count; i++)
@@ -376,6 +395,11 @@ static int judge(struct trial *trial)
         return -1;
     if (findings_stop_surely(trial->findings))
         return 0;
+    /* Between two calls, and in the middle of one, all jobs look as if somebody were waited for. */
+    if (is_snapshot(trial->job)) {
+        trial->findings->is_snapshot = has_open(trial);
+        return 0;
+    }
     accuse_own_gpus(trial);
     accuse_idle(trial);
     /* Where a record tells whose fault it is, that another one is lost is no more than that. */

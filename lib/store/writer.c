@@ -263,7 +263,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
         statement_bind_text(add, 8, statuses[outcome], error) ||
         statement_bind_integer(add, 9, facts->events, error) ||
         statement_bind_integer(add, 10, ledger_total(facts->ledger), error) ||
-        statement_bind_text(add, 11, facts->unpacked_digest, error) || statement_step(add, error) < 0)
+        statement_bind_text(add, 11, facts->unpacked_digest, error) ||
+        statement_bind_integer(add, 12, facts->modified_ns, error) || statement_step(add, error) < 0)
         return -1;
     return add_ledger(writer, file->target.file_id, facts->ledger, error);
 }

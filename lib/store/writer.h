@@ -55,6 +55,7 @@ struct writer_facts {
     uint64_t bytes;
     uint64_t unpacked_bytes;
     int64_t events;
+    int64_t modified_ns; /* when the file was last written, since the epoch; 0: not known */
     const struct ledger *ledger;
     int force;       /* takes the place of a file of the same content, instead of being dropped */
     int is_open;     /* it is being written, or its writer was killed */

@@ -80,6 +80,7 @@ struct findings {
     size_t capacity;
     struct crowd crowd;
     struct standstill standstill;
+    int is_snapshot;     /* who waits for whom says nothing: the dumps are of a job that ran */
     size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
     struct rule_set off; /* rules that are not asked */
 };

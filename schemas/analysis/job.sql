@@ -100,6 +100,22 @@ SELECT max(before <> enqueued), min(at_ns - before_ns)
         WINDOW of_member AS (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC))
  WHERE back = 1 HAVING count(*) > 0;
 
+-- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
+-- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is
+-- against it.
+-- statement: dumped_running
+SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
+                                             WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
+                             BETWEEN -1000000000 AND 1000000000, 0)), 0)
+       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN group_status ON group_status.process_id = job_rank.process_id
+                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
+                        CROSS JOIN group_status ON group_status.process_id = witness.process_id
+                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+  FROM file
+ WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
 -- How far ranks say that they came.
 -- statement: progress
 SELECT member_id, enqueued, completed

@@ -106,6 +106,9 @@ WITH counted AS (
 ), placed AS (
     SELECT process_id, CASE WHEN count(DISTINCT job_rank_id) = 1 THEN min(job_rank_id) END AS job_rank_id
       FROM member JOIN member_join USING (member_id) GROUP BY process_id
+    UNION ALL
+    SELECT witness.process_id, min(job_rank_id)
+      FROM witness JOIN job_rank ON job_rank.process_id = as_process_id GROUP BY witness.process_id
 )
 SELECT r.run_id AS run,
        r.global_rank AS rank,

@@ -27,8 +27,9 @@ UPDATE file_member SET greatest_peer = max(coalesce(greatest_peer, ?3), ?3) WHER
 -- statement: next_file
 SELECT coalesce(max(file_id), 0) + 1 FROM file
 -- statement: add_file
-INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest,
+                  modified_ns)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
 -- statement: known_files
@@ -173,6 +174,7 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM witness WHERE process_id NOT IN (SELECT process_id FROM process);
+DELETE FROM witness_member WHERE member_id NOT IN (SELECT member_id FROM member);
 DELETE FROM witness_contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
 -- Its number may be another process's soon.
 DELETE FROM process_run WHERE process_id NOT IN (SELECT process_id FROM process);

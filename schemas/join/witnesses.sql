@@ -10,6 +10,9 @@ SELECT other.process_id
   JOIN process ON process.process_id = other.process_id
  WHERE EXISTS (SELECT 1 FROM process_run AS any JOIN witness ON witness.process_id = any.process_id
                 WHERE any.run_id = process_run.run_id);
+DELETE FROM witness_member
+ WHERE member_id IN (SELECT member_id FROM member JOIN changed_process USING (process_id))
+    OR member_id NOT IN (SELECT member_id FROM member) OR as_member_id NOT IN (SELECT member_id FROM member);
 DELETE FROM witness_contradiction
  WHERE process_id IN (SELECT process_id FROM changed_process) OR process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM witness
@@ -34,6 +37,9 @@ SELECT local_ns, realtime_ns FROM clock_anchor WHERE process_id = ?1 AND realtim
 -- statement: add
 INSERT OR REPLACE INTO witness (process_id, as_process_id)
 VALUES (?1, coalesce((SELECT as_process_id FROM witness WHERE process_id = ?2), ?2));
+-- statement: add_member
+INSERT OR REPLACE INTO witness_member (member_id, as_member_id)
+VALUES (?1, coalesce((SELECT as_member_id FROM witness_member WHERE member_id = ?2), ?2));
 -- statement: keep_recorded
 INSERT OR IGNORE INTO operation_recorded
        (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles)
@@ -81,3 +87,7 @@ SELECT as_process_id, process.file_set FROM witness JOIN process ON process.proc
 -- How many collectives process ?1 says that it called on each group.
 -- statement: statuses
 SELECT name, max(enqueued) FROM group_status WHERE process_id = ?1 AND enqueued IS NOT NULL GROUP BY name;
+
+-- Communicators that a log says were still being made by process ?1 as it ends: no other recorder tells of them.
+-- statement: unfinished_starts
+SELECT count(*) FROM start_up WHERE process_id = ?1 AND NOT is_complete;

@@ -179,7 +179,37 @@ class StandstillTest(Dumps):
         job.call("1")
         job.call("3", state="scheduled", line=30, but=[2])
         job.call("4", state="scheduled", line=30, but=[3])
-        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "ended_early", "high", "/home/user/train.py:20")])
+        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "ended_early", "medium", "/home/user/train.py:20")])
+
+    def snapshot(self, seconds, called, done, only=None, **more):
+        """Ranks that have called and finished so many, each dump written so long after its last call."""
+        job = Job(len(called), {"0": list(range(len(called)))})
+        for number in range(max(called)):
+            for rank, most in enumerate(called):
+                if number < most:
+                    job.entry(rank, "0", "all_reduce", "completed" if number < done[rank] else "scheduled", 10)
+        folder = self.write_job(job, only=only)
+        for path in folder.iterdir():
+            last_ns = job.dumps[int(path.name[-1])]["entries"][-1]["time_created_ns"]
+            os.utime(path, ns=(last_ns, last_ns + int(seconds * 1e9)))
+        return [accused[:3] for accused in self.accused(folder)]
+
+    def test_a_dump_of_a_running_job_accuses_nobody(self):
+        """Written right behind the last calls: one has yet to call, one's GPU is behind, all are at it, or here and there."""
+        for called, done in (([9, 9, 8, 9], [8, 8, 8, 8]), ([9, 10, 10, 10], [8, 9, 9, 9]), ([9, 9, 9, 9], [8, 8, 8, 8]),
+                             ([12, 12, 13, 13], [8, 9, 9, 10])):
+            for seconds in (0.003, -0.4):
+                with self.subTest(called=called, done=done, seconds=seconds):
+                    self.assertEqual(self.snapshot(seconds, called, done), [])
+                    self.assertTrue(any("while the job ran" in warning for warning in self.answer["warnings"]))
+
+    def test_a_dump_that_was_waited_for_accuses(self):
+        """After the watchdog's timeout, or copied, or with a time that makes no sense; and where one rank is gone."""
+        for seconds in (15.2, 86400, -86400):
+            with self.subTest(seconds=seconds):
+                self.assertEqual(self.snapshot(seconds, [9, 9, 8, 9], [8, 8, 8, 8]), [(2, "missing", "high")])
+                self.assertFalse(any("while the job ran" in warning for warning in self.answer["warnings"]))
+        self.assertEqual(self.snapshot(0.1, [9, 9, 9, 9], [8, 8, 8, 8], only=[0, 1, 3]), [(2, "ended_early", "medium")])
 
     def test_a_lost_dump_of_a_healthy_job(self):
         job = self.groups()

@@ -79,6 +79,8 @@ def digests(path):
     tables["fact"] = [row for row in tables["fact"] if row["name"] != "last_run"]
     # Of several runs of one folder, the second to come in has "-2" behind its name.
     tables["run"] = [{**row, "name": row["name"] and re.sub(r"-\d+$", "", row["name"])} for row in tables["run"]]
+    # When a file was last written is the file system's, not what the file holds.
+    tables["file"] = [{name: value for name, value in row.items() if name != "modified_ns"} for row in tables["file"]]
     known = Names(tables)
     found = {}
     for name in sorted(tables):

@@ -16,7 +16,7 @@ static const char *const asked_of_each_run[] = {
     schema_analysis_job_traffic,       schema_analysis_job_has_traffic,    schema_analysis_job_damage,
     schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs, schema_analysis_job_finished_only,
     schema_analysis_job_cut,           schema_analysis_clocks_ranks,       schema_join_read_operations_of_run,
-    schema_join_read_instances_of_run,
+    schema_join_read_instances_of_run, schema_analysis_job_dumped_running,
 };
 
 /* These bring blobs: sorting them would write all of a great run's beside the store. */
@@ -81,7 +81,8 @@ static void make_version_2(void **state)
             "DROP VIEW v_operation; DROP VIEW v_call; DROP VIEW v_sample; DROP TABLE call_description;"
             "DROP TABLE call_join; DROP TABLE call_place; DROP TABLE sample;"
             "DROP TABLE start_up; DROP TABLE warning;"
-            "DROP TABLE witness; DROP TABLE witness_contradiction; DROP TABLE witness_doubt;"
+            "DROP TABLE witness; DROP TABLE witness_member; DROP TABLE witness_contradiction; DROP "
+            "TABLE witness_doubt;"
             "DROP TABLE registration;"
             "ALTER TABLE communicator DROP COLUMN member_list;"
             "ALTER TABLE communicator DROP COLUMN description;"
@@ -90,6 +91,7 @@ static void make_version_2(void **state)
             "TABLE clock_step; DROP TABLE "
             "unequal_pair;"
             "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
+            "ALTER TABLE file DROP COLUMN modified_ns;"
             "DROP VIEW v_loss; DROP VIEW v_dropped;"
             "ALTER TABLE loss DROP COLUMN member_id; ALTER TABLE loss DROP COLUMN is_total;"
             "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
