@@ -114,6 +114,8 @@ static int find_rows(struct longer_steps *longer, const struct baseline *baselin
         if (!over_ns[step])
             continue;
         struct longer_row row = row_from(longer, baseline, findings, over_ns, step);
+        if (!row.steps)
+            continue;
         step = row.last;
         row.usual_ns /= row.steps;
         row.took_ns /= row.steps;
