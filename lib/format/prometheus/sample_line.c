@@ -292,5 +292,5 @@ int sample_labels_read(struct text labels, struct buffer *texts, struct metric_s
         return 1;
     sample->function = function_from_text(function, strlen(function));
     read_algorithm(said(texts, places, LABEL_ALGORITHM), sample);
-    return 0;
+    return sample->function == FUNCTION_UNKNOWN;
 }
