@@ -331,7 +331,8 @@ static enum message_kind read_events(struct reading *reading, const struct forma
                     sizeof result->dialect, error)) {
         if (reading->intake.failed || stopped(reading) || error->is_no_memory)
             return MESSAGE_ABANDON;
-        if (format->read_tables && reading->intake.builder.events == 0)
+        /* SQLite does not tell damage from a fault of the machine for sure: all of it, or nothing. */
+        if (format->read_tables)
             return file_failed(result, FILE_FAILED, error);
         /* Reading failed in the middle: what came before it is good. */
         const char *cause = error->depth ? error->cause[0] : "reading failed";

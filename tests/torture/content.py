@@ -82,6 +82,10 @@ def digests(path):
     # When a file was last written is the file system's, not what the file holds.
     tables["file"] = [{name: value for name, value in row.items() if name != "modified_ns"} for row in tables["file"]]
     known = Names(tables)
+    # Two runs that may be one job, each by one of its processes, whichever came first.
+    run_of = {row["process_id"]: known.keys["run_id"][row["run_id"]] for row in tables["process_run"]}
+    tables["witness_doubt"] = [{"runs": sorted(repr(run_of[row[name]]) for name in ("process_id", "other_process_id")),
+                                "why": row["why"]} for row in tables["witness_doubt"]]
     found = {}
     for name in sorted(tables):
         lines = sorted(repr([known.name(column, value) for column, value in row.items()]) for row in tables[name])
