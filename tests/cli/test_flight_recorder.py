@@ -232,6 +232,12 @@ class StandstillTest(Dumps):
         job.entry(1, "0", "all_reduce", "scheduled", 15, count=6)
         self.assertEqual(self.accused_of(job), [((0, 1), "mismatch", "low", "/home/user/train.py:15")])
 
+    def test_an_all_to_all_has_the_size_of_what_one_rank_gets(self):
+        job = Job(4, {"0": [0, 1, 2, 3]})
+        job.call("0", name="all_to_all", shape=[8, 16])
+        self.assertEqual(self.accused_of(job), [])
+        self.assertEqual(self.rows("SELECT DISTINCT bytes FROM v_operation"), [(8 * 16 * 4 // 4,)])
+
     def test_rows_of_all_to_all_may_be_split_unevenly(self):
         job = Job(3, {"0": [0, 1, 2]})
         for rank, rows in enumerate((5, 7, 9)):

@@ -124,6 +124,15 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
     return hand_over(emission, &event, error);
 }
 
+/* The size that NCCL gets: of an AlltoAll, whose whole buffer is recorded, what one rank gets of it. */
+static int64_t bytes_of(const struct dump *dump, const struct dump_entry *entry)
+{
+    size_t ranks = dump->groups[entry->group].member_count;
+    if (entry->function != FUNCTION_ALL_TO_ALL || entry->bytes < 0)
+        return entry->bytes;
+    return ranks ? entry->bytes / (int64_t)ranks : COUNT_UNKNOWN;
+}
+
 static struct operation operation_of(const struct dump *dump, const struct dump_entry *entry, int64_t ordinal)
 {
     int is_open = entry->state != DUMP_COMPLETED;
@@ -134,7 +143,7 @@ static struct operation operation_of(const struct dump *dump, const struct dump_
         .sequence = entry->is_pair ? entry->pair_sequence : entry->collective_sequence,
         .count = entry->count,
         .datatype = entry->datatype,
-        .bytes = entry->bytes,
+        .bytes = bytes_of(dump, entry),
         .root = COUNT_UNKNOWN,
         .peer = entry->is_pair ? entry->peer : COUNT_UNKNOWN,
         .channel_count = COUNT_UNKNOWN,
