@@ -73,7 +73,8 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
         failed = error_no_memory(error);
     failed =
         failed ||
-        findings_take_explanations(findings, job, baseline, &edges, *transfers, timed, options, error) ||
+        findings_take_explanations(findings, &suspects, job, baseline, &edges, *transfers, timed, options,
+                                   error) ||
         findings_take_senders(findings, &suspects, job, baseline, &edges, *transfers, timed, options, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/scale.h"
 #include "diagnose/evidence_explained.h"
+#include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
 #include "score/explain.h"
 
@@ -51,6 +52,32 @@ static int is_part(const struct explanation *explanation, const struct job *job)
     for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++)
         if (job->ranks[partition->ranks[i]].is_part)
             return 1;
+    return 0;
+}
+
+/*
+ * Whether its steps were as much longer as it is said to have cost: of a row of them, as steps between others
+ * tell nothing by their length in all, and what is steady has no others. -1 when memory is out.
+ */
+static int ask_steps(const struct findings *findings, struct finding *finding,
+                     const struct suspects *suspects, const struct explanation *explanation,
+                     const struct job *job, const struct baseline *baseline)
+{
+    struct lengthening lengthening;
+    struct suspect suspect = {.kind = finding->kind,
+                              .rank = finding->rank,
+                              .first_step = finding->first_step,
+                              .last_step = finding->last_step,
+                              .total_ns = explanation->slow_ns,
+                              .gain_ns = explanation->gain_ns};
+    if (explanation->is_steady || explanation->steps.period > 1)
+        return 0;
+    if (suspect_measure_steps(suspects, &suspect, job, baseline, &lengthening))
+        return -1;
+    suspect_ask_steps(&suspect, &lengthening);
+    if (suspect.readings.asked[RULE_NOT_IN_STEPS_OF_LATE])
+        finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
+                    suspect.readings.values[RULE_NOT_IN_STEPS_OF_LATE]);
     return 0;
 }
 
@@ -178,8 +205,9 @@ static void take_in(struct findings *findings, const struct explanation *explana
             findings_remove(findings, i);
 }
 
-static int take(struct findings *findings, const struct explanation *explanation, const struct job *job,
-                const struct baseline *baseline, const struct diagnose_options *options)
+static int take(struct findings *findings, const struct suspects *suspects,
+                const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
+                const struct diagnose_options *options)
 {
     if (is_told(findings, explanation))
         return 0;
@@ -188,6 +216,8 @@ static int take(struct findings *findings, const struct explanation *explanation
         evidence_of_explanation(explanation, job, baseline, finding))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
+    if (ask_steps(findings, finding, suspects, explanation, job, baseline))
+        return -1;
     for (size_t i = 0; i + 1 < findings->count; i++)
         if (is_in(&findings->items[i], explanation))
             ask_again(findings, finding, &findings->items[i]);
@@ -227,10 +257,11 @@ static void take_in_recurring(struct findings *findings)
             findings_remove(findings, i);
 }
 
-int findings_take_explanations(struct findings *findings, const struct job *job,
-                               const struct baseline *baseline, const struct edges *edges,
-                               const struct transfer_excess *transfers, struct replay *replay,
-                               const struct diagnose_options *options, struct error *error)
+int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
+                               const struct job *job, const struct baseline *baseline,
+                               const struct edges *edges, const struct transfer_excess *transfers,
+                               struct replay *replay, const struct diagnose_options *options,
+                               struct error *error)
 {
     struct explanations explanations;
     const struct belief belief = {
@@ -243,7 +274,7 @@ int findings_take_explanations(struct findings *findings, const struct job *job,
         return 0;
     int failed = explanations_find(&explanations, job, baseline, edges, transfers, replay, &belief, error);
     for (size_t i = 0; !failed && i < explanations.count; i++)
-        if (take(findings, &explanations.items[i], job, baseline, options))
+        if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);
     take_in_recurring(findings);
     explanations_release(&explanations);

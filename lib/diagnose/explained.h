@@ -2,6 +2,7 @@
 #define NCCLPROF_DIAGNOSE_EXPLAINED_H
 
 #include "delay/replay.h"
+#include "diagnose/suspect.h"
 #include "network/edges.h"
 #include "verdict/finding.h"
 #include "verdict/options.h"
@@ -16,9 +17,10 @@
  * operations only: what they leave out looks like own time. Wants what suspects_judge adds, and no other
  * findings. `replay` (explain.h) is NULL where nothing has times on the device.
  */
-int findings_take_explanations(struct findings *findings, const struct job *job,
-                               const struct baseline *baseline, const struct edges *edges,
-                               const struct transfer_excess *transfers, struct replay *replay,
-                               const struct diagnose_options *options, struct error *error);
+int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
+                               const struct job *job, const struct baseline *baseline,
+                               const struct edges *edges, const struct transfer_excess *transfers,
+                               struct replay *replay, const struct diagnose_options *options,
+                               struct error *error);
 
 #endif

@@ -1,8 +1,11 @@
 #include "diagnose/explained.h"
+#include "diagnose/lengthening.h"
 
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"
 #include "support/spoken.h"
+
+#include <stdlib.h>
 
 /* What becomes of explanations: findings, and what rules read of them. */
 
@@ -34,18 +37,51 @@ static void design(void **state)
     assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
 }
 
-static void take(struct slow_job *played, const struct slow_ranks *slow, struct findings *findings)
+/* Of steps that last as long as what is in them; but where `longer` is not, the others are as long as those.
+ */
+static void take_of(struct slow_job *played, const struct slow_ranks *slow, int longer,
+                    struct findings *findings)
 {
     struct error error = ERROR_INIT;
+    struct suspects suspects = {0};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct replay replay;
     slow_job_init(played, slow);
+    for (int32_t step = 0; !longer && step + 1 < STEPS; step++)
+        played->baseline.step_ns[step] = FIRST_NS + SECOND_NS + 2 * LASTS_NS + 2000;
     assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
                      0);
-    assert_int_equal(findings_take_explanations(findings, &played->job, &played->baseline, &played->edges,
-                                                played->transfers, &replay, &options, &error),
+    assert_int_equal(suspects_sum_costs(&suspects, played->baseline.step_count), 0);
+    assert_int_equal(findings_take_explanations(findings, &suspects, &played->job, &played->baseline,
+                                                &played->edges, played->transfers, &replay, &options, &error),
                      0);
     replay_release(&replay);
+    free(suspects.cost_ns);
+}
+
+static void take(struct slow_job *played, const struct slow_ranks *slow, struct findings *findings)
+{
+    take_of(played, slow, 1, findings);
+}
+
+/* However certain it is: what made no step longer cost nothing. */
+static void its_steps_have_to_be_longer(void **state)
+{
+    for (int longer = 0; longer < 2; longer++) {
+        struct slow_ranks slow = {.is_hosts = 0};
+        struct slow_job played;
+        struct findings findings = {0};
+        slow_ranks_add(&slow, 2, 1, 9, 13, 1, 2000);
+        take_of(&played, &slow, longer, &findings);
+        assert_int_equal(findings.count, 1);
+        assert_int_equal(findings.items[0].confidence, longer ? CONFIDENCE_HIGH : CONFIDENCE_LOW);
+        if (longer)
+            assert_quiet(&findings.items[0].readings, RULE_NOT_IN_STEPS_OF_LATE);
+        else
+            assert_speaks(&findings.items[0].readings, RULE_NOT_IN_STEPS_OF_LATE);
+        findings_release(&findings);
+        slow_job_release(&played);
+    }
 }
 
 static void a_block_is_one_finding(void **state)
@@ -118,8 +154,11 @@ static void doubts_about_the_record_hold(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(odds), cmocka_unit_test(design), cmocka_unit_test(a_block_is_one_finding),
-        cmocka_unit_test(what_recurs_takes_in_its_steps), cmocka_unit_test(doubts_about_the_record_hold)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(odds),
+                                       cmocka_unit_test(design),
+                                       cmocka_unit_test(a_block_is_one_finding),
+                                       cmocka_unit_test(its_steps_have_to_be_longer),
+                                       cmocka_unit_test(what_recurs_takes_in_its_steps),
+                                       cmocka_unit_test(doubts_about_the_record_hold)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
