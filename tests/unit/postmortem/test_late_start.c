@@ -116,6 +116,7 @@ static void one_of_many_that_came_apart(void **state)
     const struct finding *finding = found(&played);
     assert_non_null(finding);
     assert_quiet(&finding->readings, RULE_START_SCATTER);
+    findings_release(&played.findings);
     play(&played, RANKS, (const double[]){20, 17, 15, 14, 13, 12, 0, 9.99});
     finding = found(&played);
     assert_non_null(finding);
