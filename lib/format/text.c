@@ -18,7 +18,7 @@ struct text text_after(struct text text, const char *mark)
 int text_begins(struct text text, const char *begin)
 {
     size_t length = strlen(begin);
-    return text.length >= length && memcmp(text.data, begin, length) == 0;
+    return text.length >= length && (!length || memcmp(text.data, begin, length) == 0);
 }
 
 int text_holds(struct text text, const char *mark)
