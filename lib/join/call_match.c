@@ -207,11 +207,13 @@ static size_t match_sheet(const struct matcher *matcher, size_t begin)
            matcher->calls[end]->id >> 32 == first->id >> 32;
          end++)
         matcher->calls[end]->reason = not_recorded;
+    if (!operations->items)
+        return end - begin;
     size_t items = operations->first[first->class];
     const struct sheet sheet = {.operations = operations,
                                 .calls = matcher->calls + begin,
                                 .call_count = end - begin,
-                                .items = operations->items ? operations->items + items : NULL,
+                                .items = operations->items + items,
                                 .item_count = operations->first[first->class + 1] - items,
                                 .latest_ns = matcher->latest_ns + begin,
                                 .leftmost = matcher->leftmost,
