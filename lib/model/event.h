@@ -115,6 +115,19 @@ struct operation {
     size_t kernel_channel_count;
 };
 
+/* A call of which nothing is said yet. */
+#define OPERATION_UNKNOWN                                        \
+    ((struct operation){.sequence = COUNT_UNKNOWN,               \
+                        .count = COUNT_UNKNOWN,                  \
+                        .bytes = COUNT_UNKNOWN,                  \
+                        .root = COUNT_UNKNOWN,                   \
+                        .peer = COUNT_UNKNOWN,                   \
+                        .channel_count = COUNT_UNKNOWN,          \
+                        .api = {TIME_UNKNOWN, TIME_UNKNOWN},     \
+                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN}, \
+                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},  \
+                        .duration_ns = COUNT_UNKNOWN})
+
 enum direction { DIRECTION_SEND = 0, DIRECTION_RECV = 1 };
 
 /* The waits of one network step. Which exist depends on direction and NCCL version (formats.md). */

@@ -118,21 +118,12 @@ static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
 static int emit_call(const struct ras_seats *seats, const struct ras_seat *seat, enum function function,
                      int64_t number, int64_t *ordinal, const struct format_sink *sink, struct error *error)
 {
-    struct event event = {.kind = EVENT_OPERATION,
-                          .origin = origin_of(seats, seat),
-                          .operation = {.ordinal = (*ordinal)++,
-                                        .kind = OPERATION_COLLECTIVE,
-                                        .function = function,
-                                        .sequence = number,
-                                        .count = COUNT_UNKNOWN,
-                                        .bytes = COUNT_UNKNOWN,
-                                        .root = COUNT_UNKNOWN,
-                                        .peer = COUNT_UNKNOWN,
-                                        .channel_count = COUNT_UNKNOWN,
-                                        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .duration_ns = COUNT_UNKNOWN}};
+    struct event event = {
+        .kind = EVENT_OPERATION, .origin = origin_of(seats, seat), .operation = OPERATION_UNKNOWN};
+    event.operation.ordinal = (*ordinal)++;
+    event.operation.kind = OPERATION_COLLECTIVE;
+    event.operation.function = function;
+    event.operation.sequence = number;
     return sink->event(sink->context, &event, error);
 }
 

@@ -191,22 +191,14 @@ static enum function function_of(const struct torch_ranks *ranks, const struct t
 static int emit_call(const struct torch_ranks *ranks, const struct torch_seat *seat, int64_t number,
                      int64_t ordinal, const struct format_sink *sink, struct error *error)
 {
-    struct event event = {.kind = EVENT_OPERATION,
-                          .origin = origin_of(ranks, seat),
-                          .operation = {.ordinal = ordinal,
-                                        .kind = OPERATION_COLLECTIVE,
-                                        .function = function_of(ranks, seat),
-                                        .sequence = number,
-                                        .count = seat->elements,
-                                        .bytes = COUNT_UNKNOWN,
-                                        .root = COUNT_UNKNOWN,
-                                        .peer = COUNT_UNKNOWN,
-                                        .channel_count = COUNT_UNKNOWN,
-                                        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .duration_ns = COUNT_UNKNOWN,
-                                        .unfinished = 1}};
+    struct event event = {
+        .kind = EVENT_OPERATION, .origin = origin_of(ranks, seat), .operation = OPERATION_UNKNOWN};
+    event.operation.ordinal = ordinal;
+    event.operation.kind = OPERATION_COLLECTIVE;
+    event.operation.function = function_of(ranks, seat);
+    event.operation.sequence = number;
+    event.operation.count = seat->elements;
+    event.operation.unfinished = 1;
     return sink->event(sink->context, &event, error);
 }
 
