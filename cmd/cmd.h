@@ -40,11 +40,11 @@ struct context {
     const char *store_path;
     int names_store;      /* --store was given */
     int is_default_store; /* neither that nor $NCCLPROF_STORE */
-    struct store *store; /* open as the preconditions ask; NULL otherwise */
-    int lacks_traces;    /* something of the traces that were given could not be read */
-    int quiet;           /* -q: no progress */
-    int colour;          /* standard output takes ANSI colours */
-    int width;           /* of the terminal on standard output, 0 when it is none */
+    struct store *store;  /* open as the preconditions ask; NULL otherwise */
+    int lacks_traces;     /* something of the traces that were given could not be read */
+    int quiet;            /* -q: no progress */
+    int colour;           /* standard output takes ANSI colours */
+    int width;            /* of the terminal on standard output, 0 when it is none */
     struct error
         error; /* printed by main, as a chain, when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };

@@ -9,7 +9,16 @@
 
 #include <string.h>
 
-enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTION_FORGET, OPTION_SHARD, OPTION_RANGE, OPTIONS };
+enum {
+    OPTION_JOBS,
+    OPTION_FORCE,
+    OPTION_RATIO,
+    OPTION_UNPACKED,
+    OPTION_FORGET,
+    OPTION_SHARD,
+    OPTION_RANGE,
+    OPTIONS
+};
 
 static const struct option options[OPTIONS] = {
     [OPTION_JOBS] = {.name = "jobs",

@@ -15,8 +15,9 @@ struct ingest_wishes {
     size_t path_count;
     int jobs; /* files read, and ranks joined, at once */
     int force;
-    int is_shard;         /* the store is left unjoined */
-    int64_t share_number; /* of the files, those whose number is this one modulo share_count; that is 0: all */
+    int is_shard; /* the store is left unjoined */
+    int64_t
+        share_number; /* of the files, those whose number is this one modulo share_count; that is 0: all */
     int64_t share_count;
     struct input_limits limits;
 };

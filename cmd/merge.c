@@ -80,15 +80,15 @@ static int64_t tell_lacking(struct context *context, int64_t expected)
             continue;
         lacking++;
         if (shard->state == SHARD_MISSING)
-            print_line("shard %lld/%lld is missing: %s", (long long)shard->number, (long long)shard->count,
-                       reason);
+            print_line("shard %lld/%lld is missing", (long long)shard->number, (long long)shard->count);
         else
             print_line("%s, of %s (%lld/%lld): %s", shard->path, *shard->host ? shard->host : "one host",
                        (long long)shard->number, (long long)shard->count, reason);
     }
     shards_release(&shards);
     if (there < expected)
-        print_line("%lld shards of %lld are there", (long long)there, (long long)expected);
+        print_line("%lld shard%s of %lld %s there", (long long)there, there == 1 ? "" : "s",
+                   (long long)expected, there == 1 ? "is" : "are");
     return lacking + (there < expected);
 }
 
@@ -106,10 +106,11 @@ static int merge_shards(struct context *context, const struct arguments *argumen
     report->seconds = progress_seconds(&listener.progress);
     interrupt_at_once();
     if (outcome == 0 && !merge->stays_shard)
-        outcome = join_store(context->store,
-                             (size_t)(arguments->values[OPTION_JOBS] ? arguments_number(arguments, OPTION_JOBS)
-                                                                     : ingest_processors()),
-                             &context->error);
+        outcome =
+            join_store(context->store,
+                       (size_t)(arguments->values[OPTION_JOBS] ? arguments_number(arguments, OPTION_JOBS)
+                                                               : ingest_processors()),
+                       &context->error);
     if (outcome == 0)
         return EXIT_DONE;
     if (!interrupt_wanted(NULL))
@@ -144,8 +145,10 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "SHARD...",
     .description =
-        "Brings stores together that ncclprof ingest --shard wrote on several nodes, as if all their files had "
-        "been ingested at once. Files that FILE holds already are unchanged. Shards that are missing, damaged "
+        "Brings stores together that ncclprof ingest --shard wrote on several nodes, as if all their files "
+        "had "
+        "been ingested at once. Files that FILE holds already are unchanged. Shards that are missing, "
+        "damaged "
         "or not finished are named, the others are merged, and the store says what is not there.",
     .options = options,
     .count = OPTIONS,

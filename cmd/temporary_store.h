@@ -14,6 +14,9 @@ int temporary_store_open(struct context *context, const struct arguments *argume
 /* Likewise into context->store, where --store named one: there they stay. */
 int temporary_store_spare(struct context *context, const struct arguments *arguments);
 
+/* Likewise of context->store, which is a shard and closed: a shard is not joined, its copy is. */
+int temporary_store_of_shard(struct context *context);
+
 /* After the store is closed. */
 void temporary_store_close(void);
 

@@ -1,5 +1,6 @@
 #include "analyse/warning.h"
 
+#include "analyse/shard_notes.h"
 #include "base/buffer.h"
 #include "job/bare_calls.h"
 #include "job/own_time.h"
@@ -173,6 +174,8 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error)
 {
+    if (caution_shards(store, table, error))
+        return -1;
     if (runs->count)
         return 0;
     int64_t samples, jobs;

@@ -191,7 +191,8 @@ static int copy_file(struct merging *merging, const struct merge_file *file, siz
         ledger_release(&ledger);
         return 1;
     }
-    int outcome = writer_begin(merging->writer, &target, (int64_t)order, 0, file->path, file->file_set, error);
+    int outcome =
+        writer_begin(merging->writer, &target, (int64_t)order, 0, file->path, file->file_set, error);
     if (outcome == 0) {
         outcome =
             writer_unload(merging->writer, &target, unloader, file->stored->id, file->stored->digest, error);

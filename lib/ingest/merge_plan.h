@@ -16,7 +16,7 @@ struct merge_source {
     char *node;        /* owned: whose disk its files lie on; "": all see them */
     struct shards shards;
     struct stored_files files;
-    char *why_lost;   /* owned: why it cannot be read; NULL: it can */
+    char *why_lost;    /* owned: why it cannot be read; NULL: it can */
     char *why_damaged; /* owned: why some file of it could not be read; NULL: all could */
 };
 

@@ -135,14 +135,13 @@ static int add_missing_of(struct store *store, const struct shard *shards, size_
             at++;
         if (at < count && shards[at].number == number)
             continue;
-        char none[] = "", why[] = "no such shard was merged";
+        char none[] = "";
         const struct shard missing = {.job = shards->job,
                                       .number = number,
                                       .count = shards->count,
                                       .host = none,
                                       .path = none,
-                                      .state = SHARD_MISSING,
-                                      .reason = why};
+                                      .state = SHARD_MISSING};
         if (run(store, schema_ingest_shard_add, &missing, 1, error))
             return -1;
     }

@@ -23,7 +23,7 @@ struct shard {
     int is_of_host;
     char *path; /* "" in the shard itself */
     enum shard_state state;
-    char *reason; /* NULL: whole */
+    char *reason; /* of the state; NULL: it says all */
 };
 
 struct shards {

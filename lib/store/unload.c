@@ -13,16 +13,14 @@
 enum sentence { IS_THERE, LEDGER, PROCESSES, COMMUNICATORS, MEMBERS, SENTENCES };
 
 static const char *const sentences[SENTENCES] = {
-    [IS_THERE] = schema_ingest_unload_is_there,
-    [LEDGER] = schema_ingest_unload_ledger,
-    [PROCESSES] = schema_ingest_unload_processes,
-    [COMMUNICATORS] = schema_ingest_unload_communicators,
+    [IS_THERE] = schema_ingest_unload_is_there,   [LEDGER] = schema_ingest_unload_ledger,
+    [PROCESSES] = schema_ingest_unload_processes, [COMMUNICATORS] = schema_ingest_unload_communicators,
     [MEMBERS] = schema_ingest_unload_members,
 };
 
 /* Of these a join may have put others in the place of what was recorded. */
-static const char *const recorded_tables[BULK_TABLES] = {[BULK_BLOCK] = "operation_recorded",
-                                                         [BULK_PROXY] = "proxy_recorded"};
+static const char *const recorded_tables[BULK_TABLES] = {
+    [BULK_BLOCK] = "operation_recorded", [BULK_PROXY] = "proxy_recorded"};
 
 enum { MOST_COLUMNS = 24 };
 

@@ -51,8 +51,8 @@ int unloader_ledger(struct unloader *unloader, int64_t file_id, struct ledger *l
 
 /*
  * All rows of file `file_id`, if it still has `digest`, to `target`, which is empty so far. *bytes grows by
- * what they take. 1, with `error` set: the store that is read is at fault, or has changed; -1: the one that is
- * written.
+ * what they take. 1, with `error` set: the store that is read is at fault, or has changed; -1: the one that
+ * is written.
  */
 int unloader_copy(struct unloader *unloader, int64_t file_id, const char *digest, struct inserter *inserter,
                   struct insert_target *target, uint64_t *bytes, struct error *error);

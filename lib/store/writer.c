@@ -166,8 +166,7 @@ int writer_unload(struct writer *writer, struct writer_file *file, struct unload
                   const char *digest, struct error *error)
 {
     uint64_t bytes = 0;
-    int outcome =
-        unloader_copy(unloader, file_id, digest, &writer->inserter, &file->target, &bytes, error);
+    int outcome = unloader_copy(unloader, file_id, digest, &writer->inserter, &file->target, &bytes, error);
     writer->transaction_bytes += bytes;
     return outcome < 0 ? fail(writer) : outcome;
 }

@@ -12,5 +12,5 @@ CREATE TABLE shard (
     is_of_host INTEGER NOT NULL,     -- 1: its files lie on this host; 0: all hosts see the same files, and each took some
     path TEXT NOT NULL,              -- where the shard was when it was merged, absolute
     state TEXT NOT NULL,             -- 'whole', 'lacking' (files could not be read), 'unfinished' (its ingest, or merging it, did not end), 'missing'
-    reason TEXT                      -- of the state; NULL: whole
+    reason TEXT                      -- of the state; NULL: it says all
 );
