@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many shards are open at once: of more, those that were opened first are closed. */
-enum { MOST_OPEN = 64 };
-
 struct reader {
     struct store *store;
     struct unloader *unloader;
@@ -21,12 +18,12 @@ struct merging {
     struct merge *merge;
     struct store *store;
     struct writer *writer;
-    struct reader *readers;      /* owned: one a source */
-    size_t open[MOST_OPEN];      /* sources, in a ring */
-    size_t opened;               /* ever */
-    struct file_result *results; /* owned: one a file */
-    size_t done;                 /* files */
-    size_t safe;                 /* of these, are committed */
+    struct reader *readers;       /* owned: one a source */
+    size_t open[MERGE_MOST_OPEN]; /* sources, in a ring: those that were opened first are closed first */
+    size_t opened;                /* ever */
+    struct file_result *results;  /* owned: one a file */
+    size_t done;                  /* files */
+    size_t safe;                  /* of these, are committed */
     uint64_t bytes;
 };
 
@@ -130,8 +127,8 @@ static struct unloader *reader_of(struct merging *merging, size_t source, struct
     struct reader *reader = &merging->readers[source];
     if (reader->unloader)
         return reader->unloader;
-    size_t *place = &merging->open[merging->opened++ % MOST_OPEN];
-    if (merging->opened > MOST_OPEN)
+    size_t *place = &merging->open[merging->opened++ % MERGE_MOST_OPEN];
+    if (merging->opened > MERGE_MOST_OPEN)
         close_reader(&merging->readers[*place]);
     *place = source;
     reader->store = merge_source_open(&merging->merge->plan.sources[source], error);

@@ -29,8 +29,13 @@ char *merge_tell_error(const struct error *error)
     return NULL;
 }
 
-struct store *merge_source_open(const struct merge_source *source, struct error *error)
+struct store *merge_source_open(struct merge_source *source, struct error *error)
 {
+    if (source->store) {
+        struct store *open = source->store;
+        source->store = NULL;
+        return open;
+    }
     struct store *store = store_open(source->path, STORE_READ, error);
     if (!store || store_execute(store, small_cache, error) == 0)
         return store;
@@ -38,12 +43,15 @@ struct store *merge_source_open(const struct merge_source *source, struct error 
     return NULL;
 }
 
-static int read_source(struct merge_source *source, struct error *error)
+static int read_source(struct merge_source *source, int stays_open, struct error *error)
 {
     struct store *store = merge_source_open(source, error);
     int failed = !store || shards_read(&source->shards, store, error) ||
                  stored_files_read(&source->files, store, error);
-    store_close(store);
+    if (stays_open && !failed)
+        source->store = store;
+    else
+        store_close(store);
     return failed ? -1 : 0;
 }
 
@@ -55,13 +63,13 @@ static int is_same_file(const char *path, const char *other)
 }
 
 /* A store that cannot be read is no failure of the merge. */
-static int look_into(struct merge_source *source, const char *into, struct error *error)
+static int look_into(struct merge_source *source, const char *into, int stays_open, struct error *error)
 {
     source->path = realpath(source->given, NULL);
     if (!source->path && !(source->path = strdup(source->given)))
         return error_no_memory(error);
     int failed = is_same_file(source->path, into) ? error_set(error, "it is the store that is merged into")
-                                                  : read_source(source, error);
+                                                  : read_source(source, stays_open, error);
     const struct shard *self = failed ? NULL : shards_self(&source->shards);
     source->node = strdup(self && self->is_of_host ? self->host : "");
     if (!source->node || (failed && error->is_no_memory))
@@ -236,7 +244,7 @@ int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, c
     for (; plan->source_count < count; plan->source_count++)
         plan->sources[plan->source_count].given = paths[plan->source_count];
     for (size_t i = 0; i < count; i++)
-        if (look_into(&plan->sources[i], into, error))
+        if (look_into(&plan->sources[i], into, i < MERGE_MOST_OPEN, error))
             return -1;
     return list_files(plan) || put_in_order(plan) ? error_no_memory(error) : 0;
 }
@@ -253,6 +261,7 @@ void merge_plan_release(struct merge_plan *plan)
         free(source->node);
         free(source->why_lost);
         free(source->why_damaged);
+        store_close(source->store);
         shards_release(&source->shards);
         stored_files_release(&source->files);
     }

@@ -16,8 +16,9 @@ struct merge_source {
     char *node;        /* owned: whose disk its files lie on; "": all see them */
     struct shards shards;
     struct stored_files files;
-    char *why_lost;    /* owned: why it cannot be read; NULL: it can */
-    char *why_damaged; /* owned: why some file of it could not be read; NULL: all could */
+    struct store *store; /* open still, of the first ones; NULL. Whoever reads it takes it over */
+    char *why_lost;      /* owned: why it cannot be read; NULL: it can */
+    char *why_damaged;   /* owned: why some file of it could not be read; NULL: all could */
 };
 
 /* A file of one of them. */
@@ -48,8 +49,11 @@ int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, c
                     struct error *error);
 void merge_plan_release(struct merge_plan *plan);
 
-/* Opens one of them for reading; NULL with `error` set. */
-struct store *merge_source_open(const struct merge_source *source, struct error *error);
+/* So many are open at once. */
+enum { MERGE_MOST_OPEN = 64 };
+
+/* One of them, open for reading and the caller's; NULL with `error` set. */
+struct store *merge_source_open(struct merge_source *source, struct error *error);
 
 /* Whether files of a dialect are written anew again and again, each content beside those before it. */
 int merge_is_snapshot(const char *dialect);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BULK_ROWS = 20 };
-
 static const char *const lookup_sql[LOOKUPS] = {
     [FIND_PROCESS] = schema_ingest_write_find_process,
     [ADD_PROCESS] = schema_ingest_write_add_process,

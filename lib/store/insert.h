@@ -51,6 +51,9 @@ struct bulk_layout {
 
 extern const struct bulk_layout bulk_tables[BULK_TABLES];
 
+/* So many rows go in at once, where there are so many. */
+enum { BULK_ROWS = 20 };
+
 struct inserter {
     struct store *store;
     struct intern texts;

@@ -125,10 +125,10 @@ static void find_meanings(enum meaning *meanings, const struct bulk_layout *tabl
     }
 }
 
-/* Rows of file ?1 of a table, by id. */
+/* Rows of file ?1 of a table, by id, from ?2 on. */
 static int put_question(struct buffer *sql, enum bulk_table table)
 {
-    static const char of_file[] = "BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295";
+    static const char of_file[] = "BETWEEN ?2 AND (?1 << 32) + 4294967295";
     const char *columns = bulk_tables[table].columns, *recorded = recorded_tables[table];
     int length = (int)strcspn(columns, ",");
     if (buffer_printf(sql, "SELECT %s FROM %s WHERE %.*s %s", columns, bulk_tables[table].name, length,
@@ -344,53 +344,98 @@ static int64_t translate(const struct unloader *unloader, const struct insert_ta
     return meaning == PROCESS ? target->processes[number] : target->members[number].id;
 }
 
-/* 1: the row names nobody; -1: no memory. */
-static int bind_row(const struct unloader *unloader, enum bulk_table table, struct statement *add,
+/* Binds the row at hand as number `place` of those that go in at once. 1: it names nobody; -1: no memory. */
+static int bind_row(const struct unloader *unloader, enum bulk_table table, struct statement *add, int place,
                     const struct insert_target *target, uint64_t *bytes)
 {
     sqlite3_stmt *row = unloader->rows[table]->handle;
-    int failed = 0;
+    int failed = 0, parameter = place * bulk_tables[table].column_count;
     for (int i = 0; i < bulk_tables[table].column_count && !failed; i++) {
         enum meaning meaning = unloader->meanings[table][i];
-        if (meaning == AS_IT_IS || sqlite3_column_type(row, i) == SQLITE_NULL) {
-            failed = sqlite3_bind_value(add->handle, i + 1, sqlite3_column_value(row, i)) != SQLITE_OK;
-            *bytes += (uint64_t)sqlite3_column_bytes(row, i);
+        int type = sqlite3_column_type(row, i);
+        parameter++;
+        *bytes += type == SQLITE_BLOB || type == SQLITE_TEXT ? (uint64_t)sqlite3_column_bytes(row, i)
+                                                             : sizeof(int64_t);
+        if (meaning == AS_IT_IS || type == SQLITE_NULL) {
+            failed = sqlite3_bind_value(add->handle, parameter, sqlite3_column_value(row, i)) != SQLITE_OK;
             continue;
         }
         int64_t id = translate(unloader, target, meaning, sqlite3_column_int64(row, i));
         if (id < 0)
             return 1;
-        failed = sqlite3_bind_int64(add->handle, i + 1, id) != SQLITE_OK;
+        failed = sqlite3_bind_int64(add->handle, parameter, id) != SQLITE_OK;
     }
     return failed ? -1 : 0;
 }
 
-/* A row that the other store's own constraints refuse is no fault of it. */
-static int add_row(struct inserter *inserter, enum bulk_table table, struct error *error)
+/* Rows that the other store's own constraints refuse are no fault of it. */
+static int add_rows(struct inserter *inserter, struct statement *add, struct error *error)
 {
-    if (statement_step(inserter->one[table], error) >= 0)
+    if (statement_step(add, error) >= 0)
         return 0;
     return (sqlite3_errcode(inserter->store->handle) & 0xff) == SQLITE_CONSTRAINT ? 1 : -1;
 }
 
+/* A table's rows on their way, `at_once` of them in each statement. */
+struct copying {
+    enum bulk_table table;
+    struct inserter *inserter;
+    const struct insert_target *target;
+    int at_once;
+    int pending;     /* bound so far, of those that go in at once */
+    int64_t from_id; /* of the first of these, or where to begin */
+};
+
+static int copy_row(struct unloader *unloader, struct copying *copying, uint64_t *bytes, struct error *error)
+{
+    enum bulk_table table = copying->table;
+    struct statement *add =
+        copying->at_once == 1 ? copying->inserter->one[table] : copying->inserter->many[table];
+    if (!copying->pending)
+        copying->from_id = statement_integer(unloader->rows[table], 0);
+    int bound = bind_row(unloader, table, add, copying->pending, copying->target, bytes);
+    if (bound < 0)
+        return error_no_memory(error);
+    if (bound > 0) {
+        error_set(error, "a row of table %s is of nobody who is there", bulk_tables[table].name);
+        return 1;
+    }
+    if (++copying->pending < copying->at_once)
+        return 0;
+    copying->pending = 0;
+    return add_rows(copying->inserter, add, error);
+}
+
+static int copy_from(struct unloader *unloader, int64_t file_id, struct copying *copying, uint64_t *bytes,
+                     struct error *error)
+{
+    struct statement *row = unloader->rows[copying->table];
+    int more = 0, outcome = statement_bind_integer(row, 1, file_id, error) ||
+                                    statement_bind_integer(row, 2, copying->from_id, error)
+                                ? 1
+                                : 0;
+    while (!outcome && (more = statement_step(row, error)) == 1)
+        outcome = copy_row(unloader, copying, bytes, error);
+    statement_reset(row);
+    return outcome ? outcome : more < 0;
+}
+
+/* What is left in the end, too few for one statement, is read again. */
 static int copy_rows(struct unloader *unloader, int64_t file_id, enum bulk_table table,
                      struct inserter *inserter, const struct insert_target *target, uint64_t *bytes,
                      struct error *error)
 {
-    struct statement *row = unloader->rows[table];
-    int more = 0, outcome = statement_bind_integer(row, 1, file_id, error) ? 1 : 0;
-    while (!outcome && (more = statement_step(row, error)) == 1) {
-        int bound = bind_row(unloader, table, inserter->one[table], target, bytes);
-        if (bound)
-            outcome = bound < 0 ? error_no_memory(error)
-                                : (error_set(error, "a row of table %s is of nobody who is there",
-                                             bulk_tables[table].name),
-                                   1);
-        else
-            outcome = add_row(inserter, table, error);
-    }
-    statement_reset(row);
-    return outcome ? outcome : more < 0;
+    struct copying copying = {.table = table,
+                              .inserter = inserter,
+                              .target = target,
+                              .at_once = BULK_ROWS,
+                              .from_id = (int64_t)((uint64_t)file_id << 32)};
+    int outcome = copy_from(unloader, file_id, &copying, bytes, error);
+    if (outcome || !copying.pending)
+        return outcome;
+    copying.pending = 0;
+    copying.at_once = 1;
+    return copy_from(unloader, file_id, &copying, bytes, error);
 }
 
 static int copy_all(struct unloader *unloader, int64_t file_id, struct inserter *inserter,
