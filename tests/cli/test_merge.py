@@ -209,9 +209,10 @@ class Nodes(Merge):
         second = self.shard(0, 1, self.folder / "traces").rename(self.folder / "second.db")
         for order in ((first, second), (second, first)):
             merged = self.folder / "merged.db"
-            for _ in range(2):
-                self.merge(merged, *order)
+            for again in range(2):
+                answer, _ = self.merge(merged, *order)
                 self.assertEqual([row[8] for row in dump(merged)["file"]], [5])
+                self.assertEqual([file["status"] for file in answer["files"]], ["unchanged" if again else "ingested"])
             merged.unlink()
 
     def test_a_shard_is_of_one_node(self):
@@ -398,8 +399,8 @@ class Tasks(Merge):
 
     def test_a_task_without_files(self):
         """More tasks than files: its shard is whole, and empty."""
-        path = sorted(CLEAN.glob("*.gz"))[0]
-        shards = [self.shard(number, 3, path) for number in range(3)]
+        self.write("traces/a.json.gz", sorted(CLEAN.glob("*.gz"))[0].read_bytes())
+        shards = [self.shard(number, 3, self.folder / "traces") for number in range(3)]
         merged = self.folder / "merged.db"
         answer, _ = self.merge(merged, *shards)
         self.assertEqual(answer["totals"]["ingested"], 1)
