@@ -43,7 +43,7 @@ DIST := ncclprof-$(VERSION)
 
 .PHONY: dist
 dist:
-	@git rev-parse --verify --quiet HEAD >/dev/null || { echo 'make dist takes a clone' >&2; exit 1; }
+	@git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || { echo 'make dist takes a clone' >&2; exit 1; }
 	@git diff --quiet HEAD || echo 'make dist: what is not committed is not in it' >&2
 	@mkdir -p build
 	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ -o build/$(DIST).tar HEAD
