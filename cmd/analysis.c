@@ -80,6 +80,10 @@ static int show(struct context *context, const struct arguments *arguments, stru
     const struct buffer *own = arguments->renderer->is_json         ? &result->json
                                : arguments->renderer->is_for_people ? &result->text
                                                                     : NULL;
+    if (result->wrote_output) {
+        print_warnings(&result->table);
+        return EXIT_DONE;
+    }
     if (result->drawing.count && (result->drawing.as_svg || arguments->renderer->is_for_people))
         return show_drawing(context, result);
     if (!own || own->length == 0)

@@ -55,9 +55,10 @@ struct analysis_result {
      */
     struct buffer text;
     struct buffer json;
-    int alarm;     /* with --exit-code: exit status 3 */
-    int undecided; /* likewise, where that is no alarm: exit status 4 */
-    int unjudged;  /* there was nothing to judge, and a warning says so: exit status 1 */
+    int wrote_output; /* standard output holds the answer already (`-o -`): nothing else is shown there */
+    int alarm;        /* with --exit-code: exit status 3 */
+    int undecided;    /* likewise, where that is no alarm: exit status 4 */
+    int unjudged;     /* there was nothing to judge, and a warning says so: exit status 1 */
 };
 
 struct analysis {

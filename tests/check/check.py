@@ -26,6 +26,7 @@ LAYERS = {
     "base": {"base"},
     "model": {"base", "model"},
     "input": {"base", "input"},
+    "output": {"base", "output"},
     "align": {"base", "align"},
     "period": {"base", "period"},
     "format": {"base", "model", "input", "format", "format/chrome", "format/comma", "format/inspector", "format/flight_recorder",
@@ -59,7 +60,7 @@ LAYERS = {
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},
     "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "stalls", "buffers", "report", "analyse"},
+                "postmortem", "stalls", "buffers", "report", "output", "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.
@@ -71,7 +72,7 @@ LAYERS = {
 }
 
 # Each library stands behind one door.
-DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "plugin/write"}}
+DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
 
 BANNED = re.compile(r"\b(strcpy|stpcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca|"
                     r"tmpnam|tempnam|mktemp|tmpfile|system|popen)\s*\(")
