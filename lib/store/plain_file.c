@@ -1,6 +1,7 @@
 #include "store/plain_file.h"
 
 #include "base/buffer.h"
+#include "base/escape.h"
 #include "schemas.h"
 #include "store/internal.h"
 #include "store/views.h"
@@ -138,13 +139,39 @@ static struct statement *prepare_insert(struct plain_file *file, const struct vi
     return insert;
 }
 
+/* Others refuse text that is no UTF-8, as a file's name may be. */
+static int copy_text(struct statement *rows, struct statement *insert, int column, struct error *error)
+{
+    size_t length;
+    struct buffer text = BUFFER_INIT;
+    const char *bytes = statement_bytes(rows, column, &length);
+    int failed = !bytes || escape_utf8(&text, bytes, length)
+                     ? error_no_memory(error)
+                     : statement_bind_text(insert, column + 1, text.data, error);
+    buffer_release(&text);
+    return failed;
+}
+
+static int is_odd_text(struct statement *rows, int column)
+{
+    size_t length;
+    if (sqlite3_column_type(rows->handle, column) != SQLITE_TEXT)
+        return 0;
+    const char *bytes = statement_bytes(rows, column, &length);
+    return !bytes || !escape_is_utf8(bytes, length);
+}
+
 static int copy_row(struct statement *rows, struct statement *insert, int columns, struct error *error)
 {
-    int code = SQLITE_OK;
-    for (int i = 0; i < columns && code == SQLITE_OK; i++)
-        code = sqlite3_bind_value(insert->handle, i + 1, sqlite3_column_value(rows->handle, i));
-    if (code != SQLITE_OK)
-        return store_error(insert->store, error, "cannot bind a value");
+    for (int i = 0; i < columns; i++) {
+        if (is_odd_text(rows, i)) {
+            if (copy_text(rows, insert, i, error))
+                return -1;
+        } else if (sqlite3_bind_value(insert->handle, i + 1, sqlite3_column_value(rows->handle, i)) !=
+                   SQLITE_OK) {
+            return store_error(insert->store, error, "cannot bind a value");
+        }
+    }
     return statement_step(insert, error) < 0 ? -1 : 0;
 }
 

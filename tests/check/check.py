@@ -59,8 +59,9 @@ LAYERS = {
     "stalls": {"base", "model", "store", "stalls"},
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},
+    "export": {"base", "model", "store", "output", "export"},
     "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "stalls", "buffers", "report", "output", "analyse"},
+                "postmortem", "stalls", "buffers", "report", "output", "export", "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.

@@ -1,7 +1,7 @@
 #include "support/cmocka_all.h"
 
 #include "render/render.h"
-#include "render/write.h"
+#include "base/real_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static void test_real_reads_back(void **state)
     } cases[] = {{0.1, "0.1"}, {1e300, "1e+300"}, {5, "5"}, {1.0 / 3, "0.3333333333333333"}, {-2.5, "-2.5"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[REAL_TEXT_BYTES];
-        render_real(cases[i].value, text);
+        real_text(cases[i].value, text);
         assert_string_equal(text, cases[i].text);
         assert_true(strtod(text, NULL) == cases[i].value);
     }
