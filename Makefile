@@ -97,6 +97,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
 	$(if $(PLUGIN),install -m 755 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	install -m 755 $(VIEWS) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 lib/plugin/ncclprof_tag.h $(DESTDIR)$(PREFIX)/include/
 	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
 	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
@@ -110,6 +111,7 @@ install: all
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
+	rm -f $(DESTDIR)$(PREFIX)/lib/ncclprof_views.so
 	rm -f $(DESTDIR)$(PREFIX)/include/ncclprof_tag.h
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish

@@ -73,7 +73,7 @@ LAYERS = {
 }
 
 # Each library stands behind one door.
-DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
+DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "sqlite3ext.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
 
 BANNED = re.compile(r"\b(strcpy|stpcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca|"
                     r"tmpnam|tempnam|mktemp|tmpfile|system|popen)\s*\(")
