@@ -46,7 +46,7 @@ static int add_run(struct metrics *metrics, const struct judged_run *run)
         {METRIC_EXPLAINED, seconds(longer->explained_ns)},
         {METRIC_UNEXPLAINED_STEPS, longer_steps_alarm(longer) ? 1 : 0},
         {METRIC_STOPPED, findings_stop_job(&run->findings) ? 1 : 0},
-        {METRIC_RECORDS, (double)judged->scope.operations},
+        {METRIC_RECORDS, (double)(judged->scope.operations - judged->scope.warm_up)},
         {METRIC_JUDGED, (double)judged->scope.judged},
         {METRIC_MISSING, (double)job->missing_sequence},
         {METRIC_DAMAGED_LINES, (double)job->damaged_lines},

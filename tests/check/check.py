@@ -329,7 +329,8 @@ def check_hardening():
     out = sys.argv[1]
     if "san-" in out:
         return
-    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", "")):
+    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", ""),
+                       (f"{out}/ncclprof_views.so", "")):
         shown = subprocess.run(["readelf", "-hldW", "--dyn-syms", path], capture_output=True, text=True, check=True).stdout
         stack = re.search(r"GNU_STACK.*", shown)
         for what, holds in (("is no position-independent code", "DYN (" in shown and kind in shown),
