@@ -6,7 +6,6 @@
 #include "base/escape.h"
 #include "export/files.h"
 #include "export/metrics.h"
-#include "output/output.h"
 #include "store/views.h"
 
 #include <string.h>
@@ -69,15 +68,6 @@ static int write_csv(const struct analysis_request *request, const struct runs *
     return write_views(request, runs, export_csv, result, error);
 }
 
-static int write_text(const struct metrics *metrics, const char *path, struct error *error)
-{
-    struct output *output = output_open(path, OUTPUT_PLAIN, error);
-    if (output && metrics_write(metrics, output, error) == 0)
-        return output_close(output, error);
-    output_discard(output);
-    return -1;
-}
-
 static int write_prometheus(const struct analysis_request *request, const struct runs *runs,
                             struct analysis_result *result, struct error *error)
 {
@@ -94,7 +84,7 @@ static int write_prometheus(const struct analysis_request *request, const struct
         failed = run_metrics_add(&metrics, &run, error);
         judged_run_release(&run);
     }
-    failed = failed || write_text(&metrics, path, error) ||
+    failed = failed || metrics_save(&metrics, path, error) ||
              add_row(&result->table, "metrics", path, metrics.count, error);
     result->wrote_output = !failed && strcmp(path, "-") == 0;
     metrics_release(&metrics);

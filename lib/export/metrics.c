@@ -113,7 +113,17 @@ int metrics_add(struct metrics *metrics, enum metric metric, const struct metric
     return added < 0 ? -1 : 0;
 }
 
-int metrics_write(const struct metrics *metrics, struct output *output, struct error *error)
+int metrics_append(struct metrics *metrics, const struct metrics *others)
+{
+    for (int i = 0; i < METRIC_COUNT; i++)
+        if (others->samples[i].length &&
+            buffer_append(&metrics->samples[i], others->samples[i].data, others->samples[i].length))
+            return -1;
+    metrics->count += others->count;
+    return 0;
+}
+
+static int write_all(const struct metrics *metrics, struct output *output, struct error *error)
 {
     for (int i = 0; i < METRIC_COUNT; i++) {
         const struct buffer *samples = &metrics->samples[i];
@@ -123,4 +133,13 @@ int metrics_write(const struct metrics *metrics, struct output *output, struct e
             return -1;
     }
     return 0;
+}
+
+int metrics_save(const struct metrics *metrics, const char *path, struct error *error)
+{
+    struct output *output = output_open(path, OUTPUT_PLAIN, error);
+    if (output && write_all(metrics, output, error) == 0)
+        return output_close(output, error);
+    output_discard(output);
+    return -1;
 }

@@ -7,8 +7,6 @@
 
 #include <stdint.h>
 
-struct output;
-
 /*
  * Figures as Prometheus' text format has them, for node_exporter's textfile collector: all of one metric
  * stand together behind its HELP and TYPE, units are seconds, bytes and ratios. All are gauges: a store may
@@ -66,6 +64,10 @@ void metrics_release(struct metrics *metrics);
  */
 int metrics_add(struct metrics *metrics, enum metric metric, const struct metric_label *labels, double value);
 
-int metrics_write(const struct metrics *metrics, struct output *output, struct error *error);
+/* Those of another one, of other runs. -1 when memory is out. */
+int metrics_append(struct metrics *metrics, const struct metrics *others);
+
+/* Into a file, which is there whole or as it was before; "-" is standard output. */
+int metrics_save(const struct metrics *metrics, const char *path, struct error *error);
 
 #endif

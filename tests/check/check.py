@@ -60,10 +60,11 @@ LAYERS = {
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},
     "export": {"base", "model", "store", "output", "export"},
+    "watch": {"base", "input", "watch"},
     "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "stalls", "buffers", "report", "output", "export", "analyse"},
+                "postmortem", "stalls", "buffers", "report", "output", "export", "watch", "analyse"},
     "render": {"base", "model", "render"},
-    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
+    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "export", "watch", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.
     "plugin/ring": {"plugin/ring"},
     "plugin/tree": {"plugin/ring", "plugin/tree"},
