@@ -229,25 +229,64 @@ static void wait_for(double seconds)
     }
 }
 
-static int go_on(struct watching *watching)
+/*
+ * A look that fails, as where another process holds the store, is made again: all files are read then. The
+ * reason is told once. An exit_status: whether to go on.
+ */
+static int get_over(struct watching *watching)
 {
-    double interval_s = (double)arguments_number(watching->arguments, OPTION_INTERVAL);
-    double idle_s = (double)arguments_number(watching->arguments, OPTION_UNTIL_IDLE);
-    double changed_at = seconds_of(CLOCK_MONOTONIC);
-    int is_once = watching->arguments->values[OPTION_ONCE] != NULL, status = EXIT_DONE;
+    struct error *error = &watching->context->error;
+    const char *reason = error->depth ? error->cause[0] : "";
+    size_t known = watching->complaints.count;
+    if (ferror(stdout) || error->is_no_memory ||
+        intern_put(&watching->complaints, reason, strlen(reason)) < 0)
+        return EXIT_NOT_DONE;
+    if (watching->complaints.count > known)
+        print_error(error);
+    error_clear(error);
+    growth_release(&watching->growth);
+    return EXIT_DONE;
+}
+
+static int look_once(struct watching *watching)
+{
+    int has_come;
+    int status = look(watching, &has_come);
+    return status == EXIT_DONE && watching->context->store ? settle(watching) : status;
+}
+
+/* Looks until it is to end. `idle_s`: so long without news end it; 0: nothing does. */
+static int go_on(struct watching *watching, double interval_s, double idle_s)
+{
+    double changed_at = seconds_of(CLOCK_MONOTONIC), now = changed_at;
+    int status = EXIT_DONE;
     while (status == EXIT_DONE && !interrupt_wanted(NULL)) {
         int has_come;
         double used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         status = look(watching, &has_come);
         used = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used;
-        double now = seconds_of(CLOCK_MONOTONIC);
-        changed_at = has_come ? now : changed_at;
-        if (status == EXIT_DONE && is_once)
-            status = settle(watching);
-        if (status != EXIT_DONE || is_once || (idle_s > 0 && now - changed_at >= idle_s))
+        now = seconds_of(CLOCK_MONOTONIC);
+        if (status == EXIT_DONE && has_come)
+            changed_at = now;
+        if (status == EXIT_NOT_DONE)
+            status = get_over(watching);
+        if (status != EXIT_DONE || (idle_s > 0 && now - changed_at >= idle_s))
             break;
         wait_for(growth_wait_s(interval_s, used));
     }
+    return status;
+}
+
+/* Being told to end is no failure. */
+static int watch(struct watching *watching)
+{
+    const struct arguments *arguments = watching->arguments;
+    int status = begin(watching);
+    if (status == EXIT_DONE)
+        status = arguments->values[OPTION_ONCE]
+                     ? look_once(watching)
+                     : go_on(watching, (double)arguments_number(arguments, OPTION_INTERVAL),
+                             (double)arguments_number(arguments, OPTION_UNTIL_IDLE));
     return status == EXIT_INTERRUPTED ? EXIT_DONE : status;
 }
 
@@ -263,9 +302,7 @@ static int run(struct context *context, const struct arguments *arguments)
     growth_init(&watching.growth);
     intern_init(&watching.complaints);
     interrupt_watch();
-    int status = begin(&watching);
-    if (status == EXIT_DONE)
-        status = go_on(&watching);
+    int status = watch(&watching);
     interrupt_restore();
     intern_release(&watching.complaints);
     difference_release(&watching.difference);

@@ -1,12 +1,10 @@
 """`watch`: lines as files grow, against what was planted in the job."""
 
 import json
-import re
 import signal
 import subprocess
 import time
 import unittest
-from pathlib import Path
 
 from tests.cli.support import PROGRAM, TOP, Case
 
@@ -117,6 +115,20 @@ class Watch(Case):
             process.send_signal(number)
             self.assertEqual(self.check_end(process, temporary), [])
             temporary.rmdir()
+
+    def test_a_look_that_fails_is_made_again(self):
+        self.plant()
+        self.grow(1)
+        process, temporary = self.start("--prometheus", "later/watch.prom")
+        self.assertIn("later/watch.prom", process.stderr.readline())
+        (self.folder / "later").mkdir()
+        begun = time.monotonic()
+        while not (self.folder / "later/watch.prom").exists():
+            self.assertLess(time.monotonic() - begun, PATIENCE_S)
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        lines = self.check_end(process, temporary)
+        self.assertEqual([line["change"] for line in lines], ["new"])
 
     def test_a_stopped_job(self):
         """It is told once nothing comes any more, and the watch ends by itself; the folder comes later."""
