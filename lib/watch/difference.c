@@ -70,6 +70,7 @@ static int renew(struct told_noted *told, const struct noted *noted, struct erro
         return error_no_memory(error);
     noted_release(&told->noted);
     told->noted = copy.items[0];
+    told->is_absent = 0;
     free(copy.items);
     return 0;
 }
@@ -114,9 +115,13 @@ static int follow_all(struct difference *difference, const struct noted_list *no
 {
     for (size_t i = 0; i < difference->count;) {
         const struct noted *noted = find(now, &difference->told[i].noted, taken);
-        if (!noted) {
+        if (!noted && difference->told[i].is_absent) {
             if (withdraw(difference, i, hearing, error))
                 return -1;
+            continue;
+        }
+        if (!noted) {
+            difference->told[i++].is_absent = 1;
             continue;
         }
         taken[noted - now->items] = 1;
@@ -126,6 +131,11 @@ static int follow_all(struct difference *difference, const struct noted_list *no
     return 0;
 }
 
+static int is_doubtful(const struct noted *noted)
+{
+    return noted->stops_job || strcmp(noted->confidence, "high") != 0;
+}
+
 static int add_rest(struct difference *difference, const struct noted_list *now, const uint8_t *taken,
                     const struct hearing *hearing, struct error *error)
 {
@@ -133,7 +143,7 @@ static int add_rest(struct difference *difference, const struct noted_list *now,
     int failed = 0;
     for (size_t i = 0; !failed && i < now->count; i++) {
         const struct noted *noted = &now->items[i];
-        int waits = noted->stops_job && hearing->listener && !find(&difference->waiting, noted, NULL);
+        int waits = is_doubtful(noted) && hearing->listener && !find(&difference->waiting, noted, NULL);
         if (taken[i])
             continue;
         if (waits)
@@ -179,6 +189,11 @@ int difference_settle(struct difference *difference, change_listener *listener, 
     struct noted_list waiting = difference->waiting;
     int failed = 0;
     difference->waiting = (struct noted_list){.items = NULL};
+    for (size_t i = 0; !failed && i < difference->count;)
+        if (difference->told[i].is_absent)
+            failed = withdraw(difference, i, &hearing, error);
+        else
+            i++;
     for (size_t i = 0; !failed && i < waiting.count; i++)
         failed = add(difference, &waiting.items[i], &hearing, error);
     noted_list_release(&waiting);

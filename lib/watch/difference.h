@@ -22,19 +22,21 @@ typedef int change_listener(void *context, enum change change, const struct note
 /* A finding of which somebody was told. */
 struct told_noted {
     struct noted noted; /* as the latest look found it */
+    int is_absent;      /* the latest look did not find it */
     int64_t lost_ns;    /* as it was when it was told of, as is what follows */
     int is_over;
 };
 
 /*
- * What was told so far. That a job stopped is believed only when it still stands there at the next look:
- * files of ranks that go on are not all written at the same moment.
+ * What was told so far. With a little more of the job at hand a doubtful finding comes and goes: one of less
+ * than high confidence is believed when the next look finds it as well, and any is withdrawn when two looks
+ * do not. So is that a job stopped: files of ranks that go on are not all written at the same moment.
  */
 struct difference {
     struct told_noted *told; /* owned */
     size_t count;
     size_t capacity;
-    struct noted_list waiting; /* of the last look: that the job stopped */
+    struct noted_list waiting; /* of the last look: to be believed at the next */
 };
 
 void difference_release(struct difference *difference);
@@ -46,7 +48,7 @@ int difference_begin(struct difference *difference, const struct noted_list *now
 int difference_update(struct difference *difference, const struct noted_list *now, change_listener *listener,
                       void *context, struct error *error);
 
-/* The job was looked at again and nothing had come: what waited for that is told. */
+/* The job was looked at again and nothing had come: what the last look said holds. */
 int difference_settle(struct difference *difference, change_listener *listener, void *context,
                       struct error *error);
 

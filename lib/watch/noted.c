@@ -81,7 +81,8 @@ static int meets(const struct noted *one, const struct noted *other)
 int noted_is_same(const struct noted *one, const struct noted *other)
 {
     return is_text(one->run, other->run) && is_text(one->kind, other->kind) &&
-           is_text(one->unit, other->unit) && is_text(one->phase, other->phase) && meets(one, other);
+           is_text(one->unit, other->unit) &&
+           (!one->phase || !other->phase || is_text(one->phase, other->phase)) && meets(one, other);
 }
 
 int noted_is_over(const struct noted *noted)

@@ -33,7 +33,8 @@ void noted_list_release(struct noted_list *list);
 int noted_list_add(struct noted_list *list, const struct noted *noted);
 int noted_list_append(struct noted_list *list, const struct noted_list *others);
 
-/* Whether both speak of the same: kind, unit and phase agree, and steps overlap or go on. */
+/* Whether both speak of the same: kind and unit agree, phases as far as both have one, and steps overlap or
+ * go on. */
 int noted_is_same(const struct noted *one, const struct noted *other);
 
 /* Whether the run has gone on without it: as many steps as show whether it will. */
