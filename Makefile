@@ -28,7 +28,7 @@ NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 # The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
 ROOMS := base model input output format format/chrome format/comma format/inspector format/flight_recorder format/nccl format/nccl_ras format/nsys format/kineto format/torch format/memory_snapshot format/call format/prometheus store ingest align period join job baseline steps network delay \
          score verdict \
-         diagnose postmortem stalls buffers report analyse render
+         diagnose postmortem stalls buffers report export watch analyse render
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
@@ -99,6 +99,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
 	$(if $(PLUGIN),install -m 644 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	install -m 644 $(VIEWS) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 lib/plugin/ncclprof_tag.h $(DESTDIR)$(PREFIX)/include/
 	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
 	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
@@ -112,6 +113,7 @@ install: all
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
+	rm -f $(DESTDIR)$(PREFIX)/lib/ncclprof_views.so
 	rm -f $(DESTDIR)$(PREFIX)/include/ncclprof_tag.h
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
@@ -120,7 +122,7 @@ uninstall:
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
 PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc \
-    fish zsh
+    fish zsh sqlite3
 
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov

@@ -7,6 +7,7 @@
 extern const struct command command_record;
 extern const struct command command_ingest;
 extern const struct command command_info;
+extern const struct command command_watch;
 extern const struct command command_query;
 extern const struct command command_completion;
 

@@ -19,6 +19,7 @@
 static struct {
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
+    char journal[PATH_MAX + 32];
 } temporary;
 
 int temporary_store_spare(struct context *context, const struct arguments *arguments)
@@ -64,22 +65,33 @@ static void remove_files(const char *path)
     }
 }
 
-int temporary_store_open(struct context *context, const struct arguments *arguments)
+int temporary_store_place(struct context *context)
 {
     if (make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
         *temporary.directory = '\0';
         return EXIT_NOT_DONE;
     }
-    interrupt_removes(temporary.directory);
     snprintf(temporary.path, sizeof temporary.path, "%s/store.db", temporary.directory);
+    snprintf(temporary.journal, sizeof temporary.journal, "%s-journal", temporary.path);
+    interrupt_removes(temporary.directory, temporary.path, temporary.journal);
     context->store_path = temporary.path;
-    int status = temporary_store_spare(context, arguments);
-    remove_files(temporary.path);
+    return EXIT_DONE;
+}
+
+int temporary_store_open(struct context *context, const struct arguments *arguments)
+{
+    int status = temporary_store_place(context);
+    if (status == EXIT_DONE)
+        status = temporary_store_spare(context, arguments);
+    if (*temporary.path)
+        remove_files(temporary.path);
     return status;
 }
 
 void temporary_store_close(void)
 {
-    if (*temporary.directory)
-        rmdir(temporary.directory);
+    if (!*temporary.directory)
+        return;
+    remove_files(temporary.path);
+    rmdir(temporary.directory);
 }

@@ -1,23 +1,19 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
-#include "analyse/diagnosis.h"
 #include "analyse/headline.h"
+#include "analyse/judged_run.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
-#include "analyse/summary.h"
 #include "analyse/told.h"
 #include "analyse/unfinished.h"
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
 #include "base/escape.h"
 #include "base/json_text.h"
-#include "diagnose/findings_detail.h"
-#include "job/load.h"
 #include "job/load_names.h"
 #include "verdict/longer_steps_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
@@ -87,44 +83,32 @@ static int caution(const struct judgement *judgement, const struct findings *fin
 }
 
 /* The job and its loss, then the findings, or that there are none. */
-static int tell(struct diagnosis *diagnosis, const struct job *job, const struct baseline *baseline,
-                const struct transfer_excess *transfers, struct findings *findings, struct error *error)
+static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)
 {
-    struct judgement judgement;
+    const struct judgement *judgement = &run->judgement;
     struct told *told = &diagnosis->told;
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
-    int failed = judgement_init(&judgement, job, baseline, findings, &diagnosis->options) ||
-                         findings_detail(findings, job, baseline, transfers) ||
-                         summary_add_run(&diagnosis->summary, &judgement) ||
-                         headline_say_job(&judgement, told->names_runs, text)
-                     ? error_no_memory(error)
-                     : told_add(told, job, findings, error);
+    int failed =
+        summary_add_run(&diagnosis->summary, judgement) || headline_say_job(judgement, told->names_runs, text)
+            ? error_no_memory(error)
+            : told_add(told, &run->job, &run->findings, error);
     int is_told = told->shown + told->left_out > before;
-    if (!failed && !is_told && headline_say_verdict(&judgement, told->names_runs, text))
+    if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
-    failed = failed || caution(&judgement, findings, transfers, is_told, &told->result->table, error);
-    judgement_release(&judgement);
-    return failed;
+    return failed || caution(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
 }
 
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
-    struct job job;
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    struct transfer_excess *transfers = NULL;
-    if (job_load(&job, diagnosis->told.request->store, run_id, error))
+    struct judged_run run;
+    if (judged_run_init(&run, diagnosis->told.request->store, run_id, &diagnosis->options, error))
         return -1;
-    int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error) ||
-                 tell(diagnosis, &job, &baseline, transfers, &findings, error);
-    if (!failed && note_coverage(diagnosis, &job))
+    int failed = tell(diagnosis, &run, error);
+    if (!failed && note_coverage(diagnosis, &run.job))
         failed = error_no_memory(error);
-    diagnosis->operations += job.operation_count;
-    free(transfers);
-    baseline_release(&baseline);
-    findings_release(&findings);
-    job_release(&job);
+    diagnosis->operations += run.job.operation_count;
+    judged_run_release(&run);
     return failed;
 }
 

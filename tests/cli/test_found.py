@@ -4,7 +4,8 @@ import os
 
 from tests.cli.support import TOP, Case
 
-COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"]]
+COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"],
+            ["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"]]
 
 
 class Found(Case):

@@ -33,6 +33,7 @@ COMMANDS = {
     "clocks": ["clocks"],
     "startup": ["startup"],
     "buffers": ["buffers"],
+    "export": ["export", "--to", "sqlite", "-o", "export.db"],
 }
 
 # For scripts on a healthy job, for people on a sick one.

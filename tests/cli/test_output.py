@@ -19,6 +19,7 @@ COMMANDS = {
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
     "startup": (["startup"],),
+    "export": (["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"]),
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
     "buffers": (["buffers"], ["buffers", "--by", "communicator,tag,function,size,rank,step,run"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
