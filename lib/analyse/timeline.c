@@ -254,7 +254,6 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                                         "(ncclprof info --runs lists them)",
                                         runs.count)
                             : error_set(error, "the store holds no operations: there is nothing to draw");
-    *usage = runs.count > 1;
     failed = failed || caution_clock_steps(request->store, &runs, &result->table, error) ||
              draw_run(runs.ids[0], request, result, error);
     runs_release(&runs);

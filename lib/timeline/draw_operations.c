@@ -84,20 +84,29 @@ static int collect(struct canvas *canvas, int32_t number, struct sheet *sheet)
     return 0;
 }
 
+/* The communicator of all of a stream's operations; -1: they are of several. */
+static int32_t only_communicator(const struct job *job, const struct drawn *items, size_t count)
+{
+    int32_t communicator = job->operations[items[0].operation].communicator;
+    for (size_t i = 1; i < count; i++)
+        if (job->operations[items[i].operation].communicator != communicator)
+            return -1;
+    return communicator;
+}
+
 /* "operations, stream 0x55ef21af9590": by its address, else by the communicator that has it to itself. */
-static int name_stream(const struct canvas *canvas, const struct sheet *sheet, size_t first,
-                       struct buffer *name)
+static int name_stream(const struct canvas *canvas, const struct sheet *sheet, const struct drawn *items,
+                       size_t count, struct buffer *name)
 {
     const struct job *job = canvas->job;
-    size_t operation = (size_t)sheet->items[first].operation;
-    uint64_t stream = canvas->calls[operation].stream;
+    uint64_t stream = canvas->calls[items[0].operation].stream;
+    int32_t communicator = sheet->streams > 1 ? only_communicator(job, items, count) : -1;
     buffer_clear(name);
     if (stream)
         return buffer_printf(name, "operations, stream 0x%" PRIx64, stream);
-    if (sheet->streams > 1)
-        return buffer_printf(name, "operations, communicator %s",
-                             job->communicators[job->operations[operation].communicator].label);
-    return buffer_append_text(name, "operations");
+    if (communicator < 0)
+        return buffer_append_text(name, "operations");
+    return buffer_printf(name, "operations, communicator %s", job->communicators[communicator].label);
 }
 
 enum { MOST_ARGUMENTS = 10 };
@@ -304,7 +313,9 @@ static int draw_streams(struct drawing *drawing, const struct sheet *sheet, int3
     for (size_t i = 0, end; !failed && i < sheet->count; i = end) {
         for (end = i + 1; end < sheet->count && sheet->items[end].stream == sheet->items[i].stream; end++)
             ;
-        failed = name_stream(drawing->canvas, sheet, i, &name) ? error_no_memory(error) : 0;
+        failed = name_stream(drawing->canvas, sheet, &sheet->items[i], end - i, &name)
+                     ? error_no_memory(error)
+                     : 0;
         drawing->strip = (struct strip){.rank = rank, .name = name.data};
         failed = failed || draw_stream(drawing, &sheet->items[i], end - i, error);
     }

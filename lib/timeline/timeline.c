@@ -1,6 +1,7 @@
 #include "timeline/timeline.h"
 
 #include "base/buffer.h"
+#include "job/record.h"
 #include "timeline/canvas.h"
 #include "timeline/draw_calls.h"
 #include "timeline/draw_findings.h"
@@ -83,11 +84,50 @@ static int begin_rank(struct canvas *canvas, int32_t number, struct error *error
     return failed;
 }
 
+/* What a clock on the wall said at 0; TIME_UNKNOWN: the trace does not tell. */
+static int find_wall_time(const struct canvas *canvas, int64_t *wall_ns, struct error *error)
+{
+    const struct job *job = canvas->job;
+    struct job_record record;
+    size_t operation = 0;
+    *wall_ns = TIME_UNKNOWN;
+    while (operation < job->operation_count &&
+           job->ranks[job->operations[operation].rank].clock_method != CLOCK_REFERENCE)
+        operation++;
+    if (operation == job->operation_count)
+        return 0;
+    int failed = job_find_record(job, operation, &record, error);
+    int64_t at_ns = common_clock_host(&canvas->clock, job->operations[operation].rank, record.at_ns);
+    if (!failed && at_ns != TIME_UNKNOWN && record.wall_ns != TIME_UNKNOWN)
+        *wall_ns = record.wall_ns - at_ns;
+    job_record_release(&record);
+    return failed;
+}
+
+/* What all times are since. */
+static int draw_zero(struct canvas *canvas, struct error *error)
+{
+    struct strip strip = {.rank = NO_RANK, .name = "clock"};
+    struct buffer utc = BUFFER_INIT;
+    int64_t wall_ns;
+    if (find_wall_time(canvas, &wall_ns, error))
+        return -1;
+    int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
+    const struct perfetto_argument arguments[] = {
+        {"zero", "the first call or operation of the job, on the clock of the first rank", 0},
+        {"utc", utc.data, 0}};
+    struct perfetto_event event = {
+        .category = "clock", .name = "clock", .arguments = arguments, .argument_count = utc.length ? 2 : 1};
+    failed = failed || strip_draw(canvas, &strip, &event, TIME_UNKNOWN, error);
+    buffer_release(&utc);
+    return failed;
+}
+
 static int draw_ranks(struct canvas *canvas, const struct waits *waits, const struct step_span *spans,
                       struct error *error)
 {
     const struct job *job = canvas->job;
-    int failed = draw_findings(canvas, spans, NO_RANK, error);
+    int failed = draw_zero(canvas, error) || draw_findings(canvas, spans, NO_RANK, error);
     for (int32_t rank = 0; !failed && rank < (int32_t)job->rank_count; rank++)
         if (canvas->selection->ranks[rank] && job->ranks[rank].count)
             failed = begin_rank(canvas, rank, error) || draw_findings(canvas, spans, rank, error) ||

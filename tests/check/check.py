@@ -59,8 +59,9 @@ LAYERS = {
     "stalls": {"base", "model", "store", "stalls"},
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},
+    "timeline": {"base", "model", "output", "store", "job", "verdict", "timeline"},
     "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "stalls", "buffers", "report", "output", "analyse"},
+                "postmortem", "stalls", "buffers", "report", "output", "timeline", "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.
