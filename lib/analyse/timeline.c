@@ -219,7 +219,8 @@ static int write_run(const struct drawn *drawn, const struct analysis_request *r
     int failed = write_file(drawn, &selection, path, &counts, &bytes, error) ||
                  add_row(&drawn->job, path, &counts, bytes, &result->table, error) ||
                  caution(&drawn->job, &counts, &result->table, error);
-    if (!failed && say(&drawn->job, path, &counts, &result->text))
+    if (!failed &&
+        (say(&drawn->job, path, &counts, &result->text) || warnings_say(&result->table, &result->text)))
         failed = error_no_memory(error);
     result->wrote_output = strcmp(path, "-") == 0;
     free((char *)(uintptr_t)selection.ranks);

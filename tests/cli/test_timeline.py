@@ -352,6 +352,8 @@ class Timeline(Case):
             self.write(f"traces/{rank}.json", text + "{}]\n")
         drawn = self.draw(self.folder / "traces")
         self.assertIn("are not aligned", self.answer["warnings"][-1])
+        people = self.run_program("timeline", "-o", "trace.pftrace")
+        self.assertIn(f"note: {self.answer['warnings'][-1]}", people.flat)
         self.assertEqual(drawn.arrows, [])
         self.assertIn("clock not aligned", {label for track in drawn.tracks.values() for label in track.labels})
         for rank in range(2):
