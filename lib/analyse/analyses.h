@@ -13,5 +13,6 @@ extern const struct analysis analysis_startup;
 extern const struct analysis analysis_steps;
 extern const struct analysis analysis_buffers;
 extern const struct analysis analysis_stragglers;
+extern const struct analysis analysis_timeline;
 
 #endif

@@ -9,7 +9,6 @@
 #include "analyse/unfinished.h"
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
-#include "base/escape.h"
 #include "base/json_text.h"
 #include "job/load_names.h"
 #include "verdict/longer_steps_text.h"
@@ -125,12 +124,8 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_text(json, "],\"warnings\":[");
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, table->warnings[i]);
-    failed = failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text);
-    for (size_t i = 0; !failed && i < table->warning_count; i++)
-        failed = buffer_append_text(text, "note: ") ||
-                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
-                 buffer_append_byte(text, '\n');
-    return failed;
+    return failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text) ||
+           warnings_say(table, text);
 }
 
 static int read_options(struct diagnosis *diagnosis, struct error *error)

@@ -62,8 +62,10 @@ LAYERS = {
     "report": {"base", "model", "store", "buffers", "report"},
     "export": {"base", "model", "store", "output", "export"},
     "watch": {"base", "input", "watch"},
-    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "stalls", "buffers", "report", "output", "export", "watch", "analyse"},
+    "timeline": {"base", "model", "output", "store", "job", "verdict", "timeline"},
+    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict",
+                "diagnose", "postmortem", "stalls", "buffers", "report", "output", "export", "watch", "timeline",
+                "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "export", "watch", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.

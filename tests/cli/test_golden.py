@@ -32,6 +32,7 @@ COMMANDS = {
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
     "startup": ["startup"],
+    "timeline": ["timeline", "-o", "trace.pftrace"],
     "buffers": ["buffers"],
     "export": ["export", "--to", "sqlite", "-o", "export.db"],
 }
