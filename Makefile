@@ -28,13 +28,13 @@ NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 # The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
 ROOMS := base model input output format format/chrome format/comma format/inspector format/flight_recorder format/nccl format/nccl_ras format/nsys format/kineto format/torch format/memory_snapshot format/call format/prometheus store ingest align period join job baseline steps network delay \
          score verdict \
-         diagnose postmortem stalls buffers report analyse render
+         diagnose postmortem stalls buffers report analyse render html
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
 
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o $(OUT)/object/generated/html_assets.o
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(OUT)/object/%.o)
 
 .PHONY: all
@@ -47,17 +47,23 @@ $(OUT)/libncclprof.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h
+$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/object/generated/schemas.o: $(GENERATED)/schemas.c
+$(OUT)/object/generated/%.o: $(GENERATED)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURCES)
 	@mkdir -p $(@D)
 	awk -v header=$(GENERATED)/schemas.h -v source=$(GENERATED)/schemas.c -f schemas/compile.awk $(SQL_SOURCES)
+
+# The script and the style of `ncclprof html`.
+$(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/html/embed.awk lib/html/page.css lib/html/page.js
+	@mkdir -p $(@D)
+	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/html/embed.awk lib/html/page.css \
+	  lib/html/page.js
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
