@@ -2,6 +2,8 @@
 
 #include "base/array.h"
 #include "html/chart.h"
+#include "html/table.h"
+#include "job/step_index.h"
 #include "steps/place_history.h"
 #include "steps/wait_history.h"
 #include "verdict/finding_names.h"
@@ -9,6 +11,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* So many ranks are listed. */
+enum { MOST_COUNTED = 64 };
 
 /* The ranks at fault. */
 static const int32_t *accused(const struct finding *finding, size_t *count)
@@ -130,11 +135,88 @@ static int draw_place(const struct html_run *run, const struct finding *finding)
     return failed ? -1 : 0;
 }
 
+static const struct column columns_of_counts[] = {
+    {.name = "rank", .type = CELL_TEXT, .description = "name of the rank"},
+    {.name = "begun", .type = CELL_INTEGER, .description = "its operations of the step"},
+    {.name = "ended", .type = CELL_INTEGER, .description = "of those, that ended"},
+    {.name = "last", .type = CELL_TEXT, .description = "the last of them"},
+};
+
+static int say_last(const struct html_run *run, size_t last, struct buffer *text)
+{
+    const struct job_operation *operation = &run->job->operations[last];
+    if (operation->instance < 0)
+        return buffer_append_text(
+            text, function_name(operation->function) ? function_name(operation->function) : "operation");
+    return text_operation(text, run->job, &run->job->instances[operation->instance], operation->function) ||
+           (operation->unfinished && buffer_append_text(text, ", never ended"));
+}
+
+static int count_rank(const struct html_run *run, int32_t rank, int32_t step, struct table *table,
+                      struct error *error)
+{
+    struct job_range range = job_operations_in(run->job, rank, step, step);
+    struct buffer text = BUFFER_INIT;
+    int64_t begun = 0, ended = 0;
+    int failed = 0;
+    size_t last = 0;
+    for (size_t i = range.first; i < range.end; i++) {
+        if (run->job->operations[i].step != step)
+            continue;
+        begun++;
+        ended += !run->job->operations[i].unfinished;
+        last = i;
+    }
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, 1, begun);
+    table_set_integer(table, 2, ended);
+    if (begun)
+        failed = say_last(run, last, &text) || table_set_text(table, 3, text.data, error);
+    buffer_release(&text);
+    return failed || table_set_text(table, 0, run->job->ranks[rank].name, error) ? -1 : 0;
+}
+
+/* Those at fault first, then the others, as many as there is room for. */
+static int count_ranks(const struct html_run *run, const struct finding *finding, struct table *table,
+                       struct error *error)
+{
+    for (int at_fault = 1; at_fault >= 0; at_fault--)
+        for (size_t rank = 0; rank < run->job->rank_count && table->row_count < MOST_COUNTED; rank++)
+            if ((finding_has_rank(finding, (int32_t)rank) != 0) == at_fault &&
+                count_rank(run, (int32_t)rank, finding->first_step, table, error))
+                return -1;
+    return 0;
+}
+
+/* How far each rank came in the step in which the job stopped. */
+static int add_counts(const struct html_run *run, const struct finding *finding)
+{
+    struct buffer caption = BUFFER_INIT;
+    struct table table;
+    struct error error = ERROR_INIT;
+    table_init(&table, "html");
+    int failed = table_add_columns(&table, columns_of_counts,
+                                   sizeof columns_of_counts / sizeof *columns_of_counts, &error) ||
+                 count_ranks(run, finding, &table, &error) ||
+                 buffer_printf(&caption, "How far each rank came in step %d", (int)finding->first_step);
+    const struct html_table how = {.caption = caption.data,
+                                   .bars = "ended",
+                                   .most_rows = MOST_COUNTED,
+                                   .rest_stands = "ncclprof report --by rank,function"};
+    failed = failed || html_add_table(run->page, &table, &how);
+    table_release(&table);
+    buffer_release(&caption);
+    return failed ? -1 : 0;
+}
+
 int html_add_evidence(const struct html_run *run, const struct finding *finding)
 {
     int is_drawn = 0;
-    if (finding->kind > FINDING_NETWORK || finding->at_start || finding->first_step < 0)
+    if (finding->at_start || finding->first_step < 0 || finding->first_step >= run->job->step_count)
         return 0;
+    if (finding->kind > FINDING_NETWORK || finding->stops_job)
+        return add_counts(run, finding);
     if (finding->kind == FINDING_NETWORK && run->job->traffic_count && draw_waits(run, finding, &is_drawn))
         return -1;
     return is_drawn ? 0 : draw_place(run, finding);

@@ -94,13 +94,12 @@ static int put_facts(const struct html_run *run)
                  (shares->usual_step_ns != TIME_UNKNOWN && text_time(&text, shares->usual_step_ns)) ||
                  put_fact(run, "Usual step", &text) ||
                  say_part(judgement->longer.lost_ns, judgement->longer.whole_ns, &text) ||
-                 put_fact(run, "Lost to longer steps", &text) ||
+                 put_fact(run, "Lost", &text) ||
                  say_share(shares->communication_ns, shares->steps_ns, &text) ||
-                 put_fact(run, "In communication", &text) ||
-                 say_share(shares->waiting_ns, shares->steps_ns, &text) ||
-                 put_fact(run, "Waiting for other ranks", &text) ||
+                 put_fact(run, "Communication", &text) ||
+                 say_share(shares->waiting_ns, shares->steps_ns, &text) || put_fact(run, "Waiting", &text) ||
                  say_share(scope->judged, scope->operations - scope->warm_up, &text) ||
-                 put_fact(run, "Operations judged", &text) || buffer_append_text(run->page, "</dl>\n");
+                 put_fact(run, "Judged", &text) || buffer_append_text(run->page, "</dl>\n");
     buffer_release(&text);
     return failed ? -1 : 0;
 }

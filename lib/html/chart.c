@@ -156,15 +156,22 @@ static int put_times(struct buffer *page, const struct plot *plot)
     return failed ? -1 : 0;
 }
 
+/* Round numbers of steps, as many as there is room for. */
 static int put_steps(struct buffer *page, const struct plot *plot)
 {
-    size_t each = 1;
-    while ((double)each * width_of(plot) < STEP_WIDTH)
-        each++;
-    for (size_t i = 0; i < plot->count; i += each)
-        if (buffer_printf(page, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%lld</text>\n",
-                          x_of(plot, i), HEIGHT - BOTTOM + LINE, (long long)plot->dots[i].first_step))
+    static const int times[] = {2, 5, 10};
+    int64_t together = plot->dots[0].last_step - plot->dots[0].first_step + 1, each = 1, power = 1;
+    for (int i = 0; (double)each / (double)together * width_of(plot) < STEP_WIDTH; i = (i + 1) % 3) {
+        each = power * times[i];
+        power *= times[i] == 10 ? 10 : 1;
+    }
+    for (size_t i = 0; i < plot->count; i++) {
+        int64_t step = plot->dots[i].last_step / each * each;
+        if (step >= plot->dots[i].first_step &&
+            buffer_printf(page, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%lld</text>\n",
+                          x_of(plot, i), HEIGHT - BOTTOM + LINE, (long long)step))
             return -1;
+    }
     return buffer_printf(page, "<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"end\">step</text>\n",
                          LEFT - 6, HEIGHT - BOTTOM + LINE);
 }

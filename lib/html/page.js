@@ -48,6 +48,7 @@
       this.row_height = row_height;
       this.most_height = most_height;
       this.left = 70;
+      this.rows_in_pixel = 1;
       this.top = 20;
       this.selected = null;
       this.canvas = element('canvas', {tabindex: 0, role: 'application', 'aria-roledescription': 'chart', 'aria-label': label});
@@ -59,7 +60,7 @@
       this.canvas.addEventListener('pointercancel', () => { this.pressed = null; });
       this.canvas.addEventListener('pointerleave', () => this.say(this.selected));
       this.canvas.addEventListener('wheel', event => this.wheel(event), {passive: false});
-      this.canvas.addEventListener('dblclick', event => { event.preventDefault(); this.zoom(3, this.place(event).part); });
+      this.canvas.addEventListener('dblclick', event => { event.preventDefault(); this.zoom(3, this.place(event).part, this.place(event).row); });
       new ResizeObserver(() => this.draw()).observe(this.canvas);
       matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
     }
@@ -78,11 +79,9 @@
     place(event) {
       const box = this.canvas.getBoundingClientRect();
       const part = clamp((event.clientX - box.left - this.left) / Math.max(1, box.width - this.left), 0, 1);
-      const row = Math.floor((event.clientY - box.top - this.top) / this.row_pixels) * this.rows_in_pixel_row() + this.first_row;
+      const row = Math.floor((event.clientY - box.top - this.top) / this.row_pixels) * this.rows_in_pixel + this.first_row;
       return {part, at: this.from + part * (this.to - this.from), row: clamp(row, 0, this.row_count() - 1)};
     }
-
-    rows_in_pixel_row() { return 1; }
 
     zoom(times, part = 0.5) {
       const whole = this.width_of_all(), centre = this.from + part * (this.to - this.from);
@@ -101,7 +100,7 @@
     wheel(event) {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
-      this.zoom(event.deltaY < 0 ? 1.3 : 1 / 1.3, this.place(event).part);
+      this.zoom(event.deltaY < 0 ? 1.3 : 1 / 1.3, this.place(event).part, this.place(event).row);
     }
 
     press(event) {
@@ -121,7 +120,7 @@
       this.from = pressed.from;
       this.to = pressed.to;
       this.shift(-across / Math.max(1, box.width - this.left) * (pressed.to - pressed.from));
-      this.first_row = clamp(pressed.first_row - Math.round(down / this.row_pixels), 0, this.row_count() - this.rows_shown());
+      this.first_row = clamp(pressed.first_row - Math.round(down / this.row_pixels * this.rows_in_pixel), 0, this.row_count() - this.rows_shown());
       this.draw();
     }
 
@@ -170,11 +169,10 @@
     }
 
     buttons() {
-      return [
+      return element('span', {},
         element('button', {type: 'button', onclick: () => this.zoom(1.5, this.part_of_selection())}, 'Zoom in'),
         element('button', {type: 'button', onclick: () => this.zoom(1 / 1.5, this.part_of_selection())}, 'Zoom out'),
-        element('button', {type: 'button', onclick: () => this.fit()}, 'All'),
-      ];
+        element('button', {type: 'button', onclick: () => this.fit()}, 'All'));
     }
 
     help() {
@@ -233,7 +231,9 @@
       for (const layer of this.layers) layer.levels = this.find_levels(layer);
       this.marks = new Map();
       for (const mark of heat.marks || []) this.marks.set(mark[0], [...(this.marks.get(mark[0]) || []), mark]);
-      this.layer = this.layers.find(layer => layer.key === 'own' && layer.most > 0) || this.layers[0];
+      /* Who is to blame first, then who waits; where nobody was, how long it took. */
+      const stands_out = layer => layer.key !== 'length' && layer.most >= LEAST[1] * this.usual;
+      this.layer = [...this.layers].reverse().find(stands_out) || this.layers[0];
       this.group('rank');
       this.build();
       this.fit();
@@ -261,6 +261,7 @@
         rows.get(key).ranks.push(rank);
       });
       this.by = by;
+      this.first_row = 0;
       this.rows = [...rows.values()];
       this.selected = null;
       this.measure_labels(this.rows.map(row => this.row_name(row)));
@@ -283,7 +284,7 @@
       if (this.heat.hosts.length > 1 && this.heat.hosts.length < this.heat.ranks.length)
         tools.append(element('label', {}, element('input', {type: 'checkbox',
           onchange: event => { this.group(event.target.checked ? 'host' : 'rank'); this.fit(); this.say(null); }}), ' hosts together'));
-      tools.append(search, ...this.buttons());
+      tools.append(search, this.buttons());
       this.host.append(tools, this.canvas, this.said, this.help());
     }
 
@@ -308,15 +309,28 @@
     width_of_all() { return this.columns; }
     least_width() { return Math.min(4, this.columns); }
     row_count() { return this.rows.length; }
-    rows_shown() { return this.rows.length; }
+    rows_shown() { return this.rows_in_view; }
     place_of(what) { return what.column + 0.5; }
-    rows_in_pixel_row() { return 1; }
     hit(place) { return {row: place.row, column: clamp(Math.floor(place.at), 0, this.columns - 1)}; }
 
     step(across, down) {
       const now = this.selected;
       if (!now) return {row: 0, column: Math.floor(this.from)};
       return {row: clamp(now.row + down, 0, this.rows.length - 1), column: clamp(now.column + across, 0, this.columns - 1)};
+    }
+
+    fit() {
+      this.rows_in_view = this.rows.length;
+      super.fit();
+    }
+
+    /* Rows that have no room of their own come nearer as steps do. */
+    zoom(times, part, row = this.selected ? this.selected.row : this.first_row + this.rows_in_view / 2) {
+      const count = this.rows.length, before = this.rows_in_view;
+      this.rows_in_view = Math.round(clamp(before / times, Math.min(count, Math.floor(this.most_height / 14)), count));
+      const share = clamp((row - this.first_row) / before, 0, 1);
+      this.first_row = clamp(Math.round(row - share * this.rows_in_view), 0, count - this.rows_in_view);
+      super.zoom(times, part);
     }
 
     /* The greatest of the ranks of a row. */
@@ -351,12 +365,12 @@
     }
 
     draw() {
-      const count = this.rows.length, pixels = Math.max(1, Math.min(18, Math.floor(this.most_height / count)));
+      const count = this.rows_in_view, pixels = Math.max(1, Math.min(18, Math.floor(this.most_height / count)));
       /* More rows than pixels: some share one, and the greatest shows. */
       const each = Math.max(1, Math.ceil(count / this.most_height)), shown = Math.ceil(count / each);
       const {context, width} = this.begin(shown, pixels);
       if (width <= 0) return;
-      this.rows_in_pixel_row = () => each;
+      this.rows_in_pixel = each;
       this.draw_cells(context, width, shown, pixels, each);
       this.draw_axes(context, width, shown, pixels, each);
       this.draw_marks(context, width, pixels, each);
@@ -367,8 +381,8 @@
       const together = Math.max(1, Math.floor((last - first) / Math.max(1, room))), across = Math.ceil((last - first) / together);
       const image = new ImageData(across, shown), words = new Uint32Array(image.data.buffer), palette = this.palette();
       const {cells, levels} = this.layer;
-      for (let row = 0; row < this.rows.length; row++)
-        for (const rank of this.rows[row].ranks)
+      for (let row = 0; row < this.rows_in_view; row++)
+        for (const rank of this.rows[this.first_row + row].ranks)
           for (let column = first, base = rank * this.columns; column < last; column++) {
             const at = Math.floor(row / each) * across + Math.floor((column - first) / together);
             const level = levels[cells[base + column]];
@@ -386,6 +400,11 @@
       context.clip();
       context.imageSmoothingEnabled = false;
       context.drawImage(still, this.left + (first - this.from) * scale, this.top, across * together * scale, shown * pixels);
+      /* Cells with room around them are told apart. */
+      context.fillStyle = colour('--ground');
+      for (let row = 1; pixels >= 10 && row < shown; row++) context.fillRect(this.left, this.top + row * pixels - 1, room, 1);
+      for (let column = first + 1; scale >= 10 && column < last; column++)
+        context.fillRect(this.left + (column - this.from) * scale - 1, this.top, 1, shown * pixels);
       context.restore();
     }
 
@@ -403,7 +422,7 @@
       const soft = colour('--soft'), scale = (width - this.left) / (this.to - this.from);
       const down = Math.max(1, Math.ceil(13 / pixels));
       for (let row = 0; row < shown; row += down)
-        this.label(context, this.row_name(this.rows[row * each]), this.top + row * pixels + pixels / 2, colour('--text'));
+        this.label(context, this.row_name(this.rows[this.first_row + row * each]), this.top + Math.max(6, row * pixels + pixels / 2), colour('--text'));
       let across = 1;
       while (across * scale < 44) across *= across.toString().startsWith('2') ? 2.5 : 2;
       context.fillStyle = soft;
@@ -417,16 +436,17 @@
     draw_marks(context, width, pixels, each) {
       const scale = (width - this.left) / (this.to - this.from), heat = this.heat;
       const frame = (row, from, to, style, thick) => {
-        const x = this.left + (from - this.from) * scale, y = this.top + Math.floor(row / each) * pixels;
+        const x = this.left + (from - this.from) * scale, y = this.top + Math.floor((row - this.first_row) / each) * pixels;
         context.strokeStyle = style;
         context.lineWidth = thick;
         context.strokeRect(x + 0.5, y + 0.5, Math.max(2, (to - from) * scale - 1), Math.max(2, pixels - 1));
       };
       context.save();
       context.beginPath();
-      context.rect(this.left - 1, 0, width - this.left + 1, this.canvas.clientHeight);
+      context.rect(this.left - 1, this.top - 1, width - this.left + 1, this.canvas.clientHeight);
       context.clip();
-      this.rows.forEach((row, number) => {
+      this.rows.slice(this.first_row, this.first_row + this.rows_in_view).forEach((row, place) => {
+        const number = this.first_row + place;
         for (const rank of row.ranks)
           for (const mark of this.marks.get(rank) || [])
             frame(number, Math.floor((mark[1] - heat.first) / heat.fold), Math.floor((mark[2] - heat.first) / heat.fold) + 1,
@@ -453,7 +473,7 @@
         return bars;
       });
       this.measure_labels(lanes.lanes.map(lane => lane.name));
-      this.host.append(element('div', {class: 'tools'}, ...this.buttons()), this.canvas, this.said, this.help());
+      this.host.append(element('div', {class: 'tools'}, this.buttons()), this.canvas, this.said, this.help());
       this.fit();
       this.say(null);
     }

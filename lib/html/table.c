@@ -12,19 +12,21 @@ static double number_of(const struct cell *cell)
     return cell->type == CELL_INTEGER ? (double)cell->integer : cell->type == CELL_REAL ? cell->real : 0;
 }
 
-/* Which columns there is something in, and their units. */
+/* Which columns there is something in, their units, and which hold numbers. */
 static void measure(struct table_layout *layout, const struct table *table)
 {
     for (size_t i = 0; i < layout->count; i++) {
         struct column_layout *column = &layout->columns[i];
+        column->right = 1;
         for (size_t row = 0; row < table->row_count; row++) {
             const struct cell *cell = table_cell(table, row, i);
+            column->right &= cell->type != CELL_TEXT && cell->type != CELL_JSON;
             double size = fabs(number_of(cell));
             column->has_values |= cell->type != CELL_NULL;
             column->greatest = size > column->greatest && isfinite(size) ? size : column->greatest;
         }
         column->unit = table_unit_for(column->column, column->greatest);
-        column->shown &= column->has_values;
+        column->shown &= column->has_values && !column->column->detail;
     }
 }
 

@@ -13,7 +13,8 @@ struct html_table {
 };
 
 /*
- * The columns that are shown to people, without those that have no value. Each head explains itself. -1 when
+ * The columns that are shown to people, without those of detail and those that have no value. Each head
+ * explains itself. -1 when
  * memory is out.
  */
 int html_add_table(struct buffer *page, const struct table *table, const struct html_table *how);

@@ -26,23 +26,32 @@ static int64_t waiting_of(const struct job *job, int32_t number)
     return waiting_ns < 0 ? 0 : waiting_ns > length_ns ? length_ns : waiting_ns;
 }
 
-/* Where its kernel has not begun, when it was handed to the GPU. */
-static int64_t begin_of(const struct job_operation *operation)
+/*
+ * Where no kernel says so, what never ended was begun when it was handed to the GPU and that had done with
+ * the one before; not at all where that one never ended.
+ */
+static int64_t begin_of(const struct job *job, const struct job_operation *operation)
 {
-    return operation->start_ns == TIME_UNKNOWN && operation->unfinished ? operation->enqueued_ns
-                                                                        : operation->start_ns;
+    const struct job_operation *before =
+        operation->previous >= 0 ? &job->operations[operation->previous] : NULL;
+    int64_t enqueued_ns = operation->enqueued_ns;
+    if (operation->start_ns != TIME_UNKNOWN || !operation->unfinished)
+        return operation->start_ns;
+    if (enqueued_ns == TIME_UNKNOWN || (before && before->unfinished))
+        return TIME_UNKNOWN;
+    return before && before->end_ns > enqueued_ns ? before->end_ns : enqueued_ns;
 }
 
-static int is_shown(const struct job_operation *operation)
+static int is_shown(const struct job *job, const struct job_operation *operation)
 {
-    return begin_of(operation) != TIME_UNKNOWN &&
+    return begin_of(job, operation) != TIME_UNKNOWN &&
            (operation->unfinished || operation->end_ns != TIME_UNKNOWN);
 }
 
 static void add_bar(struct step_bars *bars, const struct job *job, int32_t number)
 {
     const struct job_operation *operation = &job->operations[number];
-    int64_t begin_ns = job_common_time(job, operation, begin_of(operation));
+    int64_t begin_ns = job_common_time(job, operation, begin_of(job, operation));
     if (begin_ns == TIME_UNKNOWN) {
         bars->is_unclocked = 1;
         return;
@@ -62,7 +71,7 @@ int step_bars_init(struct step_bars *bars, const struct job *job, int32_t rank, 
     if (!bars->items)
         return -1;
     for (size_t i = range.first; i < range.end; i++)
-        if (job->operations[i].step == step && is_shown(&job->operations[i]))
+        if (job->operations[i].step == step && is_shown(job, &job->operations[i]))
             add_bar(bars, job, (int32_t)i);
     bars->is_untimed = !bars->count && !bars->is_unclocked;
     array_sort(bars->items, bars->count, sizeof *bars->items, by_begin);
