@@ -124,7 +124,7 @@ uninstall:
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
 PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc \
-    fish zsh
+    fish zsh chromium
 
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov

@@ -35,7 +35,7 @@ static const struct analysis_option options[] = {
 
 static const struct column columns[] = {
     {.name = "file", .type = CELL_TEXT, .description = "what was written"},
-    {.name = "size_bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "its size"},
+    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "its size"},
     {.name = "runs", .type = CELL_INTEGER, .description = "jobs in it"},
     {.name = "findings",
      .type = CELL_INTEGER,

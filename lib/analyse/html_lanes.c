@@ -174,12 +174,14 @@ static int take_bars(const struct html_run *run, const struct step_bars *from, s
         buffer_release(&name);
         if (number < 0 || (tag && group < 0))
             return -1;
-        lane->bars[lane->count++] = (struct html_lane_bar){.begin_ns = bar->begin_ns,
-                                                           .end_ns = bar->end_ns,
-                                                           .waiting_ns = bar->waiting_ns,
-                                                           .name = (int32_t)number,
-                                                           .group = (int32_t)group,
-                                                           .is_open = bar->end_ns == TIME_UNKNOWN};
+        lane->bars[lane->count++] =
+            (struct html_lane_bar){.begin_ns = bar->begin_ns,
+                                   .end_ns = bar->end_ns == TIME_UNKNOWN ? bar->begin_ns : bar->end_ns,
+                                   .waiting_ns = bar->waiting_ns,
+                                   .name = (int32_t)number,
+                                   .group = (int32_t)group,
+                                   .is_open = bar->is_open,
+                                   .is_endless = !bar->is_open && bar->end_ns == TIME_UNKNOWN};
         if (of->begin_ns == TIME_UNKNOWN || bar->begin_ns < of->begin_ns)
             of->begin_ns = bar->begin_ns;
         int64_t seen_ns = bar->end_ns == TIME_UNKNOWN ? bar->begin_ns : bar->end_ns;

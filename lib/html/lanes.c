@@ -90,7 +90,8 @@ static int put_still(struct buffer *page, const struct html_lanes *lanes)
                : 0;
 }
 
-/* Begins are since the begin before, lengths and waits are what they are: 100 ns each. */
+/* Begins are since the begin before, lengths and waits are what they are: 100 ns each. Last: 1 where it never
+ * ended, 2 where its end is not known. */
 static int add_bars(struct buffer *data, const struct html_lanes *lanes, const struct html_lane *lane)
 {
     enum { UNIT_NS = 100 };
@@ -101,7 +102,9 @@ static int add_bars(struct buffer *data, const struct html_lanes *lanes, const s
         if (buffer_printf(data, "%s%lld,%lld,%lld,%d,%d,%d", i ? "," : "", (long long)(begin - before),
                           (long long)((bar->end_ns - bar->begin_ns) / UNIT_NS),
                           (long long)(bar->waiting_ns / UNIT_NS), (int)bar->name, (int)bar->group,
-                          bar->is_open))
+                          bar->is_open      ? 1
+                          : bar->is_endless ? 2
+                                            : 0))
             return -1;
         before = begin;
     }

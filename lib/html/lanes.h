@@ -16,6 +16,7 @@ struct html_lane_bar {
     int32_t name;       /* numbers of texts */
     int32_t group;      /* -1: none, as its tag */
     int is_open;        /* it never ended; end_ns is that of the picture */
+    int is_endless;     /* when it ended is not known; end_ns is begin_ns */
 };
 
 struct html_lane {

@@ -516,7 +516,8 @@
       const bar = this.bars[what.row][what.bar], texts = this.lanes.texts;
       const tag = bar.group >= 0 ? `, phase ${texts[bar.group]}` : '';
       const when = `began at ${say_time(bar.begin)}`;
-      if (bar.open) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, never ended.`;
+      if (bar.open === 1) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, never ended.`;
+      if (bar.open === 2) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}; when it ended is not known.`;
       const waited = bar.waiting > 0 ? `, of which it waited ${say_time(bar.waiting)} for the last to arrive` : '';
       return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, took ${say_time(bar.length)}${waited}.`;
     }
@@ -549,7 +550,7 @@
       this.bars[row].forEach((bar, number) => {
         if (bar.begin > this.to || bar.begin + bar.length < this.from) return;
         const x = x_of(bar.begin), length = Math.max(0.6, bar.length * scale - 0.4);
-        context.fillStyle = bar.open ? colours[2] : colours[0];
+        context.fillStyle = bar.open === 1 ? colours[2] : colours[0];
         context.fillRect(x, y, length, height);
         if (bar.waiting > 0) {
           context.fillStyle = colours[1];

@@ -42,12 +42,6 @@ static int64_t begin_of(const struct job *job, const struct job_operation *opera
     return before && before->end_ns > enqueued_ns ? before->end_ns : enqueued_ns;
 }
 
-static int is_shown(const struct job *job, const struct job_operation *operation)
-{
-    return begin_of(job, operation) != TIME_UNKNOWN &&
-           (operation->unfinished || operation->end_ns != TIME_UNKNOWN);
-}
-
 static void add_bar(struct step_bars *bars, const struct job *job, int32_t number)
 {
     const struct job_operation *operation = &job->operations[number];
@@ -57,7 +51,8 @@ static void add_bar(struct step_bars *bars, const struct job *job, int32_t numbe
         return;
     }
     struct step_bar *bar = &bars->items[bars->count++];
-    *bar = (struct step_bar){.operation = number, .begin_ns = begin_ns, .end_ns = TIME_UNKNOWN};
+    *bar = (struct step_bar){
+        .operation = number, .begin_ns = begin_ns, .end_ns = TIME_UNKNOWN, .is_open = operation->unfinished};
     if (operation->unfinished || operation->end_ns == TIME_UNKNOWN)
         return;
     bar->end_ns = job_common_time(job, operation, operation->end_ns);
@@ -71,7 +66,7 @@ int step_bars_init(struct step_bars *bars, const struct job *job, int32_t rank, 
     if (!bars->items)
         return -1;
     for (size_t i = range.first; i < range.end; i++)
-        if (job->operations[i].step == step && is_shown(job, &job->operations[i]))
+        if (job->operations[i].step == step && begin_of(job, &job->operations[i]) != TIME_UNKNOWN)
             add_bar(bars, job, (int32_t)i);
     bars->is_untimed = !bars->count && !bars->is_unclocked;
     array_sort(bars->items, bars->count, sizeof *bars->items, by_begin);

@@ -7,7 +7,8 @@
 struct step_bar {
     int32_t operation;
     int64_t begin_ns;
-    int64_t end_ns;     /* TIME_UNKNOWN: it was begun and never ended */
+    int64_t end_ns;     /* TIME_UNKNOWN: not recorded, or it never ended */
+    int is_open;        /* it was begun and never ended */
     int64_t waiting_ns; /* what it waited for the last to arrive (arrival.h); 0 where that is not known */
 };
 
@@ -19,7 +20,7 @@ struct step_bars {
 };
 
 /*
- * Those of a rank in a step that say when they ran, and those that wait for good. -1 when memory is out:
+ * Those of a rank in a step that say when they began, and those that wait for good. -1 when memory is out:
  * release it all the same.
  */
 int step_bars_init(struct step_bars *bars, const struct job *job, int32_t rank, int32_t step);

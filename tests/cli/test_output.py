@@ -18,6 +18,7 @@ COMMANDS = {
     "stragglers": (["stragglers"],),
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
+    "html": (["html", "-o", "report.html"],),
     "startup": (["startup"],),
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
     "buffers": (["buffers"], ["buffers", "--by", "communicator,tag,function,size,rank,step,run"]),

@@ -46,6 +46,7 @@ READERS = {
     "startup": ["startup"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
+    "html": ["html", "-o", "-"],
     "buffers": ["buffers"],
     "report-registered": ["report", "--by", "registered"],
     "query": ["query", "SELECT * FROM v_operation"],
