@@ -7,6 +7,8 @@ import json
 import math
 import re
 
+from tests.cli.support import trace
+
 VOID = {"meta", "br", "input", "link", "img"}
 
 
@@ -131,3 +133,15 @@ class Page:
 def us_of(text):
     number, unit = text.split()
     return float(number) * {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[unit]
+
+
+HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\\\" onmouseover=\\\"alert(1)", "'&amp;<!--",
+           "</title></svg></style>", "\u202egnirts\u2066", "\u05d0\u05d1", "z" * 4000]
+
+
+def hostile_job(case):
+    """Two ranks that use tags of all sorts, in a folder whose name is one, too."""
+    for rank in range(2):
+        marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(HOSTILE)]
+        case.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=3 * len(HOSTILE), tags=marks))
+    return "<b>job"

@@ -5,17 +5,13 @@ import re
 import statistics
 
 from tests.cli import reader
-from tests.cli.page import Page
-from tests.cli.support import TOP, Case, inspector_trace, tag, trace
+from tests.cli.page import HOSTILE, Page, hostile_job
+from tests.cli.support import TOP, Case, inspector_trace, tag
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 NAMES = {"html", "head", "meta", "title", "style", "body", "a", "header", "h1", "h2", "h3", "p", "nav", "ul", "li", "main", "section",
          "div", "dl", "dt", "dd", "figure", "figcaption", "span", "svg", "rect", "circle", "path", "text", "tspan", "article",
          "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "footer", "script"}
-HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\\\" onmouseover=\\\"alert(1)", "'&amp;<!--",
-           "</title></svg></style>", "\u202egnirts\u2066", "\u05d0\u05d1", "z" * 4000]
-
-
 class Html(Case):
     def page(self, *words, status=0):
         self.run_program("html", "-o", "page.html", *words, status=status)
@@ -152,15 +148,8 @@ class Html(Case):
         self.assertEqual(levels[0], 1)
         self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])), levels)
 
-    def hostile_job(self):
-        """Two ranks that use tags of all sorts, in a folder whose name is one, too."""
-        for rank in range(2):
-            marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(HOSTILE)]
-            self.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=3 * len(HOSTILE), tags=marks))
-        return "<b>job"
-
     def test_hostile_texts_stay_texts(self):
-        page = self.page(self.hostile_job(), status=None)
+        page = self.page(hostile_job(self), status=None)
         self.check_markup(page)
         self.assertIn("<b>job", page.root.first("h1").text)
         table = page.section("Bandwidth by phase").text
