@@ -1,6 +1,7 @@
 #include "steps/step_history.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "base/statistics.h"
 #include "model/event.h"
 
@@ -45,9 +46,11 @@ void step_history_set(struct step_history *history, int32_t step, int64_t *mine,
     history->mine_ns[at] = median_of(mine, mine_count);
     if (!peer_count)
         return;
-    history->peers_ns[at] = median_of(peers, peer_count);
-    history->low_ns[at] = quantile_of(peers, peer_count, TAIL);
-    history->high_ns[at] = quantile_of(peers, peer_count, 1 - TAIL);
+    sort_integers(peers, peer_count);
+    size_t cut = (size_t)(TAIL * (double)(peer_count - 1));
+    history->peers_ns[at] = peers[(peer_count - 1) / 2];
+    history->low_ns[at] = peers[cut];
+    history->high_ns[at] = peers[peer_count - 1 - cut];
 }
 
 int32_t step_history_known(const struct step_history *history)
