@@ -28,13 +28,13 @@ NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 # The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
 ROOMS := base model input output format format/chrome format/comma format/inspector format/flight_recorder format/nccl format/nccl_ras format/nsys format/kineto format/torch format/memory_snapshot format/call format/prometheus store ingest align period join job baseline steps network delay \
          score verdict \
-         diagnose postmortem stalls buffers report export watch timeline analyse render
+         diagnose postmortem stalls buffers report export watch timeline html analyse render
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
 
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o $(OUT)/object/generated/html_assets.o
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(OUT)/object/%.o)
 
 .PHONY: all
@@ -47,17 +47,23 @@ $(OUT)/libncclprof.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h
+$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/object/generated/schemas.o: $(GENERATED)/schemas.c
+$(OUT)/object/generated/%.o: $(GENERATED)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURCES)
 	@mkdir -p $(@D)
 	awk -v header=$(GENERATED)/schemas.h -v source=$(GENERATED)/schemas.c -f schemas/compile.awk $(SQL_SOURCES)
+
+# The script and the style of `ncclprof html`.
+$(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/html/embed.awk lib/html/page.css lib/html/page.js
+	@mkdir -p $(@D)
+	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/html/embed.awk lib/html/page.css \
+	  lib/html/page.js
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
@@ -121,8 +127,10 @@ uninstall:
 	set -e; for page in man/*.[1-9]; do \
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
-PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc \
-    fish zsh sqlite3
+PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev
+
+# What tests and check take besides; the demo does without.
+PACKAGES_OF_TESTS := libcmocka-dev python3 clang-format mandoc fish zsh sqlite3 chromium
 
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
@@ -131,7 +139,7 @@ PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
 PACKAGES_OF_PACKAGES := dpkg-dev lintian mmdebstrap patch xz-utils
 
 .PHONY: deps deps-tools deps-packages
-deps: WANTED := $(PACKAGES)
+deps: WANTED := $(PACKAGES) $(if $(filter demo,$(MAKECMDGOALS)),$(if $(filter test check,$(MAKECMDGOALS)),$(PACKAGES_OF_TESTS)),$(PACKAGES_OF_TESTS))
 deps-tools: WANTED := $(PACKAGES_OF_TOOLS)
 deps-packages: WANTED := $(PACKAGES_OF_PACKAGES)
 deps deps-tools deps-packages:

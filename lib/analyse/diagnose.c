@@ -6,12 +6,10 @@
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/told.h"
-#include "analyse/unfinished.h"
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
 #include "base/json_text.h"
 #include "job/load_names.h"
-#include "verdict/longer_steps_text.h"
 
 #include <string.h>
 
@@ -63,24 +61,6 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            buffer_append_byte(json, '}');
 }
 
-/* What is worth a word beside the findings of a run. */
-static int caution(const struct judgement *judgement, const struct findings *findings,
-                   const struct transfer_excess *transfers, int is_told, struct table *table,
-                   struct error *error)
-{
-    const struct job *job = judgement->job;
-    /* Where nobody can be named, this is all that says what the job waits for. */
-    int is_open = !findings_stop_job(findings) &&
-                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
-    return (is_open && caution_unfinished(job, table, error)) ||
-           caution_diagnosed(job, judgement->baseline, table, error) ||
-           caution_crowd(&findings->crowd, job, table, error) ||
-           caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
-           caution_standstill(job, findings, table, error) ||
-           (is_told && caution_scope(judgement, table, error)) ||
-           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
-}
-
 /* The job and its loss, then the findings, or that there are none. */
 static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)
 {
@@ -95,7 +75,8 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
     int is_told = told->shown + told->left_out > before;
     if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
-    return failed || caution(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
+    return failed ||
+           caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
 }
 
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)

@@ -113,6 +113,34 @@ int escape_utf8(struct buffer *buffer, const char *text, size_t length)
     return buffer_reserve(buffer, 0);
 }
 
+static const char *entity_of(char byte)
+{
+    switch (byte) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
+int escape_markup(struct buffer *buffer, const char *text, size_t length)
+{
+    struct buffer shown = BUFFER_INIT;
+    int failed = escape_terminal(&shown, text, length);
+    for (size_t i = 0; !failed && i < shown.length; i++) {
+        const char *entity = entity_of(shown.data[i]);
+        failed = entity ? buffer_append_text(buffer, entity) : buffer_append_byte(buffer, shown.data[i]);
+    }
+    buffer_release(&shown);
+    return failed ? -1 : buffer_reserve(buffer, 0);
+}
+
 size_t escape_width_of(const char *text, size_t length)
 {
     size_t width = 0;

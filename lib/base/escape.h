@@ -18,6 +18,9 @@ int escape_json(struct buffer *buffer, const char *text, size_t length);
 int escape_is_utf8(const char *text, size_t length);
 int escape_utf8(struct buffer *buffer, const char *text, size_t length);
 
+/* Likewise for HTML and XML, as text and between double quotes: as for a terminal, and no markup. */
+int escape_markup(struct buffer *buffer, const char *text, size_t length);
+
 /* Columns that escaped text takes: its characters, without colours (colour.h). */
 size_t escape_width(const char *text);
 

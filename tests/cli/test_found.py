@@ -6,7 +6,8 @@ from tests.cli.support import TOP, Case
 
 COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"],
             ["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"],
-            ["timeline", "--proxy", "-o", "/dev/null"]]
+            ["timeline", "--proxy", "-o", "/dev/null"],
+            ["html", "-o", "report.html"]]
 
 
 class Found(Case):

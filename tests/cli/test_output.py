@@ -18,6 +18,7 @@ COMMANDS = {
     "stragglers": (["stragglers"],),
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
+    "html": (["html", "-o", "report.html"],),
     "startup": (["startup"],),
     "export": (["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"]),
     "timeline": (["timeline", "-o", "trace.pftrace"],),

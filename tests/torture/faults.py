@@ -47,6 +47,7 @@ READERS = {
     "timeline": ["timeline", "--proxy", "-o", "-"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
+    "html": ["html", "-o", "-"],
     "buffers": ["buffers"],
     "export-prometheus": ["export", "--to", "prometheus", "-o", "-"],
     "export-csv": ["export", "--to", "csv", "-o", "build/faults-export"],

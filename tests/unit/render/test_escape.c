@@ -22,6 +22,15 @@ static void check_json(const char *bytes, size_t length, const char *expected)
     buffer_release(&buffer);
 }
 
+static void check_markup(const char *bytes, size_t length, const char *expected)
+{
+    struct buffer buffer = BUFFER_INIT;
+    assert_int_equal(escape_markup(&buffer, bytes, length), 0);
+    assert_string_equal(buffer.data, expected);
+    buffer_release(&buffer);
+}
+
+#define MARKUP(bytes, expected) check_markup(bytes, sizeof(bytes) - 1, expected)
 #define TERMINAL(bytes, expected) check_terminal(bytes, sizeof(bytes) - 1, expected)
 #define JSON(bytes, expected) check_json(bytes, sizeof(bytes) - 1, expected)
 
@@ -74,6 +83,14 @@ static void test_json(void **state)
     JSON("\xff\xc3\xa4", "\xef\xbf\xbd\xc3\xa4");
     JSON("\xe2\x80\xa8", "\\u2028");
     JSON("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
+}
+
+static void test_markup(void **state)
+{
+    MARKUP("a<b>&\"c\"'", "a&lt;b&gt;&amp;&quot;c&quot;'");
+    MARKUP("\n\033", "\\x0a\\x1b");
+    MARKUP("\xff", "\\xff");
+    MARKUP("", "");
 }
 
 static void test_width_counts_characters(void **state)
@@ -138,13 +155,10 @@ static void test_real_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_text_stays),
-        cmocka_unit_test(test_nothing_is_executed),
-        cmocka_unit_test(test_invalid_utf8),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_width_counts_characters),
-        cmocka_unit_test(test_utf8_alone),
-        cmocka_unit_test(test_real_reads_back),
+        cmocka_unit_test(test_plain_text_stays), cmocka_unit_test(test_nothing_is_executed),
+        cmocka_unit_test(test_invalid_utf8),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_markup),           cmocka_unit_test(test_width_counts_characters),
+        cmocka_unit_test(test_utf8_alone),       cmocka_unit_test(test_real_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
