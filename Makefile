@@ -74,7 +74,8 @@ include $(wildcard lib/*/module.mk tests/*/module.mk) .packages/module.mk
 help:
 	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
 	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
-	@echo 'make deps-tools   likewise what fuzz, lint and coverage take; deps-packages: what deb and static take'
+	@echo 'make deps-tools   likewise what fuzz, lint and coverage take; deps-packages: what deb and static take;'
+	@echo '                  deps-cluster: what cluster-test takes'
 	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
 	@echo 'make check        layers, headers, style, banned functions, help against man pages'
@@ -83,6 +84,7 @@ help:
 	@echo 'make lint         clang-tidy, cppcheck and gcc'"'"'s analyser'
 	@echo 'make fuzz         libFuzzer (clang) on everything that takes strangers'"'"' bytes; FUZZ_SECONDS=60'
 	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: about half an hour'
+	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses'
@@ -138,11 +140,15 @@ PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
 # What deb, static and packages-test take besides.
 PACKAGES_OF_PACKAGES := dpkg-dev lintian mmdebstrap patch xz-utils
 
-.PHONY: deps deps-tools deps-packages
+# What cluster-test takes besides.
+PACKAGES_OF_CLUSTER := slurmctld slurmd slurm-client munge openmpi-bin
+
+.PHONY: deps deps-tools deps-packages deps-cluster
 deps: WANTED := $(PACKAGES) $(if $(filter demo,$(MAKECMDGOALS)),$(if $(filter test check,$(MAKECMDGOALS)),$(PACKAGES_OF_TESTS)),$(PACKAGES_OF_TESTS))
 deps-tools: WANTED := $(PACKAGES_OF_TOOLS)
 deps-packages: WANTED := $(PACKAGES_OF_PACKAGES)
-deps deps-tools deps-packages:
+deps-cluster: WANTED := $(PACKAGES_OF_CLUSTER)
+deps deps-tools deps-packages deps-cluster:
 	@missing=; for package in $(WANTED); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then echo 'Nothing is missing.'; exit 0; fi; \

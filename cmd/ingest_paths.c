@@ -1,12 +1,13 @@
 #include "cmd/ingest_paths.h"
 
 #include "cmd/cmd.h"
+#include "cmd/ingest_listener.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
 #include "cmd/print.h"
-#include "cmd/progress.h"
 #include "ingest/copies.h"
 #include "ingest/crew.h"
+#include "ingest/share.h"
 #include "ingest/twins.h"
 #include "input/walk.h"
 #include "join/join.h"
@@ -37,35 +38,6 @@ int ingest_processors(void)
     return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
 }
 
-/* Where the library's news go. */
-struct listener {
-    struct report *report;
-    int is_silent;
-    struct progress progress;
-};
-
-static void show_progress(void *context, size_t files, uint64_t bytes)
-{
-    struct listener *listener = context;
-    listener->progress.files = files;
-    listener->progress.bytes = bytes;
-    progress_show(&listener->progress);
-}
-
-static void tell_file(void *context, const struct file_result *result)
-{
-    struct listener *listener = context;
-    progress_clear(&listener->progress);
-    if (!listener->is_silent)
-        report_tell(result);
-}
-
-static int take_result(void *context, struct file_result *result, struct error *error)
-{
-    struct listener *listener = context;
-    return report_add(listener->report, result, error);
-}
-
 static uint64_t total_bytes(const struct walk *walk)
 {
     uint64_t total = 0;
@@ -81,7 +53,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
                         const struct known *known, const struct walk *walk, struct report *report)
 {
     struct stat status;
-    struct listener listener = {.report = report, .is_silent = wishes->is_silent};
+    struct ingest_listener listener = {.report = report, .is_silent = wishes->is_silent};
     struct ingest ingest = {
         .known = known,
         .limits = wishes->limits,
@@ -89,11 +61,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
         .named = wishes->paths,
         .named_count = wishes->path_count,
         .force = wishes->force,
-        .hooks = {.context = &listener,
-                  .interrupted = interrupt_wanted,
-                  .progress = show_progress,
-                  .tell = tell_file,
-                  .take = take_result},
+        .hooks = ingest_listener_hooks(&listener),
     };
     if (stat(context->store_path, &status) == 0) {
         ingest.store_device = status.st_dev;
@@ -120,7 +88,7 @@ static int ingest_into_store(struct context *context, const struct ingest_wishes
     int outcome = ingest_files(context, wishes, known, walk, report);
     if (outcome && interrupt_wanted(NULL))
         return tell_interruption(wishes);
-    if (outcome == 0 && walk->count && context->store)
+    if (outcome == 0 && walk->count && context->store && !wishes->is_shard)
         outcome = join_store(context->store, (size_t)wishes->jobs, &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
@@ -184,7 +152,10 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
     }
     if (!failed && (!context->store || known_read(&known, context->store, &context->error) == 0)) {
         interrupt_watch();
-        if (leave_out(context, wishes, &known, walk, &twins, &copies) == 0)
+        int left_out = leave_out(context, wishes, &known, walk, &twins, &copies);
+        if (left_out == 0 && wishes->share_count)
+            share_take(walk, wishes->share_number, wishes->share_count);
+        if (left_out == 0)
             status = ingest_into_store(context, wishes, &known, walk, report);
         else if (interrupt_wanted(NULL))
             status = tell_interruption(wishes);

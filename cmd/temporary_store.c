@@ -1,11 +1,15 @@
 #include "cmd/temporary_store.h"
 
 #include "cmd/cmd.h"
+#include "cmd/ingest_listener.h"
 #include "cmd/ingest_paths.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
 #include "cmd/opt.h"
+#include "ingest/merge.h"
 #include "input/walk.h"
+#include "join/join.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -86,6 +90,34 @@ int temporary_store_open(struct context *context, const struct arguments *argume
     if (*temporary.path)
         remove_files(temporary.path);
     return status;
+}
+
+static int merge_one(struct context *context, char *shard)
+{
+    struct report report = {.results = NULL};
+    struct ingest_listener listener = {.report = &report};
+    struct merge merge = {.hooks = ingest_listener_hooks(&listener)};
+    char *const shards[] = {shard};
+    progress_begin(&listener.progress, 1, 0, 0);
+    int failed = merge_plan_make(&merge.plan, shards, 1, temporary.path, &context->error) ||
+                 merge_run(&merge, &context->store, temporary.path, &context->error) ||
+                 join_store(context->store, (size_t)ingest_processors(), &context->error);
+    report_release(&report);
+    merge_plan_release(&merge.plan);
+    return failed ? -1 : 0;
+}
+
+int temporary_store_of_shard(struct context *context)
+{
+    char *shard = strdup(context->store_path);
+    store_close(context->store);
+    context->store = NULL;
+    int failed = !shard ? error_no_memory(&context->error)
+                        : temporary_store_place(context) != EXIT_DONE || merge_one(context, shard);
+    if (*temporary.path)
+        remove_files(temporary.path);
+    free(shard);
+    return failed ? -1 : 0;
 }
 
 void temporary_store_close(void)

@@ -18,6 +18,9 @@ int temporary_store_spare(struct context *context, const struct arguments *argum
  * their names until temporary_store_close. An exit_status. */
 int temporary_store_place(struct context *context);
 
+/* Likewise of context->store, which is a shard and closed: a shard is not joined, its copy is. */
+int temporary_store_of_shard(struct context *context);
+
 /* After the store is closed. */
 void temporary_store_close(void);
 

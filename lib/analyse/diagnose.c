@@ -5,6 +5,7 @@
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
+#include "analyse/shard_notes.h"
 #include "analyse/told.h"
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
@@ -26,7 +27,8 @@ static const struct analysis_option options[] = {
     {"exit-code", 0, NULL,
      "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
      "became "
-     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged",
+     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged, or a shard is "
+     "missing",
      NULL},
     {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
     {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
@@ -38,6 +40,7 @@ struct diagnosis {
     struct told told;
     struct diagnose_options options;
     size_t operations;
+    int lacks_shards;
     struct summary summary;
     struct buffer coverage; /* JSON objects */
 };
@@ -146,6 +149,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     if (told_begin(&diagnosis.told, error) ||
+        shards_are_lacking(request->store, &diagnosis.lacks_shards, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
@@ -157,7 +161,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     runs_release(&runs);
     int is_asked = request->values[OPTION_EXIT_CODE] != NULL;
     result->alarm = is_asked && (diagnosis.told.found || diagnosis.summary.longer_steps);
-    result->undecided = is_asked && summary_is_doubtful(&diagnosis.summary);
+    result->undecided = is_asked && (diagnosis.lacks_shards || summary_is_doubtful(&diagnosis.summary));
     result->unjudged = !diagnosis.operations && !diagnosis.told.shown;
     return failed;
 }
