@@ -15,7 +15,8 @@ static void tell_file(void *context, const struct file_result *result)
 {
     struct ingest_listener *listener = context;
     progress_clear(&listener->progress);
-    report_tell(result);
+    if (!listener->is_silent)
+        report_tell(result);
 }
 
 static int take_result(void *context, struct file_result *result, struct error *error)

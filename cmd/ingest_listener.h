@@ -9,6 +9,7 @@ struct report;
 /* Where the library's news of an ingest or a merge go: a line on a terminal, and a report. */
 struct ingest_listener {
     struct report *report;
+    int is_silent;            /* nothing is told: the report has it */
     struct progress progress; /* begun by the caller */
 };
 

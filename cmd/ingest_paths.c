@@ -26,6 +26,8 @@ static int find_files(const struct ingest_wishes *wishes, struct walk *walk, str
             continue;
         if (error->is_no_memory || report_add_failed(report, path, i, error))
             return -1;
+        if (!wishes->is_silent)
+            report_tell(&report->results[report->count - 1]);
     }
     return 0;
 }
@@ -51,7 +53,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
                         const struct known *known, const struct walk *walk, struct report *report)
 {
     struct stat status;
-    struct ingest_listener listener = {.report = report};
+    struct ingest_listener listener = {.report = report, .is_silent = wishes->is_silent};
     struct ingest ingest = {
         .known = known,
         .limits = wishes->limits,
@@ -65,7 +67,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
         ingest.store_device = status.st_dev;
         ingest.store_inode = status.st_ino;
     }
-    progress_begin(&listener.progress, context->quiet, walk->count, total_bytes(walk));
+    progress_begin(&listener.progress, context->quiet || wishes->is_silent, walk->count, total_bytes(walk));
     int outcome = crew_run(&ingest, walk, &context->store, wishes->jobs, &context->error);
     progress_clear(&listener.progress);
     report->seconds = progress_seconds(&listener.progress);
@@ -73,9 +75,10 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
     return outcome;
 }
 
-static int tell_interruption(void)
+static int tell_interruption(const struct ingest_wishes *wishes)
 {
-    print_line("interrupted; finished files are in the store, the same command reads the rest");
+    if (!wishes->is_silent)
+        print_line("interrupted; finished files are in the store, the same command reads the rest");
     return EXIT_INTERRUPTED;
 }
 
@@ -84,7 +87,7 @@ static int ingest_into_store(struct context *context, const struct ingest_wishes
 {
     int outcome = ingest_files(context, wishes, known, walk, report);
     if (outcome && interrupt_wanted(NULL))
-        return tell_interruption();
+        return tell_interruption(wishes);
     if (outcome == 0 && walk->count && context->store && !wishes->is_shard)
         outcome = join_store(context->store, (size_t)wishes->jobs, &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
@@ -112,9 +115,11 @@ static void tell_walk(const struct context *context, const struct walk *walk)
         print_line("%s", walk->losses[i]);
 }
 
-static void tell_all(const struct context *context, const struct walk *walk, size_t twins, size_t copies,
-                     const struct report *report)
+static void tell_all(const struct context *context, const struct ingest_wishes *wishes,
+                     const struct walk *walk, size_t twins, size_t copies, const struct report *report)
 {
+    if (wishes->is_silent)
+        return;
     if (twins && !context->quiet)
         print_line("%zu files left out: others of their name beside them tell the same and more", twins);
     if (copies && !context->quiet)
@@ -124,14 +129,28 @@ static void tell_all(const struct context *context, const struct walk *walk, siz
     report_tell_newer(report);
 }
 
+/* Finds the files, and chooses of them. */
+static int choose_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+                        struct error *error)
+{
+    return find_files(wishes, walk, report, error) ||
+                   (wishes->choose && wishes->choose(wishes->context, walk, error))
+               ? -1
+               : 0;
+}
+
 int ingest_paths(struct context *context, const struct ingest_wishes *wishes, struct walk *walk,
                  struct report *report, int *is_lacking)
 {
     struct known known = {.files = NULL};
     size_t twins = 0, copies = 0;
     int status = EXIT_NOT_DONE;
-    if (find_files(wishes, walk, report, &context->error) == 0 &&
-        (!context->store || known_read(&known, context->store, &context->error) == 0)) {
+    int failed = choose_files(wishes, walk, report, &context->error);
+    if (!failed && wishes->choose && !walk->count) {
+        *is_lacking = walk->loss_count || report_has_trouble(report);
+        return EXIT_DONE;
+    }
+    if (!failed && (!context->store || known_read(&known, context->store, &context->error) == 0)) {
         interrupt_watch();
         int left_out = leave_out(context, wishes, &known, walk, &twins, &copies);
         if (left_out == 0 && wishes->share_count)
@@ -139,11 +158,12 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
         if (left_out == 0)
             status = ingest_into_store(context, wishes, &known, walk, report);
         else if (interrupt_wanted(NULL))
-            status = tell_interruption();
+            status = tell_interruption(wishes);
         known_release(&known);
     }
-    tell_all(context, walk, twins, copies, report);
-    *is_lacking = walk->loss_count || report_has_trouble(report) ||
-                  (status == EXIT_DONE && report_tell_empty(report, walk, wishes->paths));
+    tell_all(context, wishes, walk, twins, copies, report);
+    *is_lacking =
+        walk->loss_count || report_has_trouble(report) ||
+        (status == EXIT_DONE && !wishes->is_silent && report_tell_empty(report, walk, wishes->paths));
     return status;
 }

@@ -55,7 +55,6 @@ int report_add_failed(struct report *report, const char *path, size_t start, str
     result.reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
     if (!result.reason)
         return error_no_memory(why);
-    report_tell(&result);
     error_clear(why);
     if (report_add(report, &result, why)) {
         free(result.reason);

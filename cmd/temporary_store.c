@@ -23,6 +23,7 @@
 static struct {
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
+    char journal[PATH_MAX + 32];
 } temporary;
 
 int temporary_store_spare(struct context *context, const struct arguments *arguments)
@@ -68,24 +69,26 @@ static void remove_files(const char *path)
     }
 }
 
-static int begin(struct context *context)
+int temporary_store_place(struct context *context)
 {
     if (make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
         *temporary.directory = '\0';
-        return -1;
+        return EXIT_NOT_DONE;
     }
-    interrupt_removes(temporary.directory);
     snprintf(temporary.path, sizeof temporary.path, "%s/store.db", temporary.directory);
+    snprintf(temporary.journal, sizeof temporary.journal, "%s-journal", temporary.path);
+    interrupt_removes(temporary.directory, temporary.path, temporary.journal);
     context->store_path = temporary.path;
-    return 0;
+    return EXIT_DONE;
 }
 
 int temporary_store_open(struct context *context, const struct arguments *arguments)
 {
-    if (begin(context))
-        return EXIT_NOT_DONE;
-    int status = temporary_store_spare(context, arguments);
-    remove_files(temporary.path);
+    int status = temporary_store_place(context);
+    if (status == EXIT_DONE)
+        status = temporary_store_spare(context, arguments);
+    if (*temporary.path)
+        remove_files(temporary.path);
     return status;
 }
 
@@ -109,7 +112,8 @@ int temporary_store_of_shard(struct context *context)
     char *shard = strdup(context->store_path);
     store_close(context->store);
     context->store = NULL;
-    int failed = !shard ? error_no_memory(&context->error) : begin(context) || merge_one(context, shard);
+    int failed = !shard ? error_no_memory(&context->error)
+                        : temporary_store_place(context) != EXIT_DONE || merge_one(context, shard);
     if (*temporary.path)
         remove_files(temporary.path);
     free(shard);
@@ -118,6 +122,8 @@ int temporary_store_of_shard(struct context *context)
 
 void temporary_store_close(void)
 {
-    if (*temporary.directory)
-        rmdir(temporary.directory);
+    if (!*temporary.directory)
+        return;
+    remove_files(temporary.path);
+    rmdir(temporary.directory);
 }

@@ -1,24 +1,17 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
-#include "analyse/diagnosis.h"
 #include "analyse/headline.h"
+#include "analyse/judged_run.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/shard_notes.h"
-#include "analyse/summary.h"
 #include "analyse/told.h"
-#include "analyse/unfinished.h"
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
-#include "base/escape.h"
 #include "base/json_text.h"
-#include "diagnose/findings_detail.h"
-#include "job/load.h"
 #include "job/load_names.h"
-#include "verdict/longer_steps_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
@@ -71,63 +64,34 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            buffer_append_byte(json, '}');
 }
 
-/* What is worth a word beside the findings of a run. */
-static int caution(const struct judgement *judgement, const struct findings *findings,
-                   const struct transfer_excess *transfers, int is_told, struct table *table,
-                   struct error *error)
-{
-    const struct job *job = judgement->job;
-    /* Where nobody can be named, this is all that says what the job waits for. */
-    int is_open = !findings_stop_job(findings) &&
-                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
-    return (is_open && caution_unfinished(job, table, error)) ||
-           caution_diagnosed(job, judgement->baseline, table, error) ||
-           caution_crowd(&findings->crowd, job, table, error) ||
-           caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
-           caution_standstill(job, findings, table, error) ||
-           (is_told && caution_scope(judgement, table, error)) ||
-           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
-}
-
 /* The job and its loss, then the findings, or that there are none. */
-static int tell(struct diagnosis *diagnosis, const struct job *job, const struct baseline *baseline,
-                const struct transfer_excess *transfers, struct findings *findings, struct error *error)
+static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)
 {
-    struct judgement judgement;
+    const struct judgement *judgement = &run->judgement;
     struct told *told = &diagnosis->told;
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
-    int failed = judgement_init(&judgement, job, baseline, findings, &diagnosis->options) ||
-                         findings_detail(findings, job, baseline, transfers) ||
-                         summary_add_run(&diagnosis->summary, &judgement) ||
-                         headline_say_job(&judgement, told->names_runs, text)
-                     ? error_no_memory(error)
-                     : told_add(told, job, findings, error);
+    int failed =
+        summary_add_run(&diagnosis->summary, judgement) || headline_say_job(judgement, told->names_runs, text)
+            ? error_no_memory(error)
+            : told_add(told, &run->job, &run->findings, error);
     int is_told = told->shown + told->left_out > before;
-    if (!failed && !is_told && headline_say_verdict(&judgement, told->names_runs, text))
+    if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
-    failed = failed || caution(&judgement, findings, transfers, is_told, &told->result->table, error);
-    judgement_release(&judgement);
-    return failed;
+    return failed ||
+           caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
 }
 
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
-    struct job job;
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    struct transfer_excess *transfers = NULL;
-    if (job_load(&job, diagnosis->told.request->store, run_id, error))
+    struct judged_run run;
+    if (judged_run_init(&run, diagnosis->told.request->store, run_id, &diagnosis->options, error))
         return -1;
-    int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error) ||
-                 tell(diagnosis, &job, &baseline, transfers, &findings, error);
-    if (!failed && note_coverage(diagnosis, &job))
+    int failed = tell(diagnosis, &run, error);
+    if (!failed && note_coverage(diagnosis, &run.job))
         failed = error_no_memory(error);
-    diagnosis->operations += job.operation_count;
-    free(transfers);
-    baseline_release(&baseline);
-    findings_release(&findings);
-    job_release(&job);
+    diagnosis->operations += run.job.operation_count;
+    judged_run_release(&run);
     return failed;
 }
 
@@ -144,12 +108,8 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_text(json, "],\"warnings\":[");
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, table->warnings[i]);
-    failed = failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text);
-    for (size_t i = 0; !failed && i < table->warning_count; i++)
-        failed = buffer_append_text(text, "note: ") ||
-                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
-                 buffer_append_byte(text, '\n');
-    return failed;
+    return failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text) ||
+           warnings_say(table, text);
 }
 
 static int read_options(struct diagnosis *diagnosis, struct error *error)

@@ -2,6 +2,7 @@
 
 #include "analyse/shard_notes.h"
 #include "base/buffer.h"
+#include "base/escape.h"
 #include "job/bare_calls.h"
 #include "job/own_time.h"
 #include "report/samples.h"
@@ -9,7 +10,19 @@
 #include "store/store.h"
 #include "verdict/words.h"
 
+#include <string.h>
+
 enum { MOST_NAMED = 4 };
+
+int warnings_say(const struct table *table, struct buffer *text)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < table->warning_count; i++)
+        failed = buffer_append_text(text, "note: ") ||
+                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
+                 buffer_append_byte(text, '\n');
+    return failed ? -1 : 0;
+}
 
 /* Of many ranks that are absent, a few. Places of a large job may have no names at all. */
 static int name_absent(const struct job *job, int64_t absent, struct buffer *text)

@@ -2,12 +2,16 @@
 #define NCCLPROF_ANALYSE_WARNING_H
 
 #include "analyse/run_choice.h"
+#include "base/buffer.h"
 #include "baseline/baseline.h"
 #include "job/job.h"
 #include "model/table.h"
 #include "verdict/finding.h"
 
 /* What a judgement of a run lacks, as warnings in the same words by every analysis. */
+
+/* A line for each warning of a table, for an analysis that brings its own text. -1 when memory is out. */
+int warnings_say(const struct table *table, struct buffer *text);
 
 /*
  * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
