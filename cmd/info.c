@@ -14,6 +14,7 @@ enum {
     OPTION_FILES,
     OPTION_WARNINGS,
     OPTION_LEDGER,
+    OPTION_SHARDS,
     OPTIONS
 };
 
@@ -24,12 +25,14 @@ static const struct option options[OPTIONS] = {
     [OPTION_FILES] = {.name = "files", .help = "one row per file"},
     [OPTION_WARNINGS] = {.name = "warnings", .help = "one row per process and kind of what NCCL warned of"},
     [OPTION_LEDGER] = {.name = "ledger", .help = "one row per reason why lines became no event"},
+    [OPTION_SHARDS] = {.name = "shards", .help = "one row per shard that was merged, or is missing"},
 };
 
 static const char *const row_sql[OPTIONS] = {
     [OPTION_RUNS] = schema_info_info_runs,           [OPTION_COMMUNICATORS] = schema_info_info_communicators,
     [OPTION_PROCESSES] = schema_info_info_processes, [OPTION_FILES] = schema_info_info_files,
     [OPTION_WARNINGS] = schema_info_info_warnings,   [OPTION_LEDGER] = schema_info_info_ledger,
+    [OPTION_SHARDS] = schema_info_info_shards,
 };
 
 static const struct column descriptions[] = {
@@ -88,6 +91,21 @@ static const struct column descriptions[] = {
     {.name = "ib_status", .description = "of a transfer: InfiniBand's number; 12: retries exceeded"},
     {.name = "peer", .description = "address or name of the other end's host"},
     {.name = "text", .description = "of the first"},
+    {.name = "shard", .description = "its number, from 0"},
+    {.name = "shards", .description = "how many there are with it; 1: nobody counted"},
+    {.name = "job", .description = "the scheduler's name of the job that made it"},
+    {.name = "is_of_host", .description = "1: its files lie on the host that made it; 0: all hosts see them"},
+    {.name = "state",
+     .description =
+         "whole, lacking (files could not be read), unfinished (its ingest or merging it did not end) "
+         "or missing"},
+};
+
+/* What is said otherwise where a row is a shard. */
+static const struct column descriptions_of_shards[] = {
+    {.name = "host", .description = "that made it"},
+    {.name = "path", .description = "where it was when it was merged"},
+    {.name = "reason", .description = "of the state"},
 };
 
 /* What is said otherwise where a row is a run. */
@@ -157,7 +175,8 @@ static int run(struct context *context, const struct arguments *arguments)
             continue;
         if (sql) {
             error_set(&context->error,
-                      "give only one of --runs, --communicators, --processes, --files, --warnings, --ledger");
+                      "give only one of --runs, --communicators, --processes, --files, --warnings, --ledger, "
+                      "--shards");
             return EXIT_USAGE;
         }
         sql = row_sql[i];
@@ -170,6 +189,9 @@ static int run(struct context *context, const struct arguments *arguments)
     if (arguments->values[OPTION_RUNS])
         describe(query_head(query), descriptions_of_runs,
                  sizeof descriptions_of_runs / sizeof *descriptions_of_runs);
+    if (arguments->values[OPTION_SHARDS])
+        describe(query_head(query), descriptions_of_shards,
+                 sizeof descriptions_of_shards / sizeof *descriptions_of_shards);
     int status = !sql && arguments->renderer->is_for_people ? show_upright(context, arguments, query)
                                                             : rows_show(context, arguments, query);
     query_close(query);
@@ -178,7 +200,8 @@ static int run(struct context *context, const struct arguments *arguments)
 
 static const struct option_table table = {
     .description =
-        "Counts, or with one of the options one row per run, communicator, process, file, warning or reason.",
+        "Counts, or with one of the options one row per run, communicator, process, file, warning, reason or "
+        "shard.",
     .options = options,
     .count = OPTIONS,
     .has_format = 1,

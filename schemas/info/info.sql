@@ -129,10 +129,23 @@ SELECT r.run_id AS run,
  ORDER BY c.at_ns IS NULL, c.at_ns, c.warning_id
 
 -- statement: ledger
+-- A shard that is not there, or not all, is a loss like any other.
 SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, min(first_offset) AS offset, example, path AS first_file
 FROM v_ledger
 GROUP BY reason, dialect, damage
+UNION ALL
+SELECT 'shard ' || CASE WHEN count > 1 THEN number || '/' || count || ' ' ELSE '' END ||
+       CASE state WHEN 'missing' THEN 'is missing' WHEN 'lacking' THEN 'lacks files' ELSE 'is not all there' END,
+       NULL, 1, 1, 0, NULL, reason, nullif(path, '')
+FROM shard
+WHERE state <> 'whole'
 ORDER BY damage DESC, count DESC, reason
+
+-- statement: shards
+SELECT number AS shard, count AS shards, nullif(job, '') AS job, nullif(host, '') AS host, is_of_host, state,
+       nullif(path, '') AS path, reason
+  FROM shard
+ ORDER BY job, count, number, host, path
 
 -- statement: views
 -- What a question in SQL is best asked of; beside the views the one table that they leave out.

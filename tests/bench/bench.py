@@ -23,6 +23,7 @@ SCALE_BASE_BYTES = parse_size(os.environ.get("BENCH_SCALE_BASE", "60M"))
 # More instructions per byte than this on the read path fail the gate.
 GATE = {"Chrome": 6, "Inspector": 6, "Inspector verbose": 6, "Kineto": 24}
 GATE_BYTES = 4_000_000
+SHARDS = 64
 HEADER = ["what", "MB/s", "spread", "seconds", "CPU s", "peak RSS MB"]
 
 
@@ -188,13 +189,44 @@ def bench_analyses(bench):
     analyses.bench(bench, find_duckdb(bench), RUNS)
 
 
+def bench_merge(bench):
+    """The files of a job in 64 shards, merged, against one ingest of all, which does the rest of it, too: joining."""
+    print(f"Merge: {measure.machine()}; medians of {RUNS} runs, interleaved, 2 jobs.")
+    program = f"{bench.build}/ncclprof"
+    job = bench.data.job("job-256", ["--shape", "3d", "--tp", "8", "--pp", "4", "--dp", "8", "--ranks", "256", "--per-node", "8",
+                                     "--layers", "4", "--steps", "40", "--dialect", "inspector-2.30"])
+    for name, path in (("Chrome, 128 files", bench.data.folder("Chrome", BYTES, 128)), ("a job of 256 ranks, Inspector", job)):
+        bench.forget()
+        for number in range(SHARDS):
+            run([program, "-q", "--store", f"{bench.store}-%t", "ingest", "--range", f"{number}/{SHARDS}", path])
+        shards = sorted(glob.glob(glob.escape(bench.store) + "-*"))
+        whole, merged = f"{bench.room}/whole.db", f"{bench.room}/merged.db"
+
+        def anew(store, *words):
+            def once(series):
+                if os.path.exists(store):
+                    os.remove(store)
+                series.add(run([program, "-q", *words]))
+            return once
+
+        contenders = [(Series("ingest of all", bytes_in(path)), anew(whole, "--store", whole, "ingest", "-j2", path)),
+                      (Series(f"merge of {SHARDS} shards", bytes_in(path)), anew(merged, "merge", "-j2", "-o", merged, *shards)),
+                      (Series("ingest, not joined", bytes_in(path)), anew(whole, "--store", whole, "ingest", "--shard", "-j2", path)),
+                      (Series("merge, not joined", bytes_in(path)), anew(merged, "merge", "--shard", "-o", merged, *shards))]
+        interleave(contenders, RUNS)
+        show(f"{name}, {bytes_in(path) / 1e6:.0f} MB", HEADER, [row(series) for series, _ in contenders])
+        for store in (whole, merged):
+            os.remove(store)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
-    parser.add_argument("what", choices=["ingest", "scale", "gate", "analyses"])
+    parser.add_argument("what", choices=["ingest", "scale", "gate", "analyses", "merge"])
     arguments = parser.parse_args()
     bench = Bench(arguments.build)
-    {"ingest": bench_ingest, "scale": bench_scale, "gate": bench_gate, "analyses": bench_analyses}[arguments.what](bench)
+    {"ingest": bench_ingest, "scale": bench_scale, "gate": bench_gate, "analyses": bench_analyses,
+     "merge": bench_merge}[arguments.what](bench)
     bench.forget()
 
 

@@ -11,7 +11,7 @@ $(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
 
 -include $(OUT)/object/tests/bench/read_bench.d
 
-.PHONY: bench bench-scale bench-gate bench-analyses
+.PHONY: bench bench-scale bench-gate bench-analyses bench-merge
 bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) ingest
 	$(BENCH) gate
@@ -27,3 +27,7 @@ bench-gate: $(OUT)/simulate $(OUT)/read_bench
 # The analyses on BENCH_OPERATIONS (default 1M) operation records, and diagnose on a simulated job of 256 ranks.
 bench-analyses: all $(OUT)/simulate
 	$(BENCH) analyses
+
+# 64 shards brought together, against one ingest of all their files.
+bench-merge: all $(OUT)/simulate
+	$(BENCH) merge

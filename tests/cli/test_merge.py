@@ -240,6 +240,11 @@ class Lacking(Merge):
         self.assertIn("shard 2/4 is missing, and what it would tell was not judged", notes)
         for command in ("stragglers", "steps", "report", "stalls"):
             self.assertIn("shard 2/4", " ".join(self.json("--store", merged, command)["warnings"]))
+        told = self.json("--store", merged, "info", "--shards")["rows"]
+        self.assertEqual([(row["shard"], row["shards"], row["state"]) for row in told if row["shards"] == 4],
+                         [(0, 4, "whole"), (1, 4, "whole"), (2, 4, "missing"), (3, 4, "whole")])
+        ledger = [row for row in self.json("--store", merged, "info", "--ledger")["rows"] if "shard" in row["reason"]]
+        self.assertEqual(sorted((row["reason"], row["damage"]) for row in ledger), [("shard 2/4 is missing", 1), ("shard is missing", 1)])
         self.merge(merged, shards[2])
         self.run_program("--store", merged, "diagnose", "--exit-code", status=4)  # nobody said what no.db is
         shutil.copy(shards[2], self.folder / "no.db")

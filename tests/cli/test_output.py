@@ -25,7 +25,7 @@ COMMANDS = {
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
     "buffers": (["buffers"], ["buffers", "--by", "communicator,tag,function,size,rank,step,run"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
-    "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"], ["info", "--warnings"]),
+    "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"], ["info", "--warnings"], ["info", "--shards"]),
     "query": (["query", "SELECT 1 AS a, 'x' AS b, NULL AS c"],),
 }
 
