@@ -7,6 +7,7 @@
 #include "store/internal.h"
 #include "store/ledger.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,14 +126,13 @@ static void find_meanings(enum meaning *meanings, const struct bulk_layout *tabl
     }
 }
 
-/* Rows of file ?1 of a table, by id, from ?2 on. */
-static int put_question(struct buffer *sql, enum bulk_table table)
+/* Rows of file ?1 of a table, by id, from ?2 on; of `recorded`, if it is not NULL, what is there as well. */
+static int put_question(struct buffer *sql, const struct bulk_layout *table, const char *recorded)
 {
     static const char of_file[] = "BETWEEN ?2 AND (?1 << 32) + 4294967295";
-    const char *columns = bulk_tables[table].columns, *recorded = recorded_tables[table];
+    const char *columns = table->columns;
     int length = (int)strcspn(columns, ",");
-    if (buffer_printf(sql, "SELECT %s FROM %s WHERE %.*s %s", columns, bulk_tables[table].name, length,
-                      columns, of_file))
+    if (buffer_printf(sql, "SELECT %s FROM %s WHERE %.*s %s", columns, table->name, length, columns, of_file))
         return -1;
     if (recorded && buffer_printf(sql,
                                   " AND %.*s NOT IN (SELECT %.*s FROM %s WHERE %.*s %s)"
@@ -143,11 +143,26 @@ static int put_question(struct buffer *sql, enum bulk_table table)
     return buffer_append_text(sql, " ORDER BY 1");
 }
 
+/* Whether a table has rows; -1 on error. */
+static int has_rows(struct store *store, const char *table, struct error *error)
+{
+    char sql[96];
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s LIMIT 1", table);
+    struct statement *question = store_prepare(store, sql, error);
+    int answer = question ? statement_step(question, error) : -1;
+    statement_free(question);
+    return answer;
+}
+
 static struct statement *prepare_rows(struct store *store, enum bulk_table table, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
     struct statement *statement = NULL;
-    if (put_question(&sql, table))
+    const char *recorded = recorded_tables[table];
+    int is_recorded = recorded ? has_rows(store, recorded, error) : 0;
+    if (is_recorded < 0)
+        return NULL;
+    if (put_question(&sql, &bulk_tables[table], is_recorded ? recorded : NULL))
         error_no_memory(error);
     else
         statement = store_prepare(store, sql.data, error);
