@@ -42,6 +42,7 @@ static int choose(struct context *context, const struct arguments *arguments)
         context->store_path = arguments->values[OPTION_OUTPUT];
         context->is_default_store = 0;
     }
+    store_expect_threads();
     return EXIT_DONE;
 }
 

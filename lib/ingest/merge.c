@@ -1,6 +1,7 @@
 #include "ingest/merge.h"
 
 #include "base/array.h"
+#include "ingest/merge_ahead.h"
 #include "store/ledger.h"
 #include "store/store.h"
 #include "store/writer.h"
@@ -9,21 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
-    struct store *store;
-    struct unloader *unloader;
-};
-
 struct merging {
     struct merge *merge;
     struct store *store;
     struct writer *writer;
-    struct reader *readers;       /* owned: one a source */
-    size_t open[MERGE_MOST_OPEN]; /* sources, in a ring: those that were opened first are closed first */
-    size_t opened;                /* ever */
-    struct file_result *results;  /* owned: one a file */
-    size_t done;                  /* files */
-    size_t safe;                  /* of these, are committed */
+    struct merge_ahead *ahead;
+    struct file_result *results; /* owned: one a file */
+    size_t done;                 /* files */
+    size_t safe;                 /* of these, are committed */
     uint64_t bytes;
 };
 
@@ -114,29 +108,6 @@ static int write_shards(struct merging *merging, int has_ended, struct error *er
 
 /* ---- files ---- */
 
-static void close_reader(struct reader *reader)
-{
-    unloader_free(reader->unloader);
-    store_close(reader->store);
-    *reader = (struct reader){.store = NULL};
-}
-
-/* NULL: the source is at fault. */
-static struct unloader *reader_of(struct merging *merging, size_t source, struct error *error)
-{
-    struct reader *reader = &merging->readers[source];
-    if (reader->unloader)
-        return reader->unloader;
-    size_t *place = &merging->open[merging->opened++ % MERGE_MOST_OPEN];
-    if (merging->opened > MERGE_MOST_OPEN)
-        close_reader(&merging->readers[*place]);
-    *place = source;
-    reader->store = merge_source_open(&merging->merge->plan.sources[source], error);
-    if (reader->store)
-        reader->unloader = unloader_new(reader->store, error);
-    return reader->unloader;
-}
-
 /* Of a file that cannot be read: the first one of a source speaks for it. */
 static int tell_fault(struct merge_source *source, struct file_result *result, struct error *error)
 {
@@ -176,34 +147,39 @@ static int finish_file(struct merging *merging, const struct merge_file *file, s
     return ingest_tell_ledger(ledger, result, error);
 }
 
-/* 1, with `error` set: the source is at fault, and nothing of the file is kept. */
-static int copy_file(struct merging *merging, const struct merge_file *file, size_t order,
-                     struct file_result *result, struct error *error)
+/* All rows of a file. 1, with `error` set: the source is at fault. */
+static int copy_rows(struct merging *merging, size_t number, struct unload *load, struct writer_file *target,
+                     struct error *error)
 {
-    struct unloader *unloader = reader_of(merging, file->source, error);
-    struct ledger ledger;
+    for (;;) {
+        int outcome = writer_unload(merging->writer, target, load, error);
+        if (outcome || load->is_all)
+            return outcome;
+        if (merge_ahead_more(merging->ahead, number, load, error))
+            return 1;
+    }
+}
+
+/* 1, with `error` set: the source is at fault, and nothing of the file is kept. */
+static int copy_file(struct merging *merging, size_t number, struct file_result *result, struct error *error)
+{
+    const struct merge_file *file = &merging->merge->plan.files[number];
+    struct unload *load = merge_ahead_take(merging->ahead, number, error);
     struct writer_file target;
-    ledger_init(&ledger);
-    if (!unloader || unloader_ledger(unloader, file->stored->id, &ledger, error)) {
-        ledger_release(&ledger);
+    if (!load)
         return 1;
-    }
-    int outcome =
-        writer_begin(merging->writer, &target, (int64_t)order, 0, file->path, file->file_set, error);
-    if (outcome == 0) {
-        outcome =
-            writer_unload(merging->writer, &target, unloader, file->stored->id, file->stored->digest, error);
-        if (outcome == 0)
-            outcome = finish_file(merging, file, &target, &ledger, result, error);
-        else if (outcome > 0 && writer_abandon(merging->writer, &target, error))
-            outcome = -1;
-        writer_file_release(&target);
-    }
-    ledger_release(&ledger);
+    if (writer_begin(merging->writer, &target, (int64_t)number, 0, file->path, file->file_set, error))
+        return -1;
+    int outcome = copy_rows(merging, number, load, &target, error);
+    if (outcome == 0)
+        outcome = finish_file(merging, file, &target, &load->ledger, result, error);
+    else if (outcome > 0 && writer_abandon(merging->writer, &target, error))
+        outcome = -1;
+    writer_file_release(&target);
     return outcome;
 }
 
-static int take_file(struct merging *merging, size_t number, size_t order, struct error *error)
+static int take_file(struct merging *merging, size_t number, struct error *error)
 {
     struct merge *merge = merging->merge;
     const struct merge_file *file = &merge->plan.files[number];
@@ -214,7 +190,8 @@ static int take_file(struct merging *merging, size_t number, size_t order, struc
                                    .skipped = file->stored->skipped,
                                    .bytes = (uint64_t)file->stored->bytes};
     snprintf(result->dialect, sizeof result->dialect, "%s", file->stored->dialect);
-    int outcome = copy_file(merging, file, order, result, error);
+    int outcome = copy_file(merging, number, result, error);
+    merge_ahead_done(merging->ahead, number);
     if (outcome > 0)
         outcome = tell_fault(&merge->plan.sources[file->source], result, error);
     if (outcome)
@@ -229,11 +206,10 @@ static int take_files(struct merging *merging, struct error *error)
 {
     const struct merge_plan *plan = &merging->merge->plan;
     const struct ingest_hooks *hooks = &merging->merge->hooks;
-    size_t order = 0;
     for (; merging->done < plan->file_count; merging->done++) {
         if (hooks->interrupted(hooks->context))
             break;
-        if (!plan->files[merging->done].is_stale && take_file(merging, merging->done, order++, error))
+        if (take_file(merging, merging->done, error))
             return -1;
         if (!writer_is_due(merging->writer))
             continue;
@@ -257,8 +233,6 @@ static int give_results(struct merging *merging, struct error *error)
 {
     const struct merge *merge = merging->merge;
     for (size_t i = 0; i < merging->done; i++) {
-        if (merge->plan.files[i].is_stale)
-            continue;
         if (i >= merging->safe && is_new(merging->results[i].status))
             merging->results[i].status = FILE_FAILED;
         if (merge->hooks.take(merge->hooks.context, &merging->results[i], error))
@@ -297,11 +271,11 @@ static int has_readable(const struct merge_plan *plan)
 
 static int write_all(struct merging *merging, struct error *error)
 {
-    merging->readers = array_new(merging->merge->plan.source_count, sizeof *merging->readers);
     merging->results = array_new(merging->merge->plan.file_count, sizeof *merging->results);
-    if (!merging->readers || !merging->results)
+    if (!merging->results)
         return error_no_memory(error);
-    if (write_shards(merging, 0, error) || !(merging->writer = writer_new(merging->store, error)))
+    if (write_shards(merging, 0, error) || !(merging->writer = writer_new(merging->store, error)) ||
+        !(merging->ahead = merge_ahead_new(&merging->merge->plan, error)))
         return -1;
     int outcome = take_files(merging, error);
     if (give_results(merging, outcome ? NULL : error))
@@ -313,12 +287,10 @@ static int write_all(struct merging *merging, struct error *error)
 
 static void release(struct merging *merging)
 {
-    for (size_t i = 0; merging->readers && i < merging->merge->plan.source_count; i++)
-        close_reader(&merging->readers[i]);
+    merge_ahead_free(merging->ahead);
     for (size_t i = 0; merging->results && i < merging->merge->plan.file_count; i++)
         free(merging->results[i].reason);
     writer_free(merging->writer);
-    free(merging->readers);
     free(merging->results);
 }
 

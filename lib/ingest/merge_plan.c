@@ -6,6 +6,9 @@
 #include "store/node_path.h"
 #include "store/store.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,11 @@
 
 /* What is shorter has too little in it to be told from others' beginnings (copies.c). */
 enum { COPY_BYTES = 1024 };
+
+enum {
+    MOST_OPEN = 64, /* stay open until they are read */
+    LOOKERS = 3     /* threads that look into stores, beside the one that asks */
+};
 
 /* A shard is read file by file, each once: nothing is gained by keeping its pages. Many are open at once. */
 static const char small_cache[] = "PRAGMA cache_size=-256";
@@ -80,6 +88,44 @@ static int look_into(struct merge_source *source, const char *into, int stays_op
     source->why_lost = merge_tell_error(error);
     error_clear(error);
     return source->why_lost ? 0 : error_no_memory(error);
+}
+
+/* Sources that several threads look into, each the next one. */
+struct looking {
+    struct merge_plan *plan;
+    const char *into;
+    atomic_size_t next;
+    atomic_int failed;
+};
+
+static void *look_on(void *context)
+{
+    struct looking *looking = context;
+    size_t at;
+    while (!looking->failed && (at = atomic_fetch_add(&looking->next, 1)) < looking->plan->source_count) {
+        struct error error = ERROR_INIT;
+        if (look_into(&looking->plan->sources[at], looking->into, at < MOST_OPEN, &error))
+            looking->failed = 1;
+    }
+    return NULL;
+}
+
+/* Each store is opened in about a millisecond, or as long as a shared file system takes. */
+static int look_into_all(struct looking *looking)
+{
+    pthread_t threads[LOOKERS];
+    int started = 0;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (started < LOOKERS && looking->next < looking->plan->source_count &&
+           pthread_create(&threads[started], NULL, look_on, looking) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    look_on(looking);
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    return looking->failed ? -1 : 0;
 }
 
 /* Pipes have no directory: what came through those of one ingest is told from others by what it was. */
@@ -158,17 +204,28 @@ int merge_is_snapshot(const char *dialect)
     return 0;
 }
 
-/* Of a path that several shards have, the newest content is what the file holds. Files are by path. */
+/* Whether another shard has a later content of the path: the newest is what the file holds. */
+static int is_stale(const struct merge_file *file, const struct merge_file *next)
+{
+    return strcmp(file->path, "-") != 0 && strcmp(file->path, next->path) == 0 &&
+           strcmp(file->stored->digest, next->stored->digest) != 0 &&
+           !merge_is_snapshot(file->stored->dialect);
+}
+
+/* Files are by path, and of one path by age. */
 static void leave_out_stale(struct merge_plan *plan)
 {
-    for (size_t i = 0; i + 1 < plan->file_count; i++) {
-        struct merge_file *file = &plan->files[i];
-        const struct merge_file *next = &plan->files[i + 1];
-        file->is_stale = strcmp(file->path, "-") != 0 && strcmp(file->path, next->path) == 0 &&
-                         strcmp(file->stored->digest, next->stored->digest) != 0 &&
-                         !merge_is_snapshot(file->stored->dialect);
-        plan->stale_count += file->is_stale != 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->file_count; i++) {
+        if (i + 1 < plan->file_count && is_stale(&plan->files[i], &plan->files[i + 1])) {
+            free(plan->files[i].path);
+            free(plan->files[i].file_set);
+        } else {
+            plan->files[kept++] = plan->files[i];
+        }
     }
+    plan->stale_count = plan->file_count - kept;
+    plan->file_count = kept;
 }
 
 static const char *content_of(const struct merge_file *file)
@@ -205,7 +262,7 @@ static int by_content(const void *a, const void *b)
 static int may_be_copy(const struct merge_file *file)
 {
     static const char inspector[] = "inspector";
-    return !file->is_stale && file->stored->unpacked_bytes >= COPY_BYTES &&
+    return file->stored->unpacked_bytes >= COPY_BYTES &&
            strncmp(file->stored->dialect, inspector, sizeof inspector - 1) != 0;
 }
 
@@ -243,9 +300,13 @@ int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, c
         return error_no_memory(error);
     for (; plan->source_count < count; plan->source_count++)
         plan->sources[plan->source_count].given = paths[plan->source_count];
-    for (size_t i = 0; i < count; i++)
-        if (look_into(&plan->sources[i], into, i < MERGE_MOST_OPEN, error))
+    /* Once a store is open, none that is opened sets up what all of a process share (store.c). */
+    struct looking looking = {.plan = plan, .into = into};
+    while (looking.next < count && (looking.next == 0 || !plan->sources[looking.next - 1].store))
+        if (look_into(&plan->sources[looking.next++], into, 1, error))
             return -1;
+    if (look_into_all(&looking))
+        return error_no_memory(error);
     return list_files(plan) || put_in_order(plan) ? error_no_memory(error) : 0;
 }
 

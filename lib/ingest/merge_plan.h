@@ -28,7 +28,6 @@ struct merge_file {
     char *path;     /* owned: as it is called from now on */
     char *file_set; /* owned */
     int is_copy;    /* of one that comes before it */
-    int is_stale;   /* another shard has a later content of the same path: it is left out */
 };
 
 /*
@@ -41,16 +40,13 @@ struct merge_plan {
     size_t source_count;
     struct merge_file *files; /* owned */
     size_t file_count;
-    size_t stale_count;
+    size_t stale_count; /* files that are left out: another shard has a later content of the same path */
 };
 
 /* Looks into all stores; one that cannot be read is lost. `into` is the path of the one that is written. */
 int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, const char *into,
                     struct error *error);
 void merge_plan_release(struct merge_plan *plan);
-
-/* So many are open at once. */
-enum { MERGE_MOST_OPEN = 64 };
 
 /* One of them, open for reading and the caller's; NULL with `error` set. */
 struct store *merge_source_open(struct merge_source *source, struct error *error);

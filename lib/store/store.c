@@ -223,6 +223,11 @@ struct store *store_open(const char *path, enum store_mode mode, struct error *e
     return store;
 }
 
+void store_expect_threads(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 void store_close(struct store *store)
 {
     if (!store)

@@ -26,6 +26,13 @@ enum store_mode {
 struct store *store_open(const char *path, enum store_mode mode, struct error *error);
 void store_close(struct store *store);
 
+/*
+ * Before the first store is opened, where several threads will read and write several stores: SQLite does not
+ * count its memory, for which they would wait for each other. query_open (query.h), which bounds it, wants it
+ * counted.
+ */
+void store_expect_threads(void);
+
 /* The value of fact `name`; `absent` when there is none. */
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error);
 int store_set_fact(struct store *store, const char *name, int64_t value, struct error *error);

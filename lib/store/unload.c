@@ -5,11 +5,15 @@
 #include "schemas.h"
 #include "store/insert.h"
 #include "store/internal.h"
-#include "store/ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* So much memory is read at once. */
+#ifndef UNLOAD_BYTES
+#define UNLOAD_BYTES (4 << 20)
+#endif
 
 enum sentence { IS_THERE, LEDGER, PROCESSES, COMMUNICATORS, MEMBERS, SENTENCES };
 
@@ -28,6 +32,12 @@ enum { MOST_COLUMNS = 24 };
 /* What of a column is another number in another store. */
 enum meaning { AS_IT_IS, RECORD, PROCESS, MEMBER };
 
+struct unloader {
+    struct store *store;
+    struct statement *statements[SENTENCES];
+    struct statement *rows[BULK_TABLES];
+};
+
 /* Ids of the store that is read, ascending; at the same place stands what the inserter counts. */
 struct id_list {
     int64_t *items; /* owned */
@@ -35,16 +45,39 @@ struct id_list {
     size_t capacity;
 };
 
-struct unloader {
-    struct store *store;
-    struct statement *statements[SENTENCES];
-    struct statement *rows[BULK_TABLES];
-    enum meaning meanings[BULK_TABLES][MOST_COLUMNS];
-    struct batch names; /* of the file at hand */
+/* Whom the rows of a file name. */
+struct names {
+    struct batch batch;
     struct id_list processes;
     struct id_list communicators;
     struct id_list members;
     struct id_list peers; /* of each member; INT64_MIN: no traffic */
+    int are_put;
+};
+
+struct cell_value {
+    int type; /* SQLite's */
+    union {
+        int64_t integer;
+        double real;
+        struct {
+            size_t offset; /* in `bytes` */
+            size_t length;
+        } span;
+    } as;
+};
+
+/* Rows at hand, of table after table. */
+struct rows {
+    struct {
+        struct cell_value *cells; /* owned: row after row */
+        size_t count;             /* cells */
+        size_t capacity;
+    } tables[BULK_TABLES];
+    struct buffer bytes;   /* texts and blobs */
+    size_t size_bytes;     /* of it all */
+    enum bulk_table table; /* that is read next */
+    int64_t from_id;       /* its first row that has not been read */
 };
 
 /* ---- files ---- */
@@ -102,30 +135,6 @@ void stored_files_release(struct stored_files *files)
 
 /* ---- statements ---- */
 
-static enum meaning meaning_of(const char *name, size_t length, int is_first)
-{
-    static const struct {
-        const char *name;
-        enum meaning meaning;
-    } known[] = {{"operation_id", RECORD}, {"process_id", PROCESS}, {"member_id", MEMBER}};
-    if (is_first)
-        return RECORD;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i].name) == length && memcmp(known[i].name, name, length) == 0)
-            return known[i].meaning;
-    return AS_IT_IS;
-}
-
-static void find_meanings(enum meaning *meanings, const struct bulk_layout *table)
-{
-    const char *name = table->columns;
-    for (int i = 0; i < table->column_count && i < MOST_COLUMNS; i++) {
-        size_t length = strcspn(name, ",");
-        meanings[i] = meaning_of(name, length, i == 0);
-        name += length + (name[length] ? strlen(", ") : 0);
-    }
-}
-
 /* Rows of file ?1 of a table, by id, from ?2 on; of `recorded`, if it is not NULL, what is there as well. */
 static int put_question(struct buffer *sql, const struct bulk_layout *table, const char *recorded)
 {
@@ -179,13 +188,10 @@ struct unloader *unloader_new(struct store *store, struct error *error)
         return NULL;
     }
     unloader->store = store;
-    batch_init(&unloader->names);
     for (int i = 0; i < SENTENCES && !failed; i++)
         failed = !(unloader->statements[i] = store_prepare(store, sentences[i], error));
-    for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++) {
-        find_meanings(unloader->meanings[table], &bulk_tables[table]);
+    for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++)
         failed = !(unloader->rows[table] = prepare_rows(store, table, error));
-    }
     if (!failed)
         return unloader;
     unloader_free(unloader);
@@ -200,25 +206,24 @@ void unloader_free(struct unloader *unloader)
         statement_free(unloader->statements[i]);
     for (enum bulk_table table = 0; table < BULK_TABLES; table++)
         statement_free(unloader->rows[table]);
-    batch_release(&unloader->names);
-    free(unloader->processes.items);
-    free(unloader->communicators.items);
-    free(unloader->members.items);
-    free(unloader->peers.items);
     free(unloader);
 }
 
-/* Asks one of the sentences for file `file_id`. */
-static struct statement *ask(struct unloader *unloader, enum sentence sentence, int64_t file_id,
-                             struct error *error)
+/* Asks one of the sentences for file `file_id`, and gives each row that comes to `take`. */
+static int ask(struct unloader *unloader, enum sentence sentence, int64_t file_id,
+               int (*take)(void *context, struct statement *row, struct error *error), void *context,
+               struct error *error)
 {
-    struct statement *statement = unloader->statements[sentence];
-    statement_reset(statement);
-    return statement_bind_integer(statement, 1, file_id, error) ? NULL : statement;
+    struct statement *row = unloader->statements[sentence];
+    int more = statement_bind_integer(row, 1, file_id, error) ? -1 : 1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (take(context, row, error))
+            more = -1;
+    statement_reset(row);
+    return more;
 }
 
-/* A row of the ledger. */
-static int take_entry(struct statement *row, struct ledger *ledger, struct error *error)
+static int take_entry(void *context, struct statement *row, struct error *error)
 {
     const char *reason = statement_text(row, 0), *example = statement_text(row, 4);
     struct ledger one = {.count = 0};
@@ -226,21 +231,9 @@ static int take_entry(struct statement *row, struct ledger *ledger, struct error
                     (uint64_t)statement_integer(row, 3), example, example ? strlen(example) : 0, error))
         return -1;
     one.entries[0].count = statement_integer(row, 2);
-    int failed = ledger_add(ledger, &one, error);
+    int failed = ledger_add(context, &one, error);
     ledger_release(&one);
     return failed;
-}
-
-int unloader_ledger(struct unloader *unloader, int64_t file_id, struct ledger *ledger, struct error *error)
-{
-    struct statement *row = ask(unloader, LEDGER, file_id, error);
-    int more = row ? 1 : -1;
-    while (more == 1 && (more = statement_step(row, error)) == 1)
-        if (take_entry(row, ledger, error))
-            more = -1;
-    if (row)
-        statement_reset(row);
-    return more;
 }
 
 /* ---- names ---- */
@@ -258,129 +251,336 @@ static int64_t number_of(const struct id_list *list, int64_t id)
     return find_id(list->items, list->count, sizeof *list->items, 0, id);
 }
 
-static int put_text(struct batch *names, const char *text, struct span *span)
+static int put_text(struct batch *batch, const char *text, struct span *span)
 {
-    *span = (struct span){.offset = names->bytes.length};
+    *span = (struct span){.offset = batch->bytes.length};
     if (!text)
         return 0;
     span->present = 1;
     span->length = strlen(text);
-    return buffer_append(&names->bytes, text, span->length + 1);
+    return buffer_append(&batch->bytes, text, span->length + 1);
 }
 
-static int take_process(struct unloader *unloader, struct statement *row, struct error *error)
+static int take_process(void *context, struct statement *row, struct error *error)
 {
-    struct batch *names = &unloader->names;
+    struct names *names = context;
+    struct batch *batch = &names->batch;
     const char *host = statement_text(row, 1);
-    if (append_id(&unloader->processes, statement_integer(row, 0)) ||
-        array_reserve((void **)&names->processes.items, &names->processes.capacity,
-                      names->processes.count + 1, sizeof *names->processes.items))
+    if (append_id(&names->processes, statement_integer(row, 0)) ||
+        array_reserve((void **)&batch->processes.items, &batch->processes.capacity,
+                      batch->processes.count + 1, sizeof *batch->processes.items))
         return error_no_memory(error);
-    struct batch_process *process = &names->processes.items[names->processes.count++];
+    struct batch_process *process = &batch->processes.items[batch->processes.count++];
     *process =
         (struct batch_process){.pid = statement_integer(row, 2), .started_ns = statement_integer(row, 3)};
-    return put_text(names, host ? host : "", &process->host) ? error_no_memory(error) : 0;
+    return put_text(batch, host ? host : "", &process->host) ? error_no_memory(error) : 0;
 }
 
-static int take_communicator(struct unloader *unloader, struct statement *row, struct error *error)
+static int take_communicator(void *context, struct statement *row, struct error *error)
 {
-    struct batch *names = &unloader->names;
-    if (append_id(&unloader->communicators, statement_integer(row, 0)) ||
-        array_reserve((void **)&names->communicators.items, &names->communicators.capacity,
-                      names->communicators.count + 1, sizeof *names->communicators.items))
+    struct names *names = context;
+    struct batch *batch = &names->batch;
+    if (append_id(&names->communicators, statement_integer(row, 0)) ||
+        array_reserve((void **)&batch->communicators.items, &batch->communicators.capacity,
+                      batch->communicators.count + 1, sizeof *batch->communicators.items))
         return error_no_memory(error);
-    struct batch_communicator *said = &names->communicators.items[names->communicators.count];
+    struct batch_communicator *said = &batch->communicators.items[batch->communicators.count];
     int is_named = !statement_is_null(row, 7);
-    *said = (struct batch_communicator){.number = (uint32_t)names->communicators.count++,
+    *said = (struct batch_communicator){.number = (uint32_t)batch->communicators.count++,
                                         .hash = (uint64_t)statement_integer(row, is_named ? 7 : 1),
                                         .is_named = is_named,
                                         .size = statement_integer(row, 3),
                                         .node_count = statement_integer(row, 4)};
-    return put_text(names, statement_text(row, 2), &said->name) ||
-                   put_text(names, statement_text(row, 5), &said->members) ||
-                   put_text(names, statement_text(row, 6), &said->description)
+    return put_text(batch, statement_text(row, 2), &said->name) ||
+                   put_text(batch, statement_text(row, 5), &said->members) ||
+                   put_text(batch, statement_text(row, 6), &said->description)
                ? error_no_memory(error)
                : 0;
 }
 
-static int take_member(struct unloader *unloader, struct statement *row, struct error *error)
+static int take_member(void *context, struct statement *row, struct error *error)
 {
-    struct batch *names = &unloader->names;
-    int64_t communicator = number_of(&unloader->communicators, statement_integer(row, 1));
-    int64_t process = number_of(&unloader->processes, statement_integer(row, 2));
+    struct names *names = context;
+    struct batch *batch = &names->batch;
+    int64_t communicator = number_of(&names->communicators, statement_integer(row, 1));
+    int64_t process = number_of(&names->processes, statement_integer(row, 2));
     if (communicator < 0 || process < 0)
         return error_set(error, "a member is of a process or a communicator that is not there");
-    if (append_id(&unloader->members, statement_integer(row, 0)) ||
-        append_id(&unloader->peers, statement_integer_or(row, 4, INT64_MIN)) ||
-        array_reserve((void **)&names->members.items, &names->members.capacity, names->members.count + 1,
-                      sizeof *names->members.items))
+    if (append_id(&names->members, statement_integer(row, 0)) ||
+        append_id(&names->peers, statement_integer_or(row, 4, INT64_MIN)) ||
+        array_reserve((void **)&batch->members.items, &batch->members.capacity, batch->members.count + 1,
+                      sizeof *batch->members.items))
         return error_no_memory(error);
-    names->members.items[names->members.count++] =
+    batch->members.items[batch->members.count++] =
         (struct batch_member){.communicator = (uint32_t)communicator,
                               .process = (uint32_t)process,
                               .rank = statement_integer(row, 3)};
     return 0;
 }
 
-static int read_names(struct unloader *unloader, int64_t file_id, struct error *error)
+static int read_names(struct unloader *unloader, struct unload *load, struct error *error)
 {
-    static const struct {
-        enum sentence sentence;
-        int (*take)(struct unloader *, struct statement *, struct error *);
-    } kinds[] = {{PROCESSES, take_process}, {COMMUNICATORS, take_communicator}, {MEMBERS, take_member}};
-    batch_clear(&unloader->names);
-    unloader->processes.count = unloader->communicators.count = 0;
-    unloader->members.count = unloader->peers.count = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct statement *row = ask(unloader, kinds[i].sentence, file_id, error);
-        int more = row ? 1 : -1;
-        while (more == 1 && (more = statement_step(row, error)) == 1)
-            if (kinds[i].take(unloader, row, error))
-                more = -1;
-        if (row)
-            statement_reset(row);
-        if (more < 0)
-            return -1;
+    return ask(unloader, LEDGER, load->file_id, take_entry, &load->ledger, error) ||
+                   ask(unloader, PROCESSES, load->file_id, take_process, load->names, error) ||
+                   ask(unloader, COMMUNICATORS, load->file_id, take_communicator, load->names, error) ||
+                   ask(unloader, MEMBERS, load->file_id, take_member, load->names, error)
+               ? -1
+               : 0;
+}
+
+/* ---- rows read ---- */
+
+static int take_bytes(struct rows *rows, const void *bytes, int length, struct cell_value *cell)
+{
+    cell->as.span.offset = rows->bytes.length;
+    cell->as.span.length = (size_t)length;
+    rows->size_bytes += (size_t)length;
+    return length ? buffer_append(&rows->bytes, bytes, (size_t)length) : 0;
+}
+
+static int take_cell(struct rows *rows, sqlite3_stmt *row, int column, struct cell_value *cell)
+{
+    cell->type = sqlite3_column_type(row, column);
+    switch (cell->type) {
+    case SQLITE_INTEGER:
+        cell->as.integer = sqlite3_column_int64(row, column);
+        return 0;
+    case SQLITE_FLOAT:
+        cell->as.real = sqlite3_column_double(row, column);
+        return 0;
+    case SQLITE_BLOB:
+        return take_bytes(rows, sqlite3_column_blob(row, column), sqlite3_column_bytes(row, column), cell);
+    case SQLITE_TEXT:
+        return take_bytes(rows, sqlite3_column_text(row, column), sqlite3_column_bytes(row, column), cell);
+    default:
+        return 0;
     }
+}
+
+static int take_row(struct rows *rows, enum bulk_table table, sqlite3_stmt *row)
+{
+    int columns = bulk_tables[table].column_count;
+    struct cell_value **cells = &rows->tables[table].cells;
+    size_t count = rows->tables[table].count;
+    if (array_reserve((void **)cells, &rows->tables[table].capacity, count + (size_t)columns, sizeof **cells))
+        return -1;
+    for (int i = 0; i < columns; i++)
+        if (take_cell(rows, row, i, &(*cells)[count + (size_t)i]))
+            return -1;
+    rows->tables[table].count += (size_t)columns;
+    rows->size_bytes += (size_t)columns * sizeof **cells;
     return 0;
 }
 
-/* ---- rows ---- */
+/* The rest of the table at hand, or as much of it as there is room for. */
+static int read_table(struct unloader *unloader, struct unload *load, struct error *error)
+{
+    struct rows *rows = load->rows;
+    struct statement *row = unloader->rows[rows->table];
+    int more = statement_bind_integer(row, 1, load->file_id, error) ||
+                       statement_bind_integer(row, 2, rows->from_id, error)
+                   ? -1
+                   : 1;
+    while (more == 1 && (more = statement_step(row, error)) == 1) {
+        if (rows->size_bytes >= UNLOAD_BYTES) {
+            rows->from_id = statement_integer(row, 0);
+            break;
+        }
+        if (take_row(rows, rows->table, row->handle))
+            more = error_no_memory(error);
+    }
+    statement_reset(row);
+    return more;
+}
+
+static int64_t first_id(int64_t file_id)
+{
+    return (int64_t)((uint64_t)file_id << 32);
+}
+
+static int read_rows(struct unloader *unloader, struct unload *load, struct error *error)
+{
+    struct rows *rows = load->rows;
+    while (rows->table < BULK_TABLES) {
+        int more = read_table(unloader, load, error);
+        if (more)
+            return more < 0 ? -1 : 0;
+        rows->table++;
+        rows->from_id = first_id(load->file_id);
+    }
+    load->is_all = 1;
+    return 0;
+}
+
+/* 1: the file is there as it was; 0: it is not; -1: error. */
+static int is_there(struct unloader *unloader, const struct unload *load, struct error *error)
+{
+    struct statement *row = unloader->statements[IS_THERE];
+    int found = statement_bind_integer(row, 1, load->file_id, error) ||
+                        statement_bind_text(row, 2, load->digest, error)
+                    ? -1
+                    : statement_step(row, error);
+    statement_reset(row);
+    return found == 0 ? (error_set(error, "it was written to while it was merged"), 0) : found;
+}
+
+/* Reads some, all in one state of the store, whoever writes. */
+static int read_some(struct unloader *unloader, struct unload *load, int is_first, struct error *error)
+{
+    if (store_execute(unloader->store, "BEGIN", error))
+        return -1;
+    int failed = is_there(unloader, load, error) != 1 || (is_first && read_names(unloader, load, error)) ||
+                 read_rows(unloader, load, error);
+    store_rollback(unloader->store);
+    return failed ? -1 : 0;
+}
+
+static void forget_rows(struct rows *rows)
+{
+    for (int i = 0; i < BULK_TABLES; i++)
+        rows->tables[i].count = 0;
+    buffer_clear(&rows->bytes);
+    rows->size_bytes = 0;
+}
+
+static void forget_names(struct names *names)
+{
+    batch_clear(&names->batch);
+    names->processes.count = names->communicators.count = 0;
+    names->members.count = names->peers.count = 0;
+    names->are_put = 0;
+}
+
+/* What an earlier file has left in memory serves the next one. */
+static int begin_load(struct unload *load)
+{
+    if (!load->names && (load->names = calloc(1, sizeof *load->names)))
+        batch_init(&load->names->batch);
+    if (!load->rows)
+        load->rows = calloc(1, sizeof *load->rows);
+    if (!load->names || !load->rows)
+        return -1;
+    forget_names(load->names);
+    forget_rows(load->rows);
+    ledger_release(&load->ledger);
+    load->is_all = 0;
+    load->bytes = 0;
+    return 0;
+}
+
+int unloader_begin(struct unloader *unloader, struct unload *load, int64_t file_id, const char *digest,
+                   struct error *error)
+{
+    if (begin_load(load))
+        return error_no_memory(error);
+    load->file_id = file_id;
+    load->digest = digest;
+    load->rows->table = 0;
+    load->rows->from_id = first_id(file_id);
+    return read_some(unloader, load, 1, error);
+}
+
+int unloader_more(struct unloader *unloader, struct unload *load, struct error *error)
+{
+    forget_rows(load->rows);
+    return read_some(unloader, load, 0, error);
+}
+
+void unload_release(struct unload *load)
+{
+    if (load->names) {
+        batch_release(&load->names->batch);
+        free(load->names->processes.items);
+        free(load->names->communicators.items);
+        free(load->names->members.items);
+        free(load->names->peers.items);
+    }
+    for (int i = 0; load->rows && i < BULK_TABLES; i++)
+        free(load->rows->tables[i].cells);
+    if (load->rows)
+        buffer_release(&load->rows->bytes);
+    free(load->names);
+    free(load->rows);
+    ledger_release(&load->ledger);
+    *load = (struct unload){.file_id = 0};
+}
+
+/* ---- rows put ---- */
+
+static enum meaning meaning_of(const char *name, size_t length, int is_first)
+{
+    static const struct {
+        const char *name;
+        enum meaning meaning;
+    } known[] = {{"operation_id", RECORD}, {"process_id", PROCESS}, {"member_id", MEMBER}};
+    if (is_first)
+        return RECORD;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].name) == length && memcmp(known[i].name, name, length) == 0)
+            return known[i].meaning;
+    return AS_IT_IS;
+}
+
+static void find_meanings(enum meaning meanings[MOST_COLUMNS], const struct bulk_layout *table)
+{
+    const char *name = table->columns;
+    for (int i = 0; i < table->column_count && i < MOST_COLUMNS; i++) {
+        size_t length = strcspn(name, ",");
+        meanings[i] = meaning_of(name, length, i == 0);
+        name += length + (name[length] ? strlen(", ") : 0);
+    }
+}
 
 /* What an id in a row is in the other store; -1: it names nothing that is there. */
-static int64_t translate(const struct unloader *unloader, const struct insert_target *target,
-                         enum meaning meaning, int64_t id)
+static int64_t translate(const struct names *names, const struct insert_target *target, enum meaning meaning,
+                         int64_t id)
 {
     if (meaning == RECORD)
         return (int64_t)((uint64_t)target->file_id << 32 | ((uint64_t)id & 0xffffffff));
-    int64_t number = number_of(meaning == PROCESS ? &unloader->processes : &unloader->members, id);
+    int64_t number = number_of(meaning == PROCESS ? &names->processes : &names->members, id);
     if (number < 0)
         return -1;
     return meaning == PROCESS ? target->processes[number] : target->members[number].id;
 }
 
-/* Binds the row at hand as number `place` of those that go in at once. 1: it names nobody; -1: no memory. */
-static int bind_row(const struct unloader *unloader, enum bulk_table table, struct statement *add, int place,
-                    const struct insert_target *target, uint64_t *bytes)
+static int bind_cell(sqlite3_stmt *add, int parameter, const struct rows *rows, const struct cell_value *cell)
 {
-    sqlite3_stmt *row = unloader->rows[table]->handle;
-    int failed = 0, parameter = place * bulk_tables[table].column_count;
-    for (int i = 0; i < bulk_tables[table].column_count && !failed; i++) {
-        enum meaning meaning = unloader->meanings[table][i];
-        int type = sqlite3_column_type(row, i);
-        parameter++;
-        *bytes += type == SQLITE_BLOB || type == SQLITE_TEXT ? (uint64_t)sqlite3_column_bytes(row, i)
-                                                             : sizeof(int64_t);
-        if (meaning == AS_IT_IS || type == SQLITE_NULL) {
-            failed = sqlite3_bind_value(add->handle, parameter, sqlite3_column_value(row, i)) != SQLITE_OK;
-            continue;
-        }
-        int64_t id = translate(unloader, target, meaning, sqlite3_column_int64(row, i));
-        if (id < 0)
-            return 1;
-        failed = sqlite3_bind_int64(add->handle, parameter, id) != SQLITE_OK;
+    const char *bytes = rows->bytes.data ? rows->bytes.data : "";
+    switch (cell->type) {
+    case SQLITE_INTEGER:
+        return sqlite3_bind_int64(add, parameter, cell->as.integer);
+    case SQLITE_FLOAT:
+        return sqlite3_bind_double(add, parameter, cell->as.real);
+    case SQLITE_BLOB:
+        return sqlite3_bind_blob64(add, parameter, bytes + cell->as.span.offset, cell->as.span.length,
+                                   SQLITE_STATIC);
+    case SQLITE_TEXT:
+        return sqlite3_bind_text64(add, parameter, bytes + cell->as.span.offset, cell->as.span.length,
+                                   SQLITE_STATIC, SQLITE_UTF8);
+    default:
+        return sqlite3_bind_null(add, parameter);
     }
-    return failed ? -1 : 0;
+}
+
+/* Binds a row as number `place` of those that go in at once. 1: it names nobody; -1: no memory. */
+static int bind_row(sqlite3_stmt *add, int place, int columns, const enum meaning *meanings,
+                    const struct unload *load, const struct cell_value *cells,
+                    const struct insert_target *target)
+{
+    for (int i = 0; i < columns; i++) {
+        struct cell_value cell = cells[i];
+        if (meanings[i] != AS_IT_IS && cell.type != SQLITE_NULL) {
+            cell.as.integer = cell.type == SQLITE_INTEGER
+                                  ? translate(load->names, target, meanings[i], cell.as.integer)
+                                  : -1;
+            cell.type = SQLITE_INTEGER;
+            if (cell.as.integer < 0)
+                return 1;
+        }
+        if (bind_cell(add, place * columns + i + 1, load->rows, &cell) != SQLITE_OK)
+            return -1;
+    }
+    return 0;
 }
 
 /* Rows that the other store's own constraints refuse are no fault of it. */
@@ -391,105 +591,55 @@ static int add_rows(struct inserter *inserter, struct statement *add, struct err
     return (sqlite3_errcode(inserter->store->handle) & 0xff) == SQLITE_CONSTRAINT ? 1 : -1;
 }
 
-/* A table's rows on their way, `at_once` of them in each statement. */
-struct copying {
-    enum bulk_table table;
-    struct inserter *inserter;
-    const struct insert_target *target;
-    int at_once;
-    int pending;     /* bound so far, of those that go in at once */
-    int64_t from_id; /* of the first of these, or where to begin */
-};
-
-static int copy_row(struct unloader *unloader, struct copying *copying, uint64_t *bytes, struct error *error)
+static int put_table(const struct unload *load, enum bulk_table table, struct inserter *inserter,
+                     const struct insert_target *target, struct error *error)
 {
-    enum bulk_table table = copying->table;
-    struct statement *add =
-        copying->at_once == 1 ? copying->inserter->one[table] : copying->inserter->many[table];
-    if (!copying->pending)
-        copying->from_id = statement_integer(unloader->rows[table], 0);
-    int bound = bind_row(unloader, table, add, copying->pending, copying->target, bytes);
-    if (bound < 0)
-        return error_no_memory(error);
-    if (bound > 0) {
-        error_set(error, "a row of table %s is of nobody who is there", bulk_tables[table].name);
-        return 1;
+    enum meaning meanings[MOST_COLUMNS];
+    int columns = bulk_tables[table].column_count, outcome = 0;
+    size_t count = load->rows->tables[table].count / (size_t)columns;
+    find_meanings(meanings, &bulk_tables[table]);
+    for (size_t at = 0; at < count && !outcome;) {
+        int rows = count - at >= BULK_ROWS ? BULK_ROWS : 1;
+        struct statement *add = rows == 1 ? inserter->one[table] : inserter->many[table];
+        for (int i = 0; i < rows && !outcome; i++)
+            outcome = bind_row(add->handle, i, columns, meanings, load,
+                               &load->rows->tables[table].cells[(at + (size_t)i) * (size_t)columns], target);
+        if (outcome < 0)
+            return error_no_memory(error);
+        if (outcome)
+            error_set(error, "a row of table %s is of nobody who is there", bulk_tables[table].name);
+        else
+            outcome = add_rows(inserter, add, error);
+        at += (size_t)rows;
     }
-    if (++copying->pending < copying->at_once)
+    return outcome;
+}
+
+static int put_names(struct unload *load, struct inserter *inserter, struct insert_target *target,
+                     struct error *error)
+{
+    struct names *names = load->names;
+    if (names->are_put)
         return 0;
-    copying->pending = 0;
-    return add_rows(copying->inserter, add, error);
+    if (inserter_put(inserter, target, &names->batch, error))
+        return -1;
+    for (size_t i = 0; i < names->peers.count; i++)
+        insert_target_hear(target, i, names->peers.items[i]);
+    batch_clear(&names->batch);
+    names->are_put = 1;
+    return inserter_put(inserter, target, &names->batch, error);
 }
 
-static int copy_from(struct unloader *unloader, int64_t file_id, struct copying *copying, uint64_t *bytes,
-                     struct error *error)
+int unload_put(struct unload *load, struct inserter *inserter, struct insert_target *target,
+               struct error *error)
 {
-    struct statement *row = unloader->rows[copying->table];
-    int more = 0, outcome = statement_bind_integer(row, 1, file_id, error) ||
-                                    statement_bind_integer(row, 2, copying->from_id, error)
-                                ? 1
-                                : 0;
-    while (!outcome && (more = statement_step(row, error)) == 1)
-        outcome = copy_row(unloader, copying, bytes, error);
-    statement_reset(row);
-    return outcome ? outcome : more < 0;
-}
-
-/* What is left in the end, too few for one statement, is read again. */
-static int copy_rows(struct unloader *unloader, int64_t file_id, enum bulk_table table,
-                     struct inserter *inserter, const struct insert_target *target, uint64_t *bytes,
-                     struct error *error)
-{
-    struct copying copying = {.table = table,
-                              .inserter = inserter,
-                              .target = target,
-                              .at_once = BULK_ROWS,
-                              .from_id = (int64_t)((uint64_t)file_id << 32)};
-    int outcome = copy_from(unloader, file_id, &copying, bytes, error);
-    if (outcome || !copying.pending)
-        return outcome;
-    copying.pending = 0;
-    copying.at_once = 1;
-    return copy_from(unloader, file_id, &copying, bytes, error);
-}
-
-static int copy_all(struct unloader *unloader, int64_t file_id, struct inserter *inserter,
-                    struct insert_target *target, uint64_t *bytes, struct error *error)
-{
-    if (read_names(unloader, file_id, error))
-        return 1;
-    if (inserter_put(inserter, target, &unloader->names, error))
+    if (put_names(load, inserter, target, error))
         return -1;
     for (enum bulk_table table = 0; table < BULK_TABLES; table++) {
-        int outcome = copy_rows(unloader, file_id, table, inserter, target, bytes, error);
+        int outcome = put_table(load, table, inserter, target, error);
         if (outcome)
             return outcome;
     }
-    for (size_t i = 0; i < unloader->peers.count; i++)
-        insert_target_hear(target, i, unloader->peers.items[i]);
-    batch_clear(&unloader->names);
-    return inserter_put(inserter, target, &unloader->names, error);
-}
-
-/* 1: the file is there as it was; 0: it is not; -1: error. */
-static int is_there(struct unloader *unloader, int64_t file_id, const char *digest, struct error *error)
-{
-    struct statement *row = ask(unloader, IS_THERE, file_id, error);
-    int found = row && !statement_bind_text(row, 2, digest, error) ? statement_step(row, error) : -1;
-    if (row)
-        statement_reset(row);
-    return found == 0 ? (error_set(error, "it was written to while it was merged"), 0) : found;
-}
-
-int unloader_copy(struct unloader *unloader, int64_t file_id, const char *digest, struct inserter *inserter,
-                  struct insert_target *target, uint64_t *bytes, struct error *error)
-{
-    /* One state of it, whoever writes. */
-    if (store_execute(unloader->store, "BEGIN", error))
-        return 1;
-    int outcome = is_there(unloader, file_id, digest, error) == 1
-                      ? copy_all(unloader, file_id, inserter, target, bytes, error)
-                      : 1;
-    store_rollback(unloader->store);
-    return outcome;
+    load->bytes += load->rows->size_bytes;
+    return 0;
 }

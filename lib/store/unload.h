@@ -2,13 +2,13 @@
 #define NCCLPROF_STORE_UNLOAD_H
 
 #include "base/error.h"
+#include "store/ledger.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct inserter;
 struct insert_target;
-struct ledger;
 struct store;
 struct unloader;
 
@@ -46,15 +46,35 @@ void stored_files_release(struct stored_files *files);
 struct unloader *unloader_new(struct store *store, struct error *error);
 void unloader_free(struct unloader *unloader);
 
-/* Adds what the ledger says of the file. */
-int unloader_ledger(struct unloader *unloader, int64_t file_id, struct ledger *ledger, struct error *error);
-
 /*
- * All rows of file `file_id`, if it still has `digest`, to `target`, which is empty so far. *bytes grows by
- * what they take. 1, with `error` set: the store that is read is at fault, or has changed; -1: the one that
- * is written.
+ * A file of the store on its way to another one, some MB of it at once: read here by one thread, put there by
+ * another, or by the same one in turn.
+ *
+ *     unloader_begin(unloader, &load, file_id, digest, error);     the first of it
+ *     unload_put(&load, inserter, &target, error);
+ *     while (!load.is_all) unloader_more(unloader, &load, error), unload_put(...);
+ *
+ * What fails in the first and the third is the fault of the store that is read; it may have changed, too.
  */
-int unloader_copy(struct unloader *unloader, int64_t file_id, const char *digest, struct inserter *inserter,
-                  struct insert_target *target, uint64_t *bytes, struct error *error);
+struct unload {
+    struct ledger ledger; /* what it says of the file */
+    int is_all;           /* nothing of it is left to be read */
+    uint64_t bytes;       /* of what was put so far, about */
+    int64_t file_id;
+    const char *digest;  /* borrowed */
+    struct names *names; /* owned, as are the rows */
+    struct rows *rows;
+};
+
+/* A load begins as zeros, and serves one file after another. */
+void unload_release(struct unload *load);
+
+int unloader_begin(struct unloader *unloader, struct unload *load, int64_t file_id, const char *digest,
+                   struct error *error);
+int unloader_more(struct unloader *unloader, struct unload *load, struct error *error);
+
+/* 1, with `error` set: the rows cannot be as they were read; -1: the store that is written failed. */
+int unload_put(struct unload *load, struct inserter *inserter, struct insert_target *target,
+               struct error *error);
 
 #endif

@@ -162,12 +162,11 @@ int writer_put(struct writer *writer, struct writer_file *file, const struct bat
     return inserter_put(&writer->inserter, &file->target, batch, error) ? fail(writer) : 0;
 }
 
-int writer_unload(struct writer *writer, struct writer_file *file, struct unloader *unloader, int64_t file_id,
-                  const char *digest, struct error *error)
+int writer_unload(struct writer *writer, struct writer_file *file, struct unload *load, struct error *error)
 {
-    uint64_t bytes = 0;
-    int outcome = unloader_copy(unloader, file_id, digest, &writer->inserter, &file->target, &bytes, error);
-    writer->transaction_bytes += bytes;
+    uint64_t before = load->bytes;
+    int outcome = unload_put(load, &writer->inserter, &file->target, error);
+    writer->transaction_bytes += load->bytes - before;
     return outcome < 0 ? fail(writer) : outcome;
 }
 

@@ -8,7 +8,7 @@
 
 struct ledger;
 struct store;
-struct unloader;
+struct unload;
 struct writer;
 
 /*
@@ -51,11 +51,10 @@ int writer_put(struct writer *writer, struct writer_file *file, const struct bat
                struct error *error);
 
 /*
- * All rows of file `file_id`, which had `digest`, out of another store (store/unload.h), in place of batches.
- * 1, with `error` set: that store is at fault, or has changed; the file is to be abandoned.
+ * Rows out of another store, in place of a batch. 1, with `error` set: that store is at fault; the file is to
+ * be abandoned.
  */
-int writer_unload(struct writer *writer, struct writer_file *file, struct unloader *unloader, int64_t file_id,
-                  const char *digest, struct error *error);
+int writer_unload(struct writer *writer, struct writer_file *file, struct unload *load, struct error *error);
 
 struct writer_facts {
     const char *dialect;
