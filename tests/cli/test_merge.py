@@ -340,7 +340,7 @@ class Killed(Merge):
     def state(self, path):
         try:
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as store:
-                return store.execute("SELECT state FROM shard").fetchone()[0]
+                return (store.execute("SELECT state FROM shard").fetchone() or (None,))[0]
         except sqlite3.OperationalError:
             return None
 
