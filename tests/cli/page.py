@@ -81,9 +81,8 @@ class Page:
         return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
     def section(self, name):
-        """The section whose link says so."""
-        link = next((one for one in self.root.every("a") if one.text == name), None)
-        return link and next(one for one in self.root.every("section") if one.attributes["id"] == link.attributes["href"][1:])
+        """The section with that heading."""
+        return next((one for one in self.root.every("section") if one.first("h2").text == name), None)
 
     def heat(self, run=0):
         """{(rank, step): {key: us}} of the heat map; None: not known."""

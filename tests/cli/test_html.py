@@ -194,6 +194,8 @@ class Html(Case):
         self.check_markup(page)
         self.assertIn("2 runs: 1 finding", page.root.first("h1").text)
         self.assertEqual(len(page.data["runs"]), 2)
+        links = [one.text for one in page.root.first("nav").every("a")]
+        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): nothing stands out"])
         for run, name in ((1, "slow-rank"), (2, "clean")):
             self.assertIn("Judged", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
         alone = self.page("--run", "tp2dp2pp2-clean")
