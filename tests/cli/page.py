@@ -139,8 +139,8 @@ HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
 
 
 def hostile_job(case):
-    """Two ranks that use tags of all sorts, in a folder whose name is one, too."""
+    """Two ranks that use tags of all sorts in each of six steps, in a folder whose name is one, too."""
     for rank in range(2):
-        marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(HOSTILE)]
-        case.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=3 * len(HOSTILE), tags=marks))
+        marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(6 * HOSTILE)]
+        case.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=6 * len(HOSTILE), tags=marks))
     return "<b>job"

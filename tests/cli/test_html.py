@@ -155,6 +155,7 @@ class Html(Case):
         table = page.section("Bandwidth by phase").text
         for text in HOSTILE[:2] + HOSTILE[4:5]:
             self.assertIn(text, table)
+        self.assertIn(HOSTILE[0], page.data["runs"][0]["lanes"][0]["texts"])
         self.assertNotRegex(page.source, "[\u202a-\u202e\u2066-\u2069\u2028\u2029]")
         self.assertNotIn("<b>", page.source)
         self.assertNotIn("</script>", page.source[page.source.index('id="data"'):page.source.index("</script>")])
