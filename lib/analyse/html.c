@@ -1,12 +1,12 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
-#include "analyse/diagnosis.h"
 #include "analyse/html_edges.h"
 #include "analyse/html_findings.h"
 #include "analyse/html_heat.h"
 #include "analyse/html_lanes.h"
 #include "analyse/html_run.h"
 #include "analyse/html_tables.h"
+#include "analyse/judged_run.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -14,14 +14,11 @@
 #include "analyse/witness_notes.h"
 #include "base/escape.h"
 #include "base/json_text.h"
-#include "diagnose/findings_detail.h"
 #include "html/page.h"
 #include "html/text.h"
-#include "job/load.h"
 #include "output/output.h"
 #include "verdict/finding_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The whole of what can be said of a store's jobs as one document. */
@@ -70,63 +67,51 @@ static int add_sections(const struct html_run *run, struct error *error)
 }
 
 /* Notes of a run are its own: they go where its coverage is told. */
-static int add_judged(struct report *report, struct html_run *run, struct findings *findings,
+static int add_judged(struct report *report, struct html_run *run, struct judged_run *judged,
                       struct error *error)
 {
-    struct judgement judgement;
     struct table notes;
     table_init(&notes, "html");
-    int failed = judgement_init(&judgement, run->job, run->baseline, findings, &report->diagnose) ||
-                         findings_detail(findings, run->job, run->baseline, run->transfers) ||
-                         buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "",
-                                       (long long)run->job->run_id)
-                     ? error_no_memory(error)
-                     : 0;
-    findings_sort(findings);
-    run->judgement = &judgement;
+    findings_sort(&judged->findings);
     run->notes = &notes;
-    failed = failed ||
-             caution_run(&judgement, findings, run->transfers, html_run_told(run) > 0, &notes, error) ||
-             add_sections(run, error);
+    int failed =
+        buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
+            ? error_no_memory(error)
+            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_told(run) > 0, &notes,
+                          error);
+    failed = failed || add_sections(run, error);
     if (!failed && buffer_append_byte(run->data, '}'))
         failed = error_no_memory(error);
     report->findings += failed ? 0 : html_run_told(run);
-    report->judged |= judgement.scope.blindness == BLIND_NOT;
+    report->judged |= run->judgement->scope.blindness == BLIND_NOT;
     table_release(&notes);
-    judgement_release(&judgement);
     return failed ? -1 : 0;
 }
 
 static int add_run(struct report *report, int64_t run_id, struct error *error)
 {
-    struct job job;
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    struct transfer_excess *transfers = NULL;
-    if (job_load(&job, report->request->store, run_id, error))
+    struct judged_run judged;
+    if (judged_run_init(&judged, report->request->store, run_id, &report->diagnose, error))
         return -1;
-    int failed = findings_find(&findings, &job, &baseline, &transfers, &report->diagnose, error);
     struct html_run run = {.store = report->request->store,
                            .filter = report->request->filter,
-                           .job = &job,
-                           .baseline = &baseline,
-                           .findings = &findings,
-                           .transfers = transfers,
+                           .job = &judged.job,
+                           .baseline = &judged.baseline,
+                           .findings = &judged.findings,
+                           .transfers = judged.transfers,
+                           .judgement = &judged.judgement,
                            .names_run = report->runs > 1,
                            .runs = report->runs,
                            .whole = &report->page,
                            .page = &report->page.body,
                            .data = &report->page.data};
     buffer_clear(&report->name);
-    if (!failed && buffer_append_text(&report->name, job.run_name))
-        failed = error_no_memory(error);
-    failed = failed || add_judged(report, &run, &findings, error);
+    int failed = buffer_append_text(&report->name, judged.job.run_name)
+                     ? error_no_memory(error)
+                     : add_judged(report, &run, &judged, error);
     report->done++;
-    report->operations += job.operation_count;
-    free(transfers);
-    baseline_release(&baseline);
-    findings_release(&findings);
-    job_release(&job);
+    report->operations += judged.job.operation_count;
+    judged_run_release(&judged);
     return failed ? -1 : 0;
 }
 

@@ -32,7 +32,9 @@ COMMANDS = {
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
     "startup": ["startup"],
+    "timeline": ["timeline", "-o", "trace.pftrace"],
     "buffers": ["buffers"],
+    "export": ["export", "--to", "sqlite", "-o", "export.db"],
     "html": ["html", "-o", "report.html"],
 }
 
