@@ -70,6 +70,10 @@ class Html(Case):
             began[str(operation.rank)] += operation.step == 6
         self.assertEqual({row[0]: int(row[1]) for row in rows}, dict(began))
         self.assertEqual(rows[0][0], "5")
+        facts = page.root.first("dl", class_="facts")
+        facts = dict(zip([one.text for one in facts.every("dt")], [one.text for one in facts.every("dd")]))
+        self.assertEqual((facts["Stopped"], facts["Ranks"]), ("in step 6", "8"))
+        self.assertNotIn("Lost", facts)
         open_bars = {rank for rank, bars in page.lanes(6).items() if any(bar[5] == 1 for bar in bars)}
         self.assertIn("7", open_bars)  # in the ReduceScatter that rank 5 never enters
         self.assertNotIn("5", open_bars)
