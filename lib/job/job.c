@@ -101,7 +101,8 @@ void job_release(struct job *job)
     free(job->ranks);
     free(job->communicators);
     free(job->operations);
-    free(job->operation_ids);
+    id_runs_release(&job->operation_ids);
+    free(job->read_order);
     free(job->drafts);
     free(job->initial_sync_ns);
     free(job->gpu_busy_ns);

@@ -2,6 +2,7 @@
 #define NCCLPROF_JOB_JOB_H
 
 #include "base/error.h"
+#include "base/id_runs.h"
 #include "base/intern.h"
 #include "model/event.h"
 #include "store/roster.h"
@@ -257,8 +258,9 @@ struct job {
     size_t warning_count;
     size_t warning_capacity;
     struct job_operation *operations; /* by rank, in order of issue */
-    int64_t *operation_ids;   /* of each operation: its row in the store; NULL in a job made by hand */
-    struct job_draft *drafts; /* while it is loaded: of each operation */
+    struct id_runs operation_ids; /* their rows in the store, as they were read; none in a job made by hand */
+    int32_t *read_order;          /* of each operation: the index of its id there */
+    struct job_draft *drafts;     /* while it is loaded: of each operation */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */

@@ -1,7 +1,6 @@
 #include "job/loader.h"
 
 #include "base/array.h"
-#include "base/ids.h"
 #include "job/lost_files.h"
 #include "job/membership.h"
 #include "model/pack.h"
@@ -73,15 +72,6 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
         return error_no_memory(error);
     *tag = (int32_t)number;
     return 0;
-}
-
-static int64_t find_instance(struct loader *loader, int64_t id)
-{
-    const struct job *job = loader->job;
-    int64_t at =
-        find_id(loader->instance_ids, job->instance_count, sizeof *loader->instance_ids, loader->latest, id);
-    loader->latest = at < 0 ? loader->latest : (size_t)at;
-    return at;
 }
 
 int64_t loader_member(struct loader *loader, int64_t id)
@@ -192,7 +182,6 @@ static int make_room(struct loader *loader, struct error *error)
                                                sizeof *job->initial_sync_ns)) ||
         (job->sources &&
          array_reserve((void **)&job->sources, &loader->source_capacity, count, sizeof *job->sources)) ||
-        array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
         (loader->has_traffic && array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
                                               sizeof *loader->channels)))
         return error_no_memory(error);
@@ -285,13 +274,14 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
     int64_t member = loader_member(loader, stored->member_id);
-    int64_t instance = find_instance(loader, stored->instance_id);
+    int64_t instance = id_runs_find(&loader->instance_ids, stored->instance_id);
     if (member < 0 || instance < 0)
         return 0;
     if (make_room(loader, error))
         return -1;
     size_t at = job->operation_count++;
-    loader->ids[at] = stored->id;
+    if (id_runs_add(&job->operation_ids, stored->id))
+        return error_no_memory(error);
     struct job_draft *draft = &job->drafts[at];
     *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
                                 .duration_ns = duration_of(recorded),
@@ -367,13 +357,15 @@ int loader_list_members(struct job *job)
     return 0;
 }
 
-int loader_keep_ids(struct loader *loader)
+int loader_list_places(struct loader *loader)
 {
-    struct job *job = loader->job;
-    job->operation_ids = array_new(job->operation_count, sizeof *job->operation_ids);
-    for (size_t i = 0; job->operation_ids && i < job->operation_count; i++)
-        job->operation_ids[loader->places[i]] = loader->ids[i];
-    return job->operation_ids ? 0 : -1;
+    const struct job *job = loader->job;
+    if (loader->places)
+        return 0;
+    loader->places = array_new(job->operation_count, sizeof *loader->places);
+    for (size_t i = 0; loader->places && i < job->operation_count; i++)
+        loader->places[job->read_order[i]] = (int32_t)i;
+    return loader->places ? 0 : -1;
 }
 
 int loader_init(struct loader *loader, struct job *job, struct error *error)
@@ -391,8 +383,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
 
 void loader_release(struct loader *loader)
 {
-    free(loader->instance_ids);
-    free(loader->ids);
+    id_runs_release(&loader->instance_ids);
     free(loader->places);
     free(loader->channels);
 }

@@ -11,15 +11,12 @@ struct loader {
     int64_t member_id; /* the last member that was looked for */
     int64_t member;
     int member_known;
-    size_t latest;         /* the instance that was found last */
-    int64_t *instance_ids; /* owned: ascending */
-    size_t instance_id_capacity;
-    int has_traffic;   /* some proxy operation is there: `channels` is needed */
-    int64_t *ids;      /* owned: of operations as they were read, ascending */
-    int32_t *places;   /* owned: where each of those was laid out */
-    uint8_t *channels; /* owned: of each of those, how many of its kernel are not known to have received;
-                          CHANNELS_MANY: or more */
-    size_t id_capacity;
+    struct id_runs instance_ids; /* owned: by instance */
+    int has_traffic;             /* some proxy operation is there: `channels` is needed */
+    int32_t *places;             /* owned: where each operation, as they were read, was laid out; NULL before
+                                    loader_list_places */
+    uint8_t *channels; /* owned: of each, as they were read, how many of its kernel are not known to have
+                          received; CHANNELS_MANY: or more */
     size_t channel_capacity;
     size_t instance_capacity;
     size_t operation_capacity;
@@ -61,8 +58,8 @@ int loader_read_number(struct loader *loader, const char *sql, int64_t *number, 
 /* The operations, in order of their ids. Instances are there. */
 int loader_read_operations(struct loader *loader, struct error *error);
 
-/* Operations are laid out: keeps their ids in the job. -1 when memory is out. */
-int loader_keep_ids(struct loader *loader);
+/* Operations are laid out: fills `places`, unless it is. -1 when memory is out. */
+int loader_list_places(struct loader *loader);
 
 /* Operations are laid out: which of them are of each instance. -1 when memory is out. */
 int loader_list_members(struct job *job);
