@@ -85,8 +85,8 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
             operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
         /* Lateness of hidden origin that was found to be the rank's own. */
-        if (operation->own_ns == TIME_UNKNOWN && replay->excess[i].excess_ns > replay->own_ns[i])
-            replay->own_ns[i] = replay->excess[i].excess_ns;
+        if (operation->own_ns == TIME_UNKNOWN && excess_ns_at(replay->excess, i) > replay->own_ns[i])
+            replay->own_ns[i] = excess_ns_at(replay->excess, i);
     }
 }
 
@@ -266,7 +266,7 @@ static int make_room(struct replay *replay)
     return replay->change_ns && replay->latest_ns ? 0 : -1;
 }
 
-int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error)
 {
     size_t operations = job->operation_count, instances = job->instance_count;

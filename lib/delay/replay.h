@@ -34,7 +34,7 @@ struct replay_leaver {
  */
 struct replay {
     const struct job *job;                   /* borrowed */
-    const struct excess *excess;             /* borrowed; per operation */
+    const struct excess_list *excess;        /* borrowed */
     const struct transfer_excess *transfers; /* borrowed; per instance */
     int64_t *own_ns;                         /* per operation that is the first of its group */
     int64_t
@@ -64,7 +64,7 @@ static inline int32_t replay_own(const struct replay *replay, const struct repla
     return move->own_or_leaver < 0 ? replay->job->operations[move->operation].group : move->own_or_leaver;
 }
 
-int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error);
 void replay_release(struct replay *replay);
 
