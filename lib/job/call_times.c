@@ -7,7 +7,7 @@
 
 static int64_t duration_of(const struct job *job, int32_t at)
 {
-    return job->drafts[at].duration_ns;
+    return job_told_duration(job, (size_t)at);
 }
 
 static int has_times(const struct job *job, int32_t at)

@@ -47,6 +47,9 @@ struct laid {
     struct job_draft draft;
     int64_t initial_sync_ns;
     int64_t gpu_busy_ns;
+    int64_t duration_ns;
+    int64_t noticed_ns;
+    int32_t stream;
     int32_t source;
     struct job_call call;
 };
@@ -57,6 +60,9 @@ static struct laid take(const struct job *job, size_t at)
                          job->drafts[at],
                          job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
+                         job->told.durations_ns ? job->told.durations_ns[at] : 0,
+                         job->told.noticed_ns ? job->told.noticed_ns[at] : 0,
+                         job->told.streams ? job->told.streams[at] : 0,
                          job->sources ? job->sources[at] : -1,
                          job->calls ? job->calls[at] : (struct job_call){0}};
 }
@@ -69,6 +75,12 @@ static void put(struct job *job, size_t at, const struct laid *laid)
         job->initial_sync_ns[at] = laid->initial_sync_ns;
     if (job->gpu_busy_ns)
         job->gpu_busy_ns[at] = laid->gpu_busy_ns;
+    if (job->told.durations_ns)
+        job->told.durations_ns[at] = laid->duration_ns;
+    if (job->told.noticed_ns)
+        job->told.noticed_ns[at] = laid->noticed_ns;
+    if (job->told.streams)
+        job->told.streams[at] = laid->stream;
     if (job->sources)
         job->sources[at] = laid->source;
     if (job->calls)

@@ -83,6 +83,15 @@ const char *job_source(const struct job *job, size_t operation)
     return source >= 0 ? intern_text(&job->tags, source) : NULL;
 }
 
+void job_told_release(struct job_told *told)
+{
+    free(told->durations_ns);
+    free(told->noticed_ns);
+    free(told->streams);
+    free(told->stream_ids);
+    *told = (struct job_told){0};
+}
+
 void job_release(struct job *job)
 {
     for (size_t i = 0; i < job->rank_count; i++) {
@@ -104,6 +113,7 @@ void job_release(struct job *job)
     id_runs_release(&job->operation_ids);
     free(job->read_order);
     free(job->drafts);
+    job_told_release(&job->told);
     free(job->initial_sync_ns);
     free(job->gpu_busy_ns);
     free(job->sources);

@@ -65,11 +65,19 @@ struct job_operation {
  * job_map_rank has put them on the device timeline.
  */
 struct job_draft {
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
-    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
-    uint64_t stream;
-    int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
+    int64_t issued_ns; /* the call; TIME_UNKNOWN */
+    int64_t free_ns;   /* its stream was: end_ns, or later where channels without a stop took data longer */
+};
+
+/*
+ * Likewise, what some recorders tell: each owned, of each operation; NULL where nothing is told of any, and
+ * once it is not asked for any more.
+ */
+struct job_told {
+    int64_t *durations_ns; /* of one whose start is not known, as the recorder gives it; TIME_UNKNOWN */
+    int64_t *noticed_ns;   /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    int32_t *streams;      /* index in stream_ids */
+    uint64_t *stream_ids;  /* the first is 0: not told */
 };
 
 /* An operation that held its stream beyond its end (`held`), and until when. */
@@ -261,6 +269,7 @@ struct job {
     struct id_runs operation_ids; /* their rows in the store, as they were read; none in a job made by hand */
     int32_t *read_order;          /* of each operation: the index of its id there */
     struct job_draft *drafts;     /* while it is loaded: of each operation */
+    struct job_told told;         /* likewise */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
@@ -361,6 +370,15 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
 /* When the next operation of its stream started, for each; TIME_UNKNOWN. Freed by the caller; NULL: no
  * memory. */
 int64_t *job_next_starts(const struct job *job);
+
+/* Of an operation, while the job is loaded: how long it took, where its start is not known. TIME_UNKNOWN. */
+static inline int64_t job_told_duration(const struct job *job, size_t operation)
+{
+    return job->told.durations_ns ? job->told.durations_ns[operation] : TIME_UNKNOWN;
+}
+
+/* Nothing of it is asked for any more. */
+void job_told_release(struct job_told *told);
 
 /* What load.h loaded. */
 void job_release(struct job *job);

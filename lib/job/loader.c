@@ -124,6 +124,11 @@ static int read_channels(const struct stored_operation *stored, int64_t base_ns,
                     : 0;
 }
 
+static int64_t duration_of(const struct operation *recorded)
+{
+    return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+}
+
 /*
  * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
  * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
@@ -151,22 +156,19 @@ static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
 }
 
 /* Host times stay on the host's clock here; timeline.c maps them. */
-static int take_times(struct job_operation *operation, struct job_draft *draft,
-                      const struct stored_operation *stored, uint8_t *channels, struct error *error)
+static int take_times(struct job_operation *operation, const struct stored_operation *stored,
+                      struct kernel_times *kernel, struct error *error)
 {
     int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
-    struct kernel_times kernel;
-    if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, &kernel, error))
+    if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, kernel, error))
         return -1;
-    draft->noticed_ns = kernel.noticed_late_ns;
-    operation->incomplete = (uint8_t)kernel.incomplete;
-    *channels = (uint8_t)kernel.channels;
-    if (!kernel.gpu_begin) {
-        take_host_times(operation, draft->duration_ns, &stored->operation);
+    operation->incomplete = (uint8_t)kernel->incomplete;
+    if (!kernel->gpu_begin) {
+        take_host_times(operation, duration_of(&stored->operation), &stored->operation);
         return 0;
     }
-    operation->start_ns = (int64_t)kernel.gpu_begin;
-    operation->end_ns = kernel.gpu_end > kernel.gpu_begin ? (int64_t)kernel.gpu_end : TIME_UNKNOWN;
+    operation->start_ns = (int64_t)kernel->gpu_begin;
+    operation->end_ns = kernel->gpu_end > kernel->gpu_begin ? (int64_t)kernel->gpu_end : TIME_UNKNOWN;
     operation->ends = operation->end_ns == TIME_UNKNOWN ? ENDS_UNKNOWN : ENDS_BY_KERNEL;
     return 0;
 }
@@ -178,57 +180,122 @@ static int make_room(struct loader *loader, struct error *error)
     if (array_reserve((void **)&job->operations, &loader->operation_capacity, count,
                       sizeof *job->operations) ||
         array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
-        (job->initial_sync_ns && array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, count,
-                                               sizeof *job->initial_sync_ns)) ||
-        (job->sources &&
-         array_reserve((void **)&job->sources, &loader->source_capacity, count, sizeof *job->sources)) ||
         (loader->has_traffic && array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
                                               sizeof *loader->channels)))
         return error_no_memory(error);
     return 0;
 }
 
-static int64_t duration_of(const struct operation *recorded)
+/*
+ * What few recorders tell: there is no list before there is anything to tell. Of operations before the first
+ * it says `not_told`.
+ */
+static int take_told(int64_t **list, size_t *capacity, size_t at, int64_t told, int64_t not_told)
 {
-    return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+    int is_first = !*list;
+    if (array_reserve((void **)list, capacity, at + 1, sizeof **list))
+        return -1;
+    for (size_t i = 0; is_first && i < at; i++)
+        (*list)[i] = not_told;
+    (*list)[at] = told;
+    return 0;
+}
+
+/* The same of small numbers. */
+static int take_number(int32_t **list, size_t *capacity, size_t at, int32_t number, int32_t none)
+{
+    int is_first = !*list;
+    if (array_reserve((void **)list, capacity, at + 1, sizeof **list))
+        return -1;
+    for (size_t i = 0; is_first && i < at; i++)
+        (*list)[i] = none;
+    (*list)[at] = number;
+    return 0;
 }
 
 /*
  * Only symmetric kernels wait for all their peers first. The others call so what their blocks take to begin
  * with, and wait later.
  */
-static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded,
-                             struct error *error)
+static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded)
 {
     struct job *job = loader->job;
     int is_wait = recorded->is_symmetric && recorded->kind == OPERATION_COLLECTIVE;
     int64_t sync_ns = is_wait ? recorded->initial_sync_ns : 0;
-    if (!job->initial_sync_ns && sync_ns > 0) {
-        if (array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, at + 1,
-                          sizeof *job->initial_sync_ns))
-            return error_no_memory(error);
-        memset(job->initial_sync_ns, 0, at * sizeof *job->initial_sync_ns);
-    }
-    if (job->initial_sync_ns)
-        job->initial_sync_ns[at] = sync_ns;
-    return 0;
+    return job->initial_sync_ns || sync_ns > 0
+               ? take_told(&job->initial_sync_ns, &loader->sync_capacity, at, sync_ns, 0)
+               : 0;
 }
 
-/* Few recorders tell it: there is no list where nothing is told. */
+static int take_busy(struct loader *loader, size_t at, int64_t busy_ns)
+{
+    struct job *job = loader->job;
+    return job->gpu_busy_ns || busy_ns > 0
+               ? take_told(&job->gpu_busy_ns, &loader->busy_capacity, at, busy_ns, 0)
+               : 0;
+}
+
+static int take_duration(struct loader *loader, size_t at, const struct operation *recorded)
+{
+    struct job_told *told = &loader->job->told;
+    int64_t duration_ns =
+        loader->job->operations[at].start_ns == TIME_UNKNOWN ? duration_of(recorded) : TIME_UNKNOWN;
+    return told->durations_ns || duration_ns != TIME_UNKNOWN
+               ? take_told(&told->durations_ns, &loader->duration_capacity, at, duration_ns, TIME_UNKNOWN)
+               : 0;
+}
+
+static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
+{
+    struct job_told *told = &loader->job->told;
+    return told->noticed_ns || noticed_ns != TIME_UNKNOWN
+               ? take_told(&told->noticed_ns, &loader->noticed_capacity, at, noticed_ns, TIME_UNKNOWN)
+               : 0;
+}
+
+/* The index of a stream's id; -1 when memory is out. */
+static int64_t number_stream(struct loader *loader, uint64_t id)
+{
+    struct job_told *told = &loader->job->told;
+    size_t count = loader->stream_numbers.count;
+    if (count && told->stream_ids[loader->latest_stream] == id)
+        return loader->latest_stream;
+    if (array_reserve((void **)&told->stream_ids, &loader->stream_id_capacity, count + 1,
+                      sizeof *told->stream_ids))
+        return -1;
+    int added;
+    int64_t *number = map_put(&loader->stream_numbers, (struct map_key){{id}}, (int64_t)count, &added);
+    if (!number)
+        return -1;
+    if (added)
+        told->stream_ids[count] = id;
+    loader->latest_stream = (int32_t)*number;
+    return *number;
+}
+
+static int take_stream(struct loader *loader, size_t at, uint64_t id)
+{
+    struct job_told *told = &loader->job->told;
+    if (!told->streams && !id)
+        return 0;
+    if (!told->streams && number_stream(loader, 0) < 0)
+        return -1;
+    int64_t number = number_stream(loader, id);
+    return number < 0 ? -1 : take_number(&told->streams, &loader->stream_capacity, at, (int32_t)number, 0);
+}
+
 static int take_source(struct loader *loader, size_t at, const char *source, struct error *error)
 {
     struct job *job = loader->job;
-    if (!job->sources && source) {
-        if (array_reserve((void **)&job->sources, &loader->source_capacity, at + 1, sizeof *job->sources))
-            return error_no_memory(error);
-        for (size_t i = 0; i < at; i++)
-            job->sources[i] = -1;
-    }
-    return job->sources ? loader_tag(loader, source, &job->sources[at], error) : 0;
+    int32_t number;
+    if (!job->sources && !source)
+        return 0;
+    if (loader_tag(loader, source, &number, error))
+        return -1;
+    return take_number(&job->sources, &loader->source_capacity, at, number, -1) ? error_no_memory(error) : 0;
 }
 
-static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored,
-                     struct error *error)
+static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored)
 {
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
@@ -236,7 +303,7 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
     if (!loader->tells_states)
         return 0;
     if (array_reserve((void **)&job->calls, &loader->call_capacity, at + 1, sizeof *job->calls))
-        return error_no_memory(error);
+        return -1;
     job->calls[at] = (struct job_call){.number = recorded->sequence,
                                        .count = recorded->count,
                                        .peer = recorded->peer,
@@ -247,19 +314,18 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
     return 0;
 }
 
-/* Likewise. */
-static int take_busy(struct loader *loader, size_t at, int64_t busy_ns, struct error *error)
+/* What is not told of all operations. */
+static int take_more(struct loader *loader, size_t at, const struct stored_operation *stored,
+                     const struct kernel_times *kernel, struct error *error)
 {
-    struct job *job = loader->job;
-    if (!job->gpu_busy_ns && busy_ns <= 0)
-        return 0;
-    int is_first = !job->gpu_busy_ns;
-    if (array_reserve((void **)&job->gpu_busy_ns, &loader->busy_capacity, at + 1, sizeof *job->gpu_busy_ns))
+    const struct operation *recorded = &stored->operation;
+    if (loader->has_traffic)
+        loader->channels[at] = (uint8_t)kernel->channels;
+    if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
+        take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
+        take_noticed(loader, at, kernel->noticed_late_ns) || take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
-    if (is_first)
-        memset(job->gpu_busy_ns, 0, at * sizeof *job->gpu_busy_ns);
-    job->gpu_busy_ns[at] = busy_ns;
-    return 0;
+    return take_source(loader, at, recorded->source, error);
 }
 
 int32_t loader_step(const struct loader *loader, int64_t step)
@@ -284,8 +350,6 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         return error_no_memory(error);
     struct job_draft *draft = &job->drafts[at];
     *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
-                                .duration_ns = duration_of(recorded),
-                                .stream = recorded->stream,
                                 .free_ns = TIME_UNKNOWN};
     struct job_operation *operation = &job->operations[at];
     *operation = (struct job_operation){
@@ -306,14 +370,10 @@ static int take_operation(struct loader *loader, const struct stored_operation *
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
         .previous = -1,
         .unfinished = recorded->unfinished != 0};
-    uint8_t channels = 0;
+    struct kernel_times kernel;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
-        take_times(operation, draft, stored, &channels, error) ||
-        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error) ||
-        take_call(loader, at, stored, error) || take_busy(loader, at, recorded->gpu_busy_ns, error))
+        take_times(operation, stored, &kernel, error) || take_more(loader, at, stored, &kernel, error))
         return -1;
-    if (loader->has_traffic)
-        loader->channels[at] = channels;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;
 }
@@ -371,6 +431,7 @@ int loader_list_places(struct loader *loader)
 int loader_init(struct loader *loader, struct job *job, struct error *error)
 {
     *loader = (struct loader){.job = job};
+    map_init(&loader->stream_numbers);
     int64_t has_traffic;
     if (seat_members(job) || seat_told(job))
         return error_no_memory(error);
@@ -384,6 +445,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
 void loader_release(struct loader *loader)
 {
     id_runs_release(&loader->instance_ids);
+    map_release(&loader->stream_numbers);
     free(loader->places);
     free(loader->channels);
 }

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOB_LOADER_H
 #define NCCLPROF_JOB_LOADER_H
 
+#include "base/map.h"
 #include "job/job.h"
 
 struct statement;
@@ -24,6 +25,12 @@ struct loader {
     size_t sync_capacity;
     size_t busy_capacity;
     size_t source_capacity;
+    size_t duration_capacity;
+    size_t noticed_capacity;
+    size_t stream_capacity;
+    size_t stream_id_capacity;
+    struct map stream_numbers; /* stream -> index of its id */
+    int32_t latest_stream;     /* the one that was looked for last */
     size_t call_capacity;
     int tells_states; /* all that is recorded tells how far calls came: job->calls is filled */
 };

@@ -7,7 +7,8 @@ void job_infer_start(struct job *job, size_t at)
 {
     struct job_operation *operation = &job->operations[at];
     struct job_draft *draft = &job->drafts[at];
-    if (operation->start_ns != TIME_UNKNOWN || draft->duration_ns == TIME_UNKNOWN || operation->previous < 0)
+    int64_t duration_ns = job_told_duration(job, at);
+    if (operation->start_ns != TIME_UNKNOWN || duration_ns == TIME_UNKNOWN || operation->previous < 0)
         return;
     operation->previous = job_last_of_group(job, operation->previous);
     const struct job_operation *previous = &job->operations[operation->previous];
@@ -15,7 +16,7 @@ void job_infer_start(struct job *job, size_t at)
         return;
     operation->start_ns =
         previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
-    operation->end_ns = draft->free_ns = operation->start_ns + draft->duration_ns;
+    operation->end_ns = draft->free_ns = operation->start_ns + duration_ns;
     operation->ends = ENDS_BY_HOST;
     operation->inferred = 1;
 }

@@ -44,6 +44,7 @@ int job_build_timelines(struct job *job, struct error *error)
         job_infer_start(job, i);
         job_measure_own(job, &job->operations[i]);
     }
+    job_told_release(&job->told);
     int mended, estimated;
     if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error) ||
         job_mend_shared_kernels(job, &mended, error))
