@@ -62,13 +62,13 @@ $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURC
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
 # Each room may bring rules of its own.
-include $(wildcard lib/*/module.mk tests/module.mk tests/*/module.mk)
+include $(wildcard lib/*/module.mk tests/*/module.mk) .packages/module.mk
 
 .PHONY: help
 help:
 	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
 	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
-	@echo 'make deps-tools   likewise what fuzz, lint and coverage take'
+	@echo 'make deps-tools   likewise what fuzz, lint and coverage take; deps-packages: what deb and static take'
 	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
 	@echo 'make check        layers, headers, style, banned functions, help against man pages'
@@ -81,6 +81,8 @@ help:
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses'
 	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
+	@echo 'make deb          a Debian package; make static: a tool without libraries; make dist: the sources'
+	@echo 'make packages-test  these three, tried in a bare Debian and in an empty folder; takes root'
 	@echo 'make format       lay the sources out with clang-format'
 	@echo 'make clean'
 
@@ -96,7 +98,7 @@ TEST_TARGETS := $(sort $(filter test-%,$(shell sed -n 's/^\(test-[a-z]*\):.*/\1/
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
-	$(if $(PLUGIN),install -m 755 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	$(if $(PLUGIN),install -m 644 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
 	install -m 644 lib/plugin/ncclprof_tag.h $(DESTDIR)$(PREFIX)/include/
 	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
 	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
@@ -123,10 +125,14 @@ PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
 
-.PHONY: deps deps-tools
+# What deb, static and packages-test take besides.
+PACKAGES_OF_PACKAGES := dpkg-dev lintian mmdebstrap patch xz-utils
+
+.PHONY: deps deps-tools deps-packages
 deps: WANTED := $(PACKAGES)
 deps-tools: WANTED := $(PACKAGES_OF_TOOLS)
-deps deps-tools:
+deps-packages: WANTED := $(PACKAGES_OF_PACKAGES)
+deps deps-tools deps-packages:
 	@missing=; for package in $(WANTED); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then echo 'Nothing is missing.'; exit 0; fi; \

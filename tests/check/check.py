@@ -8,6 +8,7 @@ Prints what breaks a rule, then `check: N passed, N failed`, one test a rule.
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -172,7 +173,7 @@ def check_simulator_is_independent():
 
 def check_headers_alone():
     flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests", "-Wall", "-Werror", "-fsyntax-only"]
-    compiler = os.environ.get("CC", "cc")
+    compiler = shlex.split(os.environ.get("CC", "cc"))
     for path in files(".h"):
         if room_of(path) is None:
             continue
@@ -180,7 +181,7 @@ def check_headers_alone():
             # Twice: the guard has to work too.
             source.write(f'#include "{os.path.abspath(path)}"\n' * 2)
             source.flush()
-            result = subprocess.run([compiler, *flags, source.name], capture_output=True, text=True)
+            result = subprocess.run([*compiler, *flags, source.name], capture_output=True, text=True)
         if result.returncode:
             yield f"{path} does not compile alone:\n{result.stderr}"
 
@@ -190,9 +191,10 @@ def check_fuzz_targets_compile():
     flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests/unit", "-Itests/fuzz", "-Wall", "-Wextra",
              "-Wno-unused-parameter", "-Werror", "-fsyntax-only", "-DNCCLPROF_VERSION=\"\"",
              f"-I{sys.argv[1]}/generated"]
+    compiler = shlex.split(os.environ.get("CC", "cc"))
     for path in files(".c"):
         if path.startswith("tests/fuzz/"):
-            result = subprocess.run([os.environ.get("CC", "cc"), *flags, path], capture_output=True, text=True)
+            result = subprocess.run([*compiler, *flags, path], capture_output=True, text=True)
             if result.returncode:
                 yield f"{path} does not compile:\n{result.stderr}"
 
