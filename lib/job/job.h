@@ -38,26 +38,35 @@ struct job_operation {
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
 
-    int32_t rank;
     int32_t communicator;
     int32_t instance;
-    int32_t step;           /* -1 unknown */
-    int32_t tag;            /* number in job.tags; -1 none */
-    int32_t previous;       /* on the same stream; of a group, the one that held it longest */
-    int32_t group;          /* first operation of its group: those of one group call run at once */
-    signed root : 25;       /* rank in the communicator; -1 */
-    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
-    unsigned datatype : 6;
-    uint8_t kind;
-    uint8_t function;
-    uint8_t ends; /* end_kind */
+    int32_t previous; /* on the same stream; of a group, the one that held it longest */
+    int32_t group;    /* first operation of its group: those of one group call run at once */
+
+    signed rank : 24;
+    unsigned function : 5;
+    unsigned ends : 3; /* end_kind */
+    signed step : 28;  /* -1 unknown */
+    unsigned kind : 2;
     unsigned unfinished : 1;
+    unsigned held : 1;        /* it held its stream beyond its end, by the clocks (early_stops.c) */
+    signed tag : 28;          /* number in job.tags; -1 none */
     unsigned is_tree : 1;     /* its kernel's stop may come before its end (early_stops.c) */
     unsigned may_be_tree : 1; /* an AllReduce of which the algorithm is not told */
     unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
-    unsigned held : 1;        /* and held its stream beyond its end, by the clocks (early_stops.c) */
     unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
-    unsigned by_call : 1;     /* its times are the earliest that its members' calls allow (call_times.c) */
+    signed root : 24;         /* rank in the communicator; -1 */
+    unsigned datatype : 6;
+    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
+    unsigned by_call : 1;   /* its times are the earliest that its members' calls allow (call_times.c) */
+};
+
+/* What there is room for in an operation: so many at most. */
+enum {
+    JOB_MOST_RANKS = 1 << 23,
+    JOB_MOST_ROOTS = 1 << 23,
+    JOB_MOST_STEPS = 1 << 27,
+    JOB_MOST_TAGS = 1 << 27
 };
 
 /*

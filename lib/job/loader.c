@@ -70,6 +70,8 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
     int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
     if (text && number < 0)
         return error_no_memory(error);
+    if (number >= JOB_MOST_TAGS)
+        return error_set(error, "it has more than %d tags and places of calls", JOB_MOST_TAGS);
     *tag = (int32_t)number;
     return 0;
 }
@@ -162,7 +164,7 @@ static int take_times(struct job_operation *operation, const struct stored_opera
     int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
     if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, kernel, error))
         return -1;
-    operation->incomplete = (uint8_t)kernel->incomplete;
+    operation->incomplete = kernel->incomplete != 0;
     if (!kernel->gpu_begin) {
         take_host_times(operation, duration_of(&stored->operation), &stored->operation);
         return 0;
@@ -333,8 +335,6 @@ int32_t loader_step(const struct loader *loader, int64_t step)
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
 }
 
-enum { MOST_ROOTS = 1 << 24 }; /* what job_operation has room for */
-
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
 {
     struct job *job = loader->job;
@@ -357,10 +357,10 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .communicator = (int32_t)(member & 0xffffffff),
         .instance = (int32_t)instance,
         .step = loader_step(loader, stored->step),
-        .kind = (uint8_t)recorded->kind,
-        .function = (uint8_t)recorded->function,
+        .kind = (unsigned)recorded->kind & 3,
+        .function = recorded->function < FUNCTION_COUNT ? recorded->function : FUNCTION_UNKNOWN,
         .datatype = (unsigned)recorded->datatype,
-        .root = recorded->root >= 0 && recorded->root < MOST_ROOTS ? (signed)recorded->root : -1,
+        .root = recorded->root >= 0 && recorded->root < JOB_MOST_ROOTS ? (signed)recorded->root : -1,
         .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE &&
                    !recorded->is_symmetric,
         .may_be_tree = recorded->algorithm == ALGORITHM_UNKNOWN &&
@@ -371,8 +371,11 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .previous = -1,
         .unfinished = recorded->unfinished != 0};
     struct kernel_times kernel;
-    if (loader_tag(loader, stored->tag, &operation->tag, error) ||
-        take_times(operation, stored, &kernel, error) || take_more(loader, at, stored, &kernel, error))
+    int32_t tag;
+    if (loader_tag(loader, stored->tag, &tag, error))
+        return -1;
+    operation->tag = tag;
+    if (take_times(operation, stored, &kernel, error) || take_more(loader, at, stored, &kernel, error))
         return -1;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;
@@ -433,6 +436,11 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     *loader = (struct loader){.job = job};
     map_init(&loader->stream_numbers);
     int64_t has_traffic;
+    if (job->rank_count > JOB_MOST_RANKS)
+        return error_set(error, "it has more than %d ranks", JOB_MOST_RANKS);
+    /* So many are doubted in the end (job_doubt_steps). */
+    if (job->step_count > JOB_MOST_STEPS)
+        job->step_count = 0;
     if (seat_members(job) || seat_told(job))
         return error_no_memory(error);
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
