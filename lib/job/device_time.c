@@ -45,7 +45,7 @@ static int fill_gaps(struct host_delays *delays)
 
 static int64_t noticed_at(const struct job *job, size_t at)
 {
-    return job->told.noticed_ns ? job->told.noticed_ns[at] : TIME_UNKNOWN;
+    return job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : TIME_UNKNOWN;
 }
 
 static int measure_delays(const struct job *job, const struct job_rank *rank, struct host_delays *delays)
@@ -76,18 +76,17 @@ static void map_time(int64_t *time, int64_t delay)
 static void map_operation(struct job *job, size_t at)
 {
     struct job_operation *operation = &job->operations[at];
-    struct job_draft *draft = &job->drafts[at];
     int64_t delay = job_delay(job, operation);
     int by_gpu = noticed_at(job, at) != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
-    map_time(&draft->issued_ns, delay);
+    map_time(&job->drafts.issued_ns[at], delay);
     map_time(&operation->enqueued_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);
     if (operation->ends == ENDS_BY_PROXY || operation->ends == ENDS_BY_HOST)
         map_time(&operation->end_ns, delay);
-    map_time(&draft->free_ns, delay);
-    if (draft->free_ns < operation->end_ns)
-        draft->free_ns = operation->end_ns;
+    map_time(&job->drafts.free_ns[at], delay);
+    if (job->drafts.free_ns[at] < operation->end_ns)
+        job->drafts.free_ns[at] = operation->end_ns;
 }
 
 int job_map_rank(struct job *job, struct job_rank *rank)
@@ -98,9 +97,9 @@ int job_map_rank(struct job *job, struct job_rank *rank)
         return -1;
     rank->has_gpu_clock = fill_gaps(&delays);
     rank->delays_ns = delays.least;
-    while (first < end && job->drafts[first].issued_ns == TIME_UNKNOWN)
+    while (first < end && job->drafts.issued_ns[first] == TIME_UNKNOWN)
         first++;
-    rank->first_issued_ns = first < end ? job->drafts[first].issued_ns : 0;
+    rank->first_issued_ns = first < end ? job->drafts.issued_ns[first] : 0;
     for (size_t i = rank->first; i < end; i++)
         map_operation(job, i);
     return 0;

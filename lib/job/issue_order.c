@@ -13,7 +13,7 @@
 
 static int64_t issue_of(const struct job *job, size_t i)
 {
-    int64_t issued_ns = job->drafts[i].issued_ns;
+    int64_t issued_ns = job->drafts.issued_ns[i];
     return issued_ns != TIME_UNKNOWN ? issued_ns : job->operations[i].start_ns;
 }
 
@@ -44,7 +44,7 @@ static int deal_out(const struct job *job, int32_t *order)
 /* What there is of an operation, in several arrays. */
 struct laid {
     struct job_operation operation;
-    struct job_draft draft;
+    int64_t issued_ns;
     int64_t initial_sync_ns;
     int64_t gpu_busy_ns;
     int64_t duration_ns;
@@ -57,12 +57,12 @@ struct laid {
 static struct laid take(const struct job *job, size_t at)
 {
     return (struct laid){job->operations[at],
-                         job->drafts[at],
+                         job->drafts.issued_ns[at],
                          job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
-                         job->told.durations_ns ? job->told.durations_ns[at] : 0,
-                         job->told.noticed_ns ? job->told.noticed_ns[at] : 0,
-                         job->told.streams ? job->told.streams[at] : 0,
+                         job->drafts.durations_ns ? job->drafts.durations_ns[at] : 0,
+                         job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : 0,
+                         job->drafts.streams ? job->drafts.streams[at] : 0,
                          job->sources ? job->sources[at] : -1,
                          job->calls ? job->calls[at] : (struct job_call){0}};
 }
@@ -70,17 +70,17 @@ static struct laid take(const struct job *job, size_t at)
 static void put(struct job *job, size_t at, const struct laid *laid)
 {
     job->operations[at] = laid->operation;
-    job->drafts[at] = laid->draft;
+    job->drafts.issued_ns[at] = laid->issued_ns;
     if (job->initial_sync_ns)
         job->initial_sync_ns[at] = laid->initial_sync_ns;
     if (job->gpu_busy_ns)
         job->gpu_busy_ns[at] = laid->gpu_busy_ns;
-    if (job->told.durations_ns)
-        job->told.durations_ns[at] = laid->duration_ns;
-    if (job->told.noticed_ns)
-        job->told.noticed_ns[at] = laid->noticed_ns;
-    if (job->told.streams)
-        job->told.streams[at] = laid->stream;
+    if (job->drafts.durations_ns)
+        job->drafts.durations_ns[at] = laid->duration_ns;
+    if (job->drafts.noticed_ns)
+        job->drafts.noticed_ns[at] = laid->noticed_ns;
+    if (job->drafts.streams)
+        job->drafts.streams[at] = laid->stream;
     if (job->sources)
         job->sources[at] = laid->source;
     if (job->calls)

@@ -83,13 +83,15 @@ const char *job_source(const struct job *job, size_t operation)
     return source >= 0 ? intern_text(&job->tags, source) : NULL;
 }
 
-void job_told_release(struct job_told *told)
+void job_drafts_release(struct job_drafts *drafts)
 {
-    free(told->durations_ns);
-    free(told->noticed_ns);
-    free(told->streams);
-    free(told->stream_ids);
-    *told = (struct job_told){0};
+    free(drafts->issued_ns);
+    free(drafts->free_ns);
+    free(drafts->durations_ns);
+    free(drafts->noticed_ns);
+    free(drafts->streams);
+    free(drafts->stream_ids);
+    *drafts = (struct job_drafts){0};
 }
 
 void job_release(struct job *job)
@@ -112,8 +114,7 @@ void job_release(struct job *job)
     free(job->operations);
     id_runs_release(&job->operation_ids);
     free(job->read_order);
-    free(job->drafts);
-    job_told_release(&job->told);
+    job_drafts_release(&job->drafts);
     free(job->initial_sync_ns);
     free(job->gpu_busy_ns);
     free(job->sources);

@@ -70,19 +70,13 @@ enum {
 };
 
 /*
- * What of an operation is forgotten when its timeline is built. Times are the recording host's until
+ * What of operations is forgotten when their timelines are built; of each one, owned. What is not told of any
+ * has no list, nor has what is not asked for any more: NULL. Times are the recording host's until
  * job_map_rank has put them on the device timeline.
  */
-struct job_draft {
-    int64_t issued_ns; /* the call; TIME_UNKNOWN */
-    int64_t free_ns;   /* its stream was: end_ns, or later where channels without a stop took data longer */
-};
-
-/*
- * Likewise, what some recorders tell: each owned, of each operation; NULL where nothing is told of any, and
- * once it is not asked for any more.
- */
-struct job_told {
+struct job_drafts {
+    int64_t *issued_ns; /* the call; TIME_UNKNOWN */
+    int64_t *free_ns;   /* its stream was: end_ns, or later where channels without a stop took data longer */
     int64_t *durations_ns; /* of one whose start is not known, as the recorder gives it; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
     int32_t *streams;      /* index in stream_ids */
@@ -277,8 +271,7 @@ struct job {
     struct job_operation *operations; /* by rank, in order of issue */
     struct id_runs operation_ids; /* their rows in the store, as they were read; none in a job made by hand */
     int32_t *read_order;          /* of each operation: the index of its id there */
-    struct job_draft *drafts;     /* while it is loaded: of each operation */
-    struct job_told told;         /* likewise */
+    struct job_drafts drafts;     /* while it is loaded */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
@@ -381,13 +374,12 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
 int64_t *job_next_starts(const struct job *job);
 
 /* Of an operation, while the job is loaded: how long it took, where its start is not known. TIME_UNKNOWN. */
-static inline int64_t job_told_duration(const struct job *job, size_t operation)
+static inline int64_t job_draft_duration(const struct job *job, size_t operation)
 {
-    return job->told.durations_ns ? job->told.durations_ns[operation] : TIME_UNKNOWN;
+    return job->drafts.durations_ns ? job->drafts.durations_ns[operation] : TIME_UNKNOWN;
 }
 
-/* Nothing of it is asked for any more. */
-void job_told_release(struct job_told *told);
+void job_drafts_release(struct job_drafts *drafts);
 
 /* What load.h loaded. */
 void job_release(struct job *job);

@@ -94,7 +94,7 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     if (read < 0)
         return 0;
     struct job_operation *operation = &job->operations[loader->places[read]];
-    int64_t *free_ns = &job->drafts[loader->places[read]].free_ns;
+    int64_t *free_ns = &job->drafts.free_ns[loader->places[read]];
     int32_t peer = job_rank_in(job, operation->communicator, statement_integer(statement, 3));
     int receives = statement_integer(statement, 1) == DIRECTION_RECV;
     if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,

@@ -181,7 +181,8 @@ static int make_room(struct loader *loader, struct error *error)
     size_t count = job->operation_count + 1;
     if (array_reserve((void **)&job->operations, &loader->operation_capacity, count,
                       sizeof *job->operations) ||
-        array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
+        array_reserve((void **)&job->drafts.issued_ns, &loader->issued_capacity, count,
+                      sizeof *job->drafts.issued_ns) ||
         (loader->has_traffic && array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
                                               sizeof *loader->channels)))
         return error_no_memory(error);
@@ -239,51 +240,51 @@ static int take_busy(struct loader *loader, size_t at, int64_t busy_ns)
 
 static int take_duration(struct loader *loader, size_t at, const struct operation *recorded)
 {
-    struct job_told *told = &loader->job->told;
+    struct job_drafts *drafts = &loader->job->drafts;
     int64_t duration_ns =
         loader->job->operations[at].start_ns == TIME_UNKNOWN ? duration_of(recorded) : TIME_UNKNOWN;
-    return told->durations_ns || duration_ns != TIME_UNKNOWN
-               ? take_told(&told->durations_ns, &loader->duration_capacity, at, duration_ns, TIME_UNKNOWN)
+    return drafts->durations_ns || duration_ns != TIME_UNKNOWN
+               ? take_told(&drafts->durations_ns, &loader->duration_capacity, at, duration_ns, TIME_UNKNOWN)
                : 0;
 }
 
 static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
 {
-    struct job_told *told = &loader->job->told;
-    return told->noticed_ns || noticed_ns != TIME_UNKNOWN
-               ? take_told(&told->noticed_ns, &loader->noticed_capacity, at, noticed_ns, TIME_UNKNOWN)
+    struct job_drafts *drafts = &loader->job->drafts;
+    return drafts->noticed_ns || noticed_ns != TIME_UNKNOWN
+               ? take_told(&drafts->noticed_ns, &loader->noticed_capacity, at, noticed_ns, TIME_UNKNOWN)
                : 0;
 }
 
 /* The index of a stream's id; -1 when memory is out. */
 static int64_t number_stream(struct loader *loader, uint64_t id)
 {
-    struct job_told *told = &loader->job->told;
+    struct job_drafts *drafts = &loader->job->drafts;
     size_t count = loader->stream_numbers.count;
-    if (count && told->stream_ids[loader->latest_stream] == id)
+    if (count && drafts->stream_ids[loader->latest_stream] == id)
         return loader->latest_stream;
-    if (array_reserve((void **)&told->stream_ids, &loader->stream_id_capacity, count + 1,
-                      sizeof *told->stream_ids))
+    if (array_reserve((void **)&drafts->stream_ids, &loader->stream_id_capacity, count + 1,
+                      sizeof *drafts->stream_ids))
         return -1;
     int added;
     int64_t *number = map_put(&loader->stream_numbers, (struct map_key){{id}}, (int64_t)count, &added);
     if (!number)
         return -1;
     if (added)
-        told->stream_ids[count] = id;
+        drafts->stream_ids[count] = id;
     loader->latest_stream = (int32_t)*number;
     return *number;
 }
 
 static int take_stream(struct loader *loader, size_t at, uint64_t id)
 {
-    struct job_told *told = &loader->job->told;
-    if (!told->streams && !id)
+    struct job_drafts *drafts = &loader->job->drafts;
+    if (!drafts->streams && !id)
         return 0;
-    if (!told->streams && number_stream(loader, 0) < 0)
+    if (!drafts->streams && number_stream(loader, 0) < 0)
         return -1;
     int64_t number = number_stream(loader, id);
-    return number < 0 ? -1 : take_number(&told->streams, &loader->stream_capacity, at, (int32_t)number, 0);
+    return number < 0 ? -1 : take_number(&drafts->streams, &loader->stream_capacity, at, (int32_t)number, 0);
 }
 
 static int take_source(struct loader *loader, size_t at, const char *source, struct error *error)
@@ -348,9 +349,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     size_t at = job->operation_count++;
     if (id_runs_add(&job->operation_ids, stored->id))
         return error_no_memory(error);
-    struct job_draft *draft = &job->drafts[at];
-    *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
-                                .free_ns = TIME_UNKNOWN};
+    job->drafts.issued_ns[at] = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns);
     struct job_operation *operation = &job->operations[at];
     *operation = (struct job_operation){
         .rank = (int32_t)(member >> 32),
@@ -418,6 +417,14 @@ int loader_list_members(struct job *job)
         job->instance_members[instance->first_member + (size_t)instance->members++] = (int32_t)i;
     }
     return 0;
+}
+
+int loader_draft_ends(struct job *job)
+{
+    job->drafts.free_ns = array_new(job->operation_count, sizeof *job->drafts.free_ns);
+    for (size_t i = 0; job->drafts.free_ns && i < job->operation_count; i++)
+        job->drafts.free_ns[i] = TIME_UNKNOWN;
+    return job->drafts.free_ns ? 0 : -1;
 }
 
 int loader_list_places(struct loader *loader)

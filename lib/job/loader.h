@@ -21,7 +21,7 @@ struct loader {
     size_t channel_capacity;
     size_t instance_capacity;
     size_t operation_capacity;
-    size_t draft_capacity;
+    size_t issued_capacity;
     size_t sync_capacity;
     size_t busy_capacity;
     size_t source_capacity;
@@ -64,6 +64,9 @@ int loader_read_number(struct loader *loader, const char *sql, int64_t *number, 
 
 /* The operations, in order of their ids. Instances are there. */
 int loader_read_operations(struct loader *loader, struct error *error);
+
+/* Operations are laid out: when their streams were free is not known yet. -1 when memory is out. */
+int loader_draft_ends(struct job *job);
 
 /* Operations are laid out: fills `places`, unless it is. -1 when memory is out. */
 int loader_list_places(struct loader *loader);

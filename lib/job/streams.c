@@ -16,7 +16,7 @@ struct stream_end {
 /* The stream that the trace names; 0: it names none. */
 static uint64_t named_stream(const struct job *job, size_t at)
 {
-    return job->told.streams ? job->told.stream_ids[job->told.streams[at]] : 0;
+    return job->drafts.streams ? job->drafts.stream_ids[job->drafts.streams[at]] : 0;
 }
 
 /*
@@ -54,7 +54,7 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
     struct job_operation *operation = &job->operations[at];
     if (end->newest >= 0 && job_same_group(job, (size_t)end->newest, (size_t)at)) {
         operation->group = job->operations[end->last].group;
-        if (job->drafts[at].free_ns > job->drafts[end->last].free_ns)
+        if (job->drafts.free_ns[at] > job->drafts.free_ns[end->last])
             end->last = at;
     } else {
         operation->group = at;
