@@ -47,6 +47,11 @@ int64_t *job_next_starts(const struct job *job)
     return next;
 }
 
+int64_t job_operation_id(const struct job *job, size_t operation)
+{
+    return id_runs_at(&job->operation_ids, (size_t)job->read_order[operation]);
+}
+
 size_t job_silent_ranks(const struct job *job)
 {
     size_t count = 0;

@@ -361,6 +361,9 @@ static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t 
     return job->ranks[a].clock_uncertainty_ns + job->ranks[b].clock_uncertainty_ns;
 }
 
+/* An operation's row in the store, of a job that was loaded. */
+int64_t job_operation_id(const struct job *job, size_t operation);
+
 /* How many ranks left no trace of what they called. */
 size_t job_silent_ranks(const struct job *job);
 /* And how many left one. */
