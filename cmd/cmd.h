@@ -38,12 +38,13 @@ struct context {
     const struct command *commands; /* all there are, in the order of help */
     size_t command_count;
     const char *store_path;
-    int names_store;     /* --store was given */
-    struct store *store; /* open as the preconditions ask; NULL otherwise */
-    int lacks_traces;    /* something of the traces that were given could not be read */
-    int quiet;           /* -q: no progress */
-    int colour;          /* standard output takes ANSI colours */
-    int width;           /* of the terminal on standard output, 0 when it is none */
+    int names_store;      /* --store was given */
+    int is_default_store; /* neither that nor $NCCLPROF_STORE */
+    struct store *store;  /* open as the preconditions ask; NULL otherwise */
+    int lacks_traces;     /* something of the traces that were given could not be read */
+    int quiet;            /* -q: no progress */
+    int colour;           /* standard output takes ANSI colours */
+    int width;            /* of the terminal on standard output, 0 when it is none */
     struct error
         error; /* printed by main, as a chain, when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };
@@ -54,6 +55,8 @@ struct command {
     int needs;           /* command_needs */
     const struct option_table *options;
     const struct analysis *analysis; /* the one that this command runs, if any */
+    /* Puts another name into context->store_path before the store is opened; NULL. Returns an exit_status. */
+    int (*choose)(struct context *context, const struct arguments *arguments);
     /* Returns an exit_status. The arguments are parsed and live until it returns. */
     int (*run)(struct context *context, const struct arguments *arguments);
 };

@@ -6,6 +6,7 @@
 #include "cmd/similar.h"
 #include "cmd/temporary_store.h"
 #include "join/join.h"
+#include "store/shard.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -114,7 +115,12 @@ static int open_store(struct context *context, int needs)
     context->store = store_open(context->store_path, mode, &context->error);
     if (!context->store)
         return -1;
-    return needs & NEEDS_JOINED && join_if_needed(context) < 0 ? -1 : 0;
+    if (!(needs & NEEDS_JOINED))
+        return 0;
+    int is_shard = store_is_shard(context->store, &context->error);
+    if (is_shard)
+        return is_shard < 0 ? -1 : temporary_store_of_shard(context);
+    return join_if_needed(context) < 0 ? -1 : 0;
 }
 
 static void choose_store(struct context *context, const struct arguments *arguments)
@@ -123,8 +129,9 @@ static void choose_store(struct context *context, const struct arguments *argume
     if (arguments->store_path)
         context->store_path = arguments->store_path;
     context->names_store = context->store_path != NULL;
+    context->is_default_store = !context->names_store && !(environment && *environment);
     if (!context->names_store)
-        context->store_path = environment && *environment ? environment : "ncclprof.db";
+        context->store_path = context->is_default_store ? "ncclprof.db" : environment;
     context->quiet |= arguments->quiet;
 }
 
@@ -132,7 +139,9 @@ static void choose_store(struct context *context, const struct arguments *argume
 static int run_with_store(struct context *context, const struct arguments *arguments)
 {
     const struct command *command = context->command;
-    int status = EXIT_DONE;
+    int status = command->choose ? command->choose(context, arguments) : EXIT_DONE;
+    if (status != EXIT_DONE)
+        return status;
     if (command->needs & NEEDS_JOINED)
         pager_begin();
     int has_traces = command->needs & TAKES_TRACES && arguments->operand_count;

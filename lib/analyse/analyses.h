@@ -6,6 +6,8 @@
 /* What each analysis's file exports to registry.c. */
 extern const struct analysis analysis_clocks;
 extern const struct analysis analysis_diagnose;
+extern const struct analysis analysis_export;
+extern const struct analysis analysis_html;
 extern const struct analysis analysis_report;
 extern const struct analysis analysis_stalls;
 extern const struct analysis analysis_startup;

@@ -1,15 +1,13 @@
 #include "timeline/timeline.h"
 
 #include "analyse/analyses.h"
-#include "analyse/diagnosis.h"
 #include "analyse/filter.h"
+#include "analyse/judged_run.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "base/array.h"
 #include "base/escape.h"
-#include "diagnose/findings_detail.h"
-#include "job/load.h"
 #include "output/output.h"
 #include "steps/step_summary.h"
 #include "verdict/finding_text.h"
@@ -58,39 +56,11 @@ enum {
     COLUMN_COUNT
 };
 
-/* A job, and what diagnose makes of it. */
-struct drawn {
-    struct job job;
-    struct findings findings;
-    struct baseline baseline;
-    struct transfer_excess *transfers;
-};
-
-static int diagnose(struct drawn *drawn, struct error *error)
-{
-    struct diagnose_options usual;
-    if (diagnose_options_usual(&usual, drawn->job.store, error) ||
-        findings_find(&drawn->findings, &drawn->job, &drawn->baseline, &drawn->transfers, &usual, error))
-        return -1;
-    findings_sort(&drawn->findings);
-    return findings_detail(&drawn->findings, &drawn->job, &drawn->baseline, drawn->transfers)
-               ? error_no_memory(error)
-               : 0;
-}
-
-static void release(struct drawn *drawn)
-{
-    free(drawn->transfers);
-    baseline_release(&drawn->baseline);
-    findings_release(&drawn->findings);
-    job_release(&drawn->job);
-}
-
 /* Waiting of a hundredth of a usual step has an arrow. */
 enum { ARROWS_OF_STEP = 100 };
 
 /* The ranks in `selection` are freed by the caller. */
-static int select_parts(const struct analysis_request *request, const struct drawn *drawn,
+static int select_parts(const struct analysis_request *request, const struct judged_run *drawn,
                         struct timeline_selection *selection)
 {
     const struct filter *filter = request->filter;
@@ -191,8 +161,8 @@ static enum output_kind kind_of(const char *path)
     return length > 3 && strcmp(path + length - 3, ".gz") == 0 ? OUTPUT_GZIP : OUTPUT_PLAIN;
 }
 
-static int write_file(const struct drawn *drawn, const struct timeline_selection *selection, const char *path,
-                      struct timeline_counts *counts, uint64_t *bytes, struct error *error)
+static int write_file(const struct judged_run *drawn, const struct timeline_selection *selection,
+                      const char *path, struct timeline_counts *counts, uint64_t *bytes, struct error *error)
 {
     struct output *output = output_open(path, kind_of(path), error);
     if (!output)
@@ -207,7 +177,7 @@ static int write_file(const struct drawn *drawn, const struct timeline_selection
     return -1;
 }
 
-static int write_run(const struct drawn *drawn, const struct analysis_request *request,
+static int write_run(const struct judged_run *drawn, const struct analysis_request *request,
                      struct analysis_result *result, struct error *error)
 {
     const char *path = request->values[OPTION_OUTPUT];
@@ -230,11 +200,14 @@ static int write_run(const struct drawn *drawn, const struct analysis_request *r
 static int draw_run(int64_t run_id, const struct analysis_request *request, struct analysis_result *result,
                     struct error *error)
 {
-    struct drawn drawn = {.findings = {0}};
-    if (job_load(&drawn.job, request->store, run_id, error))
+    struct diagnose_options usual;
+    struct judged_run drawn;
+    if (diagnose_options_usual(&usual, request->store, error) ||
+        judged_run_init(&drawn, request->store, run_id, &usual, error))
         return -1;
-    int failed = diagnose(&drawn, error) || write_run(&drawn, request, result, error);
-    release(&drawn);
+    findings_sort(&drawn.findings);
+    int failed = write_run(&drawn, request, result, error);
+    judged_run_release(&drawn);
     return failed;
 }
 

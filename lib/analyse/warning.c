@@ -1,5 +1,6 @@
 #include "analyse/warning.h"
 
+#include "analyse/shard_notes.h"
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "job/bare_calls.h"
@@ -186,6 +187,8 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error)
 {
+    if (caution_shards(store, table, error))
+        return -1;
     if (runs->count)
         return 0;
     int64_t samples, jobs;

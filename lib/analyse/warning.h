@@ -49,7 +49,8 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
 int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
                        struct error *error);
 
-/* That the store holds no runs, hence no operations; and what calls without one it knows of. */
+/* Of the store as a whole: that shards are not there (shard_notes.h); that it holds no runs, hence no
+ * operations, and what calls without one it knows of. */
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error);
 

@@ -60,11 +60,16 @@ LAYERS = {
     "stalls": {"base", "model", "store", "stalls"},
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},
+    "export": {"base", "model", "store", "output", "export"},
+    "watch": {"base", "input", "watch"},
     "timeline": {"base", "model", "output", "store", "job", "verdict", "timeline"},
-    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "stalls", "buffers", "report", "output", "timeline", "analyse"},
     "render": {"base", "model", "render"},
-    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
+    "html": {"base", "model", "output", "render", "html"},
+    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict",
+                "diagnose", "postmortem", "stalls", "buffers", "report", "output", "export", "watch", "timeline",
+                "html", "analyse"},
+    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "export", "watch", "analyse", "render",
+            "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.
     "plugin/ring": {"plugin/ring"},
     "plugin/tree": {"plugin/ring", "plugin/tree"},
@@ -74,7 +79,7 @@ LAYERS = {
 }
 
 # Each library stands behind one door.
-DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
+DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "sqlite3ext.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
 
 BANNED = re.compile(r"\b(strcpy|stpcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca|"
                     r"tmpnam|tempnam|mktemp|tmpfile|system|popen)\s*\(")
@@ -127,7 +132,7 @@ def check_layers():
         if room is None:
             continue
         for kind, name in INCLUDE.findall(text_of(path)):
-            if kind != '"' or name == "schemas.h" or (name == arrows.PLUGIN_PUBLIC and room.startswith("plugin/")):
+            if kind != '"' or name in ("schemas.h", "html_assets.h") or (name == arrows.PLUGIN_PUBLIC and room.startswith("plugin/")):
                 continue
             if room not in LAYERS:
                 yield f"{path}: {room} is no room of LAYERS in tests/check/check.py"
@@ -331,7 +336,8 @@ def check_hardening():
     out = sys.argv[1]
     if "san-" in out:
         return
-    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", "")):
+    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", ""),
+                       (f"{out}/ncclprof_views.so", "")):
         shown = subprocess.run(["readelf", "-hldW", "--dyn-syms", path], capture_output=True, text=True, check=True).stdout
         stack = re.search(r"GNU_STACK.*", shown)
         for what, holds in (("is no position-independent code", "DYN (" in shown and kind in shown),

@@ -5,7 +5,9 @@ import os
 from tests.cli.support import TOP, Case
 
 COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"],
-            ["timeline", "--proxy", "-o", "/dev/null"]]
+            ["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"],
+            ["timeline", "--proxy", "-o", "/dev/null"],
+            ["html", "-o", "report.html"]]
 
 
 class Found(Case):

@@ -34,6 +34,8 @@ COMMANDS = {
     "startup": ["startup"],
     "timeline": ["timeline", "-o", "trace.pftrace"],
     "buffers": ["buffers"],
+    "export": ["export", "--to", "sqlite", "-o", "export.db"],
+    "html": ["html", "-o", "report.html"],
 }
 
 # For scripts on a healthy job, for people on a sick one.
@@ -46,6 +48,7 @@ OF_PATHS = ("info-runs",)
 def mask(text, folder):
     text = text.replace(str(folder), "FOLDER").replace(str(TOP), "TOP")
     text = re.sub(r"\d+\.\d MB in \d+\.\d s", "N MB in N s", text)
+    text = re.sub(r"report.html(: |\", \"bytes\": )[\d.]+", r"report.html\1N", text)
     return re.sub(r'"seconds": [\d.]+', '"seconds": 0', text)
 
 
