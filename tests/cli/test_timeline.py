@@ -1,6 +1,7 @@
 """timeline: what stands in the trace, read by protobuf's rules (perfetto.py), against fixtures read a second time."""
 
 import collections
+import datetime
 import gzip
 import random
 import re
@@ -287,6 +288,18 @@ class Timeline(Case):
         self.assertTrue(all(bar.is_mark for bar in drawn.of("call")))
         self.assertEqual(drawn.of("operation"), [])
         self.assertTrue(drawn.of("step"))
+        # Nothing aligns the clocks: they are drawn by what they say, since 1970.
+        self.assertIn("are where their wall clocks have them", " ".join(self.answer["warnings"]))
+        called = collections.defaultdict(list)
+        for rank, at_ns in self.rows("SELECT v.rank_name, o.enqueue_begin_ns FROM operation o JOIN v_operation v USING (operation_id)"):
+            called[f"rank {rank}"].append(at_ns)
+        first_ns = min(map(min, called.values()))
+        for rank, times in called.items():
+            bars = sorted(bar.begin for bar in drawn.of("call", rank))
+            self.assertEqual(bars, sorted(at_ns - first_ns for at_ns in times))
+        (zero,) = [bar for bar in drawn.of("clock") if drawn.process_of(bar) is None]
+        said = datetime.datetime.fromisoformat(zero.arguments["utc"].replace("Z", "+00:00")).timestamp()
+        self.assertAlmostEqual(said, first_ns / 1e9, places=5)
 
     def test_no_times(self):
         self.write("trace.pftrace", "as it was")
