@@ -1,10 +1,10 @@
 #include "store/unload.h"
 
 #include "base/array.h"
-#include "base/ids.h"
 #include "schemas.h"
 #include "store/insert.h"
 #include "store/internal.h"
+#include "store/unload_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,57 +27,10 @@ static const char *const sentences[SENTENCES] = {
 static const char *const recorded_tables[BULK_TABLES] = {
     [BULK_BLOCK] = "operation_recorded", [BULK_PROXY] = "proxy_recorded"};
 
-enum { MOST_COLUMNS = 24 };
-
-/* What of a column is another number in another store. */
-enum meaning { AS_IT_IS, RECORD, PROCESS, MEMBER };
-
 struct unloader {
     struct store *store;
     struct statement *statements[SENTENCES];
-    struct statement *rows[BULK_TABLES];
-};
-
-/* Ids of the store that is read, ascending; at the same place stands what the inserter counts. */
-struct id_list {
-    int64_t *items; /* owned */
-    size_t count;
-    size_t capacity;
-};
-
-/* Whom the rows of a file name. */
-struct names {
-    struct batch batch;
-    struct id_list processes;
-    struct id_list communicators;
-    struct id_list members;
-    struct id_list peers; /* of each member; INT64_MIN: no traffic */
-    int are_put;
-};
-
-struct cell_value {
-    int type; /* SQLite's */
-    union {
-        int64_t integer;
-        double real;
-        struct {
-            size_t offset; /* in `bytes` */
-            size_t length;
-        } span;
-    } as;
-};
-
-/* Rows at hand, of table after table. */
-struct rows {
-    struct {
-        struct cell_value *cells; /* owned: row after row */
-        size_t count;             /* cells */
-        size_t capacity;
-    } tables[BULK_TABLES];
-    struct buffer bytes;   /* texts and blobs */
-    size_t size_bytes;     /* of it all */
-    enum bulk_table table; /* that is read next */
-    int64_t from_id;       /* its first row that has not been read */
+    struct statement *rows[BULK_TABLES]; /* NULL: there are none */
 };
 
 /* ---- files ---- */
@@ -163,20 +116,21 @@ static int has_rows(struct store *store, const char *table, struct error *error)
     return answer;
 }
 
-static struct statement *prepare_rows(struct store *store, enum bulk_table table, struct error *error)
+/* Of a table that has none no file is asked for rows. */
+static int prepare_rows(struct unloader *unloader, enum bulk_table table, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
-    struct statement *statement = NULL;
     const char *recorded = recorded_tables[table];
-    int is_recorded = recorded ? has_rows(store, recorded, error) : 0;
-    if (is_recorded < 0)
-        return NULL;
+    int is_recorded = recorded ? has_rows(unloader->store, recorded, error) : 0;
+    int is_there = is_recorded ? is_recorded : has_rows(unloader->store, bulk_tables[table].name, error);
+    if (is_there <= 0)
+        return is_there;
     if (put_question(&sql, &bulk_tables[table], is_recorded ? recorded : NULL))
         error_no_memory(error);
     else
-        statement = store_prepare(store, sql.data, error);
+        unloader->rows[table] = store_prepare(unloader->store, sql.data, error);
     buffer_release(&sql);
-    return statement;
+    return unloader->rows[table] ? 0 : -1;
 }
 
 struct unloader *unloader_new(struct store *store, struct error *error)
@@ -191,7 +145,7 @@ struct unloader *unloader_new(struct store *store, struct error *error)
     for (int i = 0; i < SENTENCES && !failed; i++)
         failed = !(unloader->statements[i] = store_prepare(store, sentences[i], error));
     for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++)
-        failed = !(unloader->rows[table] = prepare_rows(store, table, error));
+        failed = prepare_rows(unloader, table, error);
     if (!failed)
         return unloader;
     unloader_free(unloader);
@@ -246,11 +200,6 @@ static int append_id(struct id_list *list, int64_t id)
     return 0;
 }
 
-static int64_t number_of(const struct id_list *list, int64_t id)
-{
-    return find_id(list->items, list->count, sizeof *list->items, 0, id);
-}
-
 static int put_text(struct batch *batch, const char *text, struct span *span)
 {
     *span = (struct span){.offset = batch->bytes.length};
@@ -302,8 +251,8 @@ static int take_member(void *context, struct statement *row, struct error *error
 {
     struct names *names = context;
     struct batch *batch = &names->batch;
-    int64_t communicator = number_of(&names->communicators, statement_integer(row, 1));
-    int64_t process = number_of(&names->processes, statement_integer(row, 2));
+    int64_t communicator = id_list_find(&names->communicators, statement_integer(row, 1));
+    int64_t process = id_list_find(&names->processes, statement_integer(row, 2));
     if (communicator < 0 || process < 0)
         return error_set(error, "a member is of a process or a communicator that is not there");
     if (append_id(&names->members, statement_integer(row, 0)) ||
@@ -377,6 +326,8 @@ static int read_table(struct unloader *unloader, struct unload *load, struct err
 {
     struct rows *rows = load->rows;
     struct statement *row = unloader->rows[rows->table];
+    if (!row)
+        return 0;
     int more = statement_bind_integer(row, 1, load->file_id, error) ||
                        statement_bind_integer(row, 2, rows->from_id, error)
                    ? -1
@@ -503,143 +454,4 @@ void unload_release(struct unload *load)
     free(load->rows);
     ledger_release(&load->ledger);
     *load = (struct unload){.file_id = 0};
-}
-
-/* ---- rows put ---- */
-
-static enum meaning meaning_of(const char *name, size_t length, int is_first)
-{
-    static const struct {
-        const char *name;
-        enum meaning meaning;
-    } known[] = {{"operation_id", RECORD}, {"process_id", PROCESS}, {"member_id", MEMBER}};
-    if (is_first)
-        return RECORD;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i].name) == length && memcmp(known[i].name, name, length) == 0)
-            return known[i].meaning;
-    return AS_IT_IS;
-}
-
-static void find_meanings(enum meaning meanings[MOST_COLUMNS], const struct bulk_layout *table)
-{
-    const char *name = table->columns;
-    for (int i = 0; i < table->column_count && i < MOST_COLUMNS; i++) {
-        size_t length = strcspn(name, ",");
-        meanings[i] = meaning_of(name, length, i == 0);
-        name += length + (name[length] ? strlen(", ") : 0);
-    }
-}
-
-/* What an id in a row is in the other store; -1: it names nothing that is there. */
-static int64_t translate(const struct names *names, const struct insert_target *target, enum meaning meaning,
-                         int64_t id)
-{
-    if (meaning == RECORD)
-        return (int64_t)((uint64_t)target->file_id << 32 | ((uint64_t)id & 0xffffffff));
-    int64_t number = number_of(meaning == PROCESS ? &names->processes : &names->members, id);
-    if (number < 0)
-        return -1;
-    return meaning == PROCESS ? target->processes[number] : target->members[number].id;
-}
-
-static int bind_cell(sqlite3_stmt *add, int parameter, const struct rows *rows, const struct cell_value *cell)
-{
-    const char *bytes = rows->bytes.data ? rows->bytes.data : "";
-    switch (cell->type) {
-    case SQLITE_INTEGER:
-        return sqlite3_bind_int64(add, parameter, cell->as.integer);
-    case SQLITE_FLOAT:
-        return sqlite3_bind_double(add, parameter, cell->as.real);
-    case SQLITE_BLOB:
-        return sqlite3_bind_blob64(add, parameter, bytes + cell->as.span.offset, cell->as.span.length,
-                                   SQLITE_STATIC);
-    case SQLITE_TEXT:
-        return sqlite3_bind_text64(add, parameter, bytes + cell->as.span.offset, cell->as.span.length,
-                                   SQLITE_STATIC, SQLITE_UTF8);
-    default:
-        return sqlite3_bind_null(add, parameter);
-    }
-}
-
-/* Binds a row as number `place` of those that go in at once. 1: it names nobody; -1: no memory. */
-static int bind_row(sqlite3_stmt *add, int place, int columns, const enum meaning *meanings,
-                    const struct unload *load, const struct cell_value *cells,
-                    const struct insert_target *target)
-{
-    for (int i = 0; i < columns; i++) {
-        struct cell_value cell = cells[i];
-        if (meanings[i] != AS_IT_IS && cell.type != SQLITE_NULL) {
-            cell.as.integer = cell.type == SQLITE_INTEGER
-                                  ? translate(load->names, target, meanings[i], cell.as.integer)
-                                  : -1;
-            cell.type = SQLITE_INTEGER;
-            if (cell.as.integer < 0)
-                return 1;
-        }
-        if (bind_cell(add, place * columns + i + 1, load->rows, &cell) != SQLITE_OK)
-            return -1;
-    }
-    return 0;
-}
-
-/* Rows that the other store's own constraints refuse are no fault of it. */
-static int add_rows(struct inserter *inserter, struct statement *add, struct error *error)
-{
-    if (statement_step(add, error) >= 0)
-        return 0;
-    return (sqlite3_errcode(inserter->store->handle) & 0xff) == SQLITE_CONSTRAINT ? 1 : -1;
-}
-
-static int put_table(const struct unload *load, enum bulk_table table, struct inserter *inserter,
-                     const struct insert_target *target, struct error *error)
-{
-    enum meaning meanings[MOST_COLUMNS];
-    int columns = bulk_tables[table].column_count, outcome = 0;
-    size_t count = load->rows->tables[table].count / (size_t)columns;
-    find_meanings(meanings, &bulk_tables[table]);
-    for (size_t at = 0; at < count && !outcome;) {
-        int rows = count - at >= BULK_ROWS ? BULK_ROWS : 1;
-        struct statement *add = rows == 1 ? inserter->one[table] : inserter->many[table];
-        for (int i = 0; i < rows && !outcome; i++)
-            outcome = bind_row(add->handle, i, columns, meanings, load,
-                               &load->rows->tables[table].cells[(at + (size_t)i) * (size_t)columns], target);
-        if (outcome < 0)
-            return error_no_memory(error);
-        if (outcome)
-            error_set(error, "a row of table %s is of nobody who is there", bulk_tables[table].name);
-        else
-            outcome = add_rows(inserter, add, error);
-        at += (size_t)rows;
-    }
-    return outcome;
-}
-
-static int put_names(struct unload *load, struct inserter *inserter, struct insert_target *target,
-                     struct error *error)
-{
-    struct names *names = load->names;
-    if (names->are_put)
-        return 0;
-    if (inserter_put(inserter, target, &names->batch, error))
-        return -1;
-    for (size_t i = 0; i < names->peers.count; i++)
-        insert_target_hear(target, i, names->peers.items[i]);
-    batch_clear(&names->batch);
-    names->are_put = 1;
-    return inserter_put(inserter, target, &names->batch, error);
-}
-
-int unload_put(struct unload *load, struct inserter *inserter, struct insert_target *target,
-               struct error *error)
-{
-    if (put_names(load, inserter, target, error))
-        return -1;
-    for (enum bulk_table table = 0; table < BULK_TABLES; table++) {
-        int outcome = put_table(load, table, inserter, target, error);
-        if (outcome)
-            return outcome;
-    }
-    load->bytes += load->rows->size_bytes;
-    return 0;
 }

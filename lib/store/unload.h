@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct inserter;
-struct insert_target;
 struct store;
 struct unloader;
 
@@ -48,7 +46,7 @@ void unloader_free(struct unloader *unloader);
 
 /*
  * A file of the store on its way to another one, some MB of it at once: read here by one thread, put there by
- * another, or by the same one in turn.
+ * another (unload_rows.h), or by the same one in turn.
  *
  *     unloader_begin(unloader, &load, file_id, digest, error);     the first of it
  *     unload_put(&load, inserter, &target, error);
@@ -72,9 +70,5 @@ void unload_release(struct unload *load);
 int unloader_begin(struct unloader *unloader, struct unload *load, int64_t file_id, const char *digest,
                    struct error *error);
 int unloader_more(struct unloader *unloader, struct unload *load, struct error *error);
-
-/* 1, with `error` set: the rows cannot be as they were read; -1: the store that is written failed. */
-int unload_put(struct unload *load, struct inserter *inserter, struct insert_target *target,
-               struct error *error);
 
 #endif

@@ -4,7 +4,7 @@
 #include "schemas.h"
 #include "store/ledger.h"
 #include "store/removal.h"
-#include "store/unload.h"
+#include "store/unload_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
