@@ -1,6 +1,6 @@
 # The real program on traces made by hand and on the fixtures.
 .PHONY: test-cli
-test-cli: $(OUT)/ncclprof $(OUT)/fakecore $(OUT)/simulate $(PLUGIN)
+test-cli: all $(OUT)/fakecore $(OUT)/simulate
 	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cli \
 	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
