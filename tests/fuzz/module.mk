@@ -15,7 +15,7 @@ FUZZ_LIBRARY := $(LIB_SOURCES) $(filter-out cmd/main.c,$(CMD_SOURCES)) tests/uni
                 tests/unit/support/same_kineto.c tests/fuzz/store_at_hand.c tests/fuzz/analyse_at_hand.c
 FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o
 
-$(FUZZ)/object/%.o: %.c | $(GENERATED)/schemas.h
+$(FUZZ)/object/%.o: %.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 

@@ -13,7 +13,7 @@ LINT_NODES ?= 225000
 TIDY_FLAGS := $(LINT_FLAGS) -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES)
 
 .PHONY: lint
-lint: $(GENERATED)/schemas.h
+lint: $(GENERATED_HEADERS)
 	@printf '%s\n' $(LINT_SOURCES) | xargs -P $(shell nproc) -n 1 tests/lint/tidy.sh $(TIDY_FLAGS) --
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j $(shell nproc) \
 	    --suppress=missingIncludeSystem $(NCCLPROF_CPPFLAGS) -D__x86_64__ $(sort $(dir $(LINT_SOURCES)))
