@@ -92,6 +92,11 @@ static int follow(struct told_noted *told, const struct noted *noted, const stru
                   struct error *error)
 {
     enum change change;
+    /* Fewer steps could be told apart than before: that says less, and nothing new. */
+    if (noted->run_step < told->noted.run_step) {
+        told->is_absent = 0;
+        return 0;
+    }
     int is_told = has_changed(told, noted, &change), is_over = noted_is_over(noted, told->lag);
     if (renew(told, noted, error))
         return -1;

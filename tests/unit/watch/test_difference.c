@@ -105,6 +105,22 @@ static void test_over_and_again(void **state)
     difference_release(&difference);
 }
 
+/* Of files that are cut at odd places fewer steps can be told apart. */
+static void test_a_look_that_saw_less(void **state)
+{
+    struct difference difference = {.told = NULL};
+    struct noted noted = finding("rank 3", 4, 6, 7), less;
+    assert_look(&difference, &noted, 1, "new rank 3");
+    noted.run_step = 20;
+    assert_look(&difference, &noted, 1, "over rank 3");
+    less = noted;
+    less.run_step = 6;
+    less.lost_ns = 9000;
+    assert_look(&difference, &less, 1, "");
+    assert_look(&difference, &noted, 1, "");
+    difference_release(&difference);
+}
+
 /* A finding of every tenth step is not over between two of them. */
 static void test_periods(void **state)
 {
@@ -230,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_a_finding_is_told_once),
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_over_and_again),
+        cmocka_unit_test(test_a_look_that_saw_less),
         cmocka_unit_test(test_periods),
         cmocka_unit_test(test_files_that_do_not_grow_in_step),
         cmocka_unit_test(test_what_is_the_same),
