@@ -34,6 +34,8 @@ CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
 
+GENERATED_HEADERS := $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
+
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o $(OUT)/object/generated/html_assets.o
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(OUT)/object/%.o)
 
@@ -47,7 +49,7 @@ $(OUT)/libncclprof.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
+$(OUT)/object/%.o: %.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -95,7 +97,7 @@ help:
 	@echo 'make clean'
 
 .PHONY: test
-test: all
+test:
 	@MAKE='$(MAKE)' tests/run.py $(TEST_TARGETS)
 
 # Every room that has a target test-ROOM takes part.

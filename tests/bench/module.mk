@@ -2,7 +2,7 @@
 # much is read how often; BENCH_ROOM where data and stores go. Nothing here takes part in `make test`.
 BENCH := python3 tests/bench/bench.py --build $(OUT)
 
-$(OUT)/object/tests/bench/read_bench.o: tests/bench/read_bench.c | $(GENERATED)/schemas.h
+$(OUT)/object/tests/bench/read_bench.o: tests/bench/read_bench.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -44,7 +44,7 @@ READERS = {
     "steps": ["steps"],
     "steps-map": ["steps", "--map"],
     "startup": ["startup"],
-    "timeline": ["timeline", "--proxy", "-o", "-"],
+    "timeline": ["timeline", "--run", "1", "--proxy", "-o", "-"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
     "html": ["html", "-o", "-"],
