@@ -1,5 +1,6 @@
 # Fuzzing with clang's libFuzzer: `make fuzz FUZZ_SECONDS=60` runs each tests/fuzz/fuzz_*.c that long, as many at
-# a time as there are processors, with the fixtures as seeds. What was found in earlier runs is kept in build/fuzz/corpus. A finding is left in build/fuzz.
+# a time as there are processors, with the fixtures as seeds. What was found in earlier runs is kept in
+# build/fuzz/corpus. A finding is left in build/fuzz.
 # FUZZ_SEED=1 draws the same inputs each time: a change is then judged by what it does, not by luck.
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
@@ -13,13 +14,14 @@ FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -fwrapv -g
 # Everything but main, and what the targets share.
 FUZZ_LIBRARY := $(LIB_SOURCES) $(filter-out cmd/main.c,$(CMD_SOURCES)) tests/unit/support/same_line.c \
                 tests/unit/support/same_kineto.c tests/fuzz/store_at_hand.c tests/fuzz/analyse_at_hand.c
-FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o
+FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o \
+                $(FUZZ)/object/generated/html_assets.o
 
 $(FUZZ)/object/%.o: %.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 
-$(FUZZ)/object/generated/schemas.o: $(GENERATED)/schemas.c
+$(FUZZ)/object/generated/%.o: $(GENERATED)/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=address -c -o $@ $<
 
