@@ -61,12 +61,12 @@ struct job_operation {
     unsigned by_call : 1;   /* its times are the earliest that its members' calls allow (call_times.c) */
 };
 
-/* What there is room for in an operation: so many at most. */
+/* What there is room for in an operation and in an instance: so many at most. */
 enum {
     JOB_MOST_RANKS = 1 << 23,
     JOB_MOST_ROOTS = 1 << 23,
     JOB_MOST_STEPS = 1 << 27,
-    JOB_MOST_TAGS = 1 << 27
+    JOB_MOST_TAGS = 1 << 26
 };
 
 /*
@@ -95,14 +95,14 @@ struct job_instance {
     int32_t communicator;
     int32_t sender; /* job ranks; -1 */
     int32_t receiver;
-    int32_t step;
-    int32_t tag;
     int32_t members; /* operations present */
     int32_t expected;
     uint32_t first_member; /* in job.instance_members: indexes of operations */
-    uint8_t kind;
-    uint8_t function;
-    uint8_t is_synced; /* all its members say how long they waited for the others (arrival.h) */
+    signed step : 28;
+    unsigned kind : 2;
+    unsigned is_synced : 1; /* all its members say how long they waited for the others (arrival.h) */
+    signed tag : 27;
+    unsigned function : 5;
 };
 
 /* Of an operation, where recorders tell how far calls came: what they count, beside what all tell. */

@@ -19,6 +19,7 @@ static struct job_instance make_instance(const struct loader *loader, int32_t co
     const struct block_reader *rows = &scan->rows;
     int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
     int64_t receiver = block_value(rows, INSTANCE_RECEIVER, row, -1);
+    int64_t function = block_value(rows, INSTANCE_FUNCTION, row, 0);
     return (struct job_instance){.sequence = block_value(rows, INSTANCE_SEQUENCE, row, 0),
                                  .transfer_ns = TIME_UNKNOWN,
                                  .communicator = communicator,
@@ -28,8 +29,9 @@ static struct job_instance make_instance(const struct loader *loader, int32_t co
                                  .tag = -1,
                                  .members = (int32_t)block_value(rows, INSTANCE_MEMBERS, row, 0),
                                  .expected = (int32_t)block_value(rows, INSTANCE_EXPECTED, row, 0),
-                                 .kind = (uint8_t)block_value(rows, INSTANCE_KIND, row, 0),
-                                 .function = (uint8_t)block_value(rows, INSTANCE_FUNCTION, row, 0)};
+                                 .kind = (unsigned)block_value(rows, INSTANCE_KIND, row, 0) & 3,
+                                 .function = function >= 0 && function < FUNCTION_COUNT ? (unsigned)function
+                                                                                        : FUNCTION_UNKNOWN};
 }
 
 static int take_block(struct loader *loader, struct block_scan *scan, struct error *error)
@@ -50,8 +52,10 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
         struct job_instance *instance = &job->instances[job->instance_count++];
         *instance = make_instance(loader, (int32_t)communicator, scan, row);
         job->has_durations |= !rows->absent[INSTANCE_TRANSFER][row];
-        if (loader_tag(loader, block_text(rows, INSTANCE_TAG, row), &instance->tag, error))
+        int32_t tag;
+        if (loader_tag(loader, block_text(rows, INSTANCE_TAG, row), &tag, error))
             return -1;
+        instance->tag = tag;
     }
     return 0;
 }

@@ -20,7 +20,7 @@ int explaining_replay(struct explaining *it)
 {
     if (it->path)
         return 0;
-    it->kept_ns = array_new(it->source.job->operation_count, sizeof *it->kept_ns);
+    it->kept_ns = array_new(it->source.job->rank_count, sizeof *it->kept_ns);
     it->path = array_new(it->source.job->operation_count, sizeof *it->path);
     if (!it->kept_ns || !it->path)
         return -1;
@@ -32,7 +32,7 @@ int explaining_replay(struct explaining *it)
 void explaining_settle(struct explaining *it)
 {
     it->path_length = replay_critical_path(it->replay, it->path);
-    memcpy(it->kept_ns, it->replay->own_ns, it->source.job->operation_count * sizeof *it->kept_ns);
+    explaining_forget_kept(it);
 }
 
 int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
@@ -76,8 +76,27 @@ static void shorten(void *context, int32_t operation, int64_t fault_ns)
     *own_ns = *own_ns > fault_ns ? *own_ns - fault_ns : 0;
 }
 
+/* Keeps the own times of the ranks of a unit, unless they are kept. -1 when memory is out. */
+static int keep(struct explaining *it, const struct explanation *explanation)
+{
+    const struct partition *partition = explanation->partition;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
+        const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
+        int64_t **kept_ns = &it->kept_ns[partition->ranks[i]];
+        if (*kept_ns)
+            continue;
+        *kept_ns = array_new(rank->count, sizeof **kept_ns);
+        if (!*kept_ns)
+            return -1;
+        memcpy(*kept_ns, &it->replay->own_ns[rank->first], rank->count * sizeof **kept_ns);
+    }
+    return 0;
+}
+
 static int take_out(struct explaining *it, const struct explanation *explanation)
 {
+    if (keep(it, explanation))
+        return -1;
     explaining_mark(it, explanation);
     const struct fault fault = fault_of(it, explanation);
     return fault_each(&fault, &it->source, shorten, it->replay);
@@ -149,8 +168,9 @@ static void put_back(struct explaining *it, const struct explanation *taken)
     const struct partition *partition = taken->partition;
     for (size_t i = partition->first[taken->unit]; i < partition->first[taken->unit + 1]; i++) {
         const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
-        memcpy(&it->replay->own_ns[rank->first], &it->kept_ns[rank->first],
-               rank->count * sizeof *it->kept_ns);
+        const int64_t *kept_ns = it->kept_ns[partition->ranks[i]];
+        if (kept_ns)
+            memcpy(&it->replay->own_ns[rank->first], kept_ns, rank->count * sizeof *kept_ns);
     }
 }
 
@@ -178,9 +198,13 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
 /* The most that what has been taken out and is to be put back can gain. */
 static int64_t most_gain_taken(const struct explaining *it)
 {
+    const struct job *job = it->source.job;
     int64_t most_ns = 0;
-    for (size_t i = 0; i < it->path_length; i++)
-        most_ns += it->kept_ns[it->path[i]] - it->replay->own_ns[it->path[i]];
+    for (size_t i = 0; i < it->path_length; i++) {
+        int32_t at = it->path[i], rank = job->operations[at].rank;
+        if (it->kept_ns[rank])
+            most_ns += it->kept_ns[rank][(size_t)at - job->ranks[rank].first] - it->replay->own_ns[at];
+    }
     return it->path_length ? most_ns : INT64_MAX;
 }
 

@@ -68,6 +68,14 @@ static void forget_sets(struct explaining *it)
     }
 }
 
+void explaining_forget_kept(struct explaining *it)
+{
+    for (size_t rank = 0; it->kept_ns && rank < it->source.job->rank_count; rank++) {
+        free(it->kept_ns[rank]);
+        it->kept_ns[rank] = NULL;
+    }
+}
+
 void explaining_release(struct explaining *it)
 {
     size_t panels = it->panels ? it->source.baseline->role_count * it->found->partitions.count : 0;
@@ -84,6 +92,7 @@ void explaining_release(struct explaining *it)
     free(it->row);
     free(it->list);
     free(it->marked);
+    explaining_forget_kept(it);
     free(it->kept_ns);
     free(it->path);
 }

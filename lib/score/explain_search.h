@@ -37,8 +37,9 @@ struct explaining {
     double *row;                            /* owned: scratch, [step] */
     int64_t *list;                          /* owned: scratch, a cell each */
     unsigned char *marked;                  /* owned: scratch, [step] */
-    int64_t *kept_ns;                       /* owned: own times of the replay, [operation] */
-    int32_t *path;                          /* owned: the replay's critical path, operations */
+    int64_t **kept_ns; /* owned: own times of the replay that all but put back, [rank][operation of it]; NULL:
+                          they have not been changed since explaining_settle */
+    int32_t *path;     /* owned: the replay's critical path, operations */
     size_t path_length;
     struct replay *replay;
     int64_t lasts_ns; /* of the replay, without what is explained */
@@ -48,6 +49,9 @@ struct explaining {
 int explaining_init(struct explaining *it, const struct job *job, const struct baseline *baseline,
                     const struct transfer_excess *transfers);
 void explaining_release(struct explaining *it);
+
+/* What was taken out of the replay is not to be put back any more. */
+void explaining_forget_kept(struct explaining *it);
 
 /* The residuals of a role by the units of a partition; and the number of a unit in these, or -1. */
 struct panel *explaining_panel(const struct explaining *it, size_t role, size_t partition);
