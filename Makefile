@@ -28,7 +28,7 @@ NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 # The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
 ROOMS := base model input output format format/chrome format/comma format/inspector format/flight_recorder format/nccl format/nccl_ras format/nsys format/kineto format/torch format/memory_snapshot format/call format/prometheus store ingest align period join job baseline steps network delay \
          score verdict \
-         diagnose postmortem stalls buffers report analyse render
+         diagnose postmortem compare stalls buffers report analyse render
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))

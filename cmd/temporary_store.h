@@ -1,20 +1,21 @@
 #ifndef NCCLPROF_CMD_TEMPORARY_STORE_H
 #define NCCLPROF_CMD_TEMPORARY_STORE_H
 
-struct arguments;
+#include <stddef.h>
+
 struct context;
 
 /*
- * Brings the traces that a command got as operands into a store of their own, in $TMPDIR or /tmp, whose files
+ * Brings the traces of some paths into a store of their own, in $TMPDIR or /tmp, whose files
  * are gone when this returns: context->store alone holds it. Returns an exit_status; context->lacks_traces
  * tells whether something could not be read.
  */
-int temporary_store_open(struct context *context, const struct arguments *arguments);
+int temporary_store_open(struct context *context, char *const *paths, size_t count);
 
 /* Likewise into context->store, where --store named one: there they stay. */
-int temporary_store_spare(struct context *context, const struct arguments *arguments);
+int temporary_store_spare(struct context *context, char *const *paths, size_t count);
 
-/* After the store is closed. */
+/* After all of them are closed. */
 void temporary_store_close(void);
 
 #endif
