@@ -77,6 +77,7 @@ help:
 	@echo 'make lint         clang-tidy, cppcheck and gcc'"'"'s analyser'
 	@echo 'make fuzz         libFuzzer (clang) on everything that takes strangers'"'"' bytes; FUZZ_SECONDS=60'
 	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: about half an hour'
+	@echo 'make eval-compare compare on pairs of simulated jobs: EVAL_PAIRS=200 EVAL_PLANTED=30'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses'

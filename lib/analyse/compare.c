@@ -162,10 +162,18 @@ static double bandwidth_of(const struct comparison *of, int side)
                                                                 : (double)NAN;
 }
 
+/* By how much a bandwidth changes, in per cent, where the time of a transfer changes by `noise` parts in the
+ * direction of the row; NAN: one that is no shorter than nothing has no bandwidth. */
+static double bandwidth_noise(const struct comparison *of, double noise)
+{
+    double parts = of->change > 0 ? 1 + noise : 1 - noise;
+    return parts > 0 ? 100 * noise / parts : (double)NAN;
+}
+
 /* The same as the transfer above it, in other words: no question of its own. */
 static int add_bandwidth(const struct comparison *of, struct table *table, struct error *error)
 {
-    double a = bandwidth_of(of, 0), b = bandwidth_of(of, 1), noise = comparison_noise_percent(of) / 100;
+    double a = bandwidth_of(of, 0), b = bandwidth_of(of, 1);
     if (isnan(a) && isnan(b))
         return 0;
     if (table_add_row(table, error) || table_set_text(table, AT_WHAT, "bandwidth", error) ||
@@ -175,7 +183,7 @@ static int add_bandwidth(const struct comparison *of, struct table *table, struc
     set_real(table, AT_B, b);
     set_real(table, AT_CHANGE, b - a);
     set_real(table, AT_CHANGE_PERCENT, 100 * (b - a) / a);
-    set_real(table, AT_NOISE_PERCENT, 100 * noise / (of->change > 0 ? 1 + noise : 1 - noise));
+    set_real(table, AT_NOISE_PERCENT, bandwidth_noise(of, comparison_noise_percent(of) / 100));
     return set_verdict(of, table, error);
 }
 
@@ -343,7 +351,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_compare = {
     .name = "compare",
-    .summary = "what differs between two runs beyond noise: steps, phases, transfers, edges, ranks, findings",
+    .summary = "what differs between two runs beyond noise",
     .description =
         "Says of each difference whether the noise of the steps of both runs could make it, and "
         "nothing of two clean runs of one job.",

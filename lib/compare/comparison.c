@@ -10,14 +10,18 @@
 #include <string.h>
 
 /* Those whose questions pay for each other's number. */
-enum family { FAMILY_STEPS, FAMILY_TRANSFERS, FAMILY_EDGES, FAMILY_RANKS, FAMILIES };
+enum family { FAMILY_STEPS, FAMILY_PHASES, FAMILY_TRANSFERS, FAMILY_EDGES, FAMILY_RANKS, FAMILIES };
+
+/* Of the chance that is allowed; phases and ranks are asked only where steps differ. */
+static const double part_of[FAMILIES] = {0.5, 0.25, 0.25, 0.25, 0.25};
 
 static enum family family_of(int kind)
 {
     return kind == SERIES_TRANSFER ? FAMILY_TRANSFERS
            : kind == SERIES_EDGE   ? FAMILY_EDGES
            : kind == SERIES_RANK   ? FAMILY_RANKS
-                                   : FAMILY_STEPS;
+           : kind == SERIES_STEP   ? FAMILY_STEPS
+                                   : FAMILY_PHASES;
 }
 
 const struct comparison *comparisons_steps(const struct comparisons *comparisons)
@@ -62,7 +66,7 @@ static enum compare_rule bar_of(const struct comparisons *all, const struct comp
     if (!of->series[0] || !of->series[1])
         return COMPARE_ONE_SIDE;
     for (enum compare_rule rule = COMPARE_RANKS; rule < COMPARE_FEW_STEPS; rule++)
-        if (compare_asks(rule, of->kind) && likeness_bars(all->runs, rule, of->series))
+        if (compare_asks(rule, of->kind) && likeness_bars(all->runs, rule))
             return rule;
     for (int side = 0; side < 2; side++)
         if ((double)of->levels[side].steps < compare_limit(COMPARE_FEW_STEPS))
@@ -111,7 +115,7 @@ static double level_of(const struct comparisons *all, enum family family, double
         if (of->verdict != COMPARED_NOT && family_of(of->kind) == family)
             chances[count++] = of->chance;
     }
-    return holm_level(chances, count, compare_limit(COMPARE_CHANCE) / FAMILIES);
+    return holm_level(chances, count, compare_limit(COMPARE_CHANCE) * part_of[family]);
 }
 
 static void consider(struct comparison *of, enum compare_rule rule, double noise)
@@ -122,9 +126,24 @@ static void consider(struct comparison *of, enum compare_rule rule, double noise
     of->rule = rule;
 }
 
-/* Each noise in the units of the row; the greatest counts. `step` is a usual one of A. */
-static void judge(struct comparison *of, double step, double level)
+/* What has to show in the length of steps, by how that differs. */
+static void hold_against_steps(struct comparison *of, const struct comparison *steps)
 {
+    int is_rank = of->kind == SERIES_RANK;
+    if (!compare_asks(COMPARE_SHOWN, of->kind))
+        return;
+    if (!steps || steps->verdict != COMPARED_BEYOND || (is_rank && (of->change > 0) != (steps->change > 0)))
+        consider(of, COMPARE_SHOWN, INFINITY);
+    else
+        consider(of, COMPARE_PART, compare_limit(COMPARE_PART) * fabs(steps->change));
+    if (!steps || steps->verdict == COMPARED_NOT)
+        of->verdict = COMPARED_NOT;
+}
+
+/* Each noise in the units of the row; the greatest counts. */
+static void judge(struct comparison *of, const struct comparison *steps, double level)
+{
+    double step = steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
     double a = fabs(of->values[0]), once = of->series[0]->in_a_step;
     int is_share = of->kind == SERIES_COMMUNICATION || of->kind == SERIES_WAITING;
     double whole = is_share ? 100 : step / (once > 1 ? once : 1);
@@ -136,7 +155,8 @@ static void judge(struct comparison *of, double step, double level)
     consider(of, COMPARE_SMALLEST_EDGE, compare_limit(COMPARE_SMALLEST_EDGE) * a);
     consider(of, COMPARE_WORTH, compare_limit(COMPARE_WORTH) * whole);
     consider(of, COMPARE_WORTH_RANK, compare_limit(COMPARE_WORTH_RANK) * step);
-    if (fabs(of->change) > of->noise)
+    hold_against_steps(of, steps);
+    if (of->verdict == COMPARED_WITHIN && fabs(of->change) > of->noise)
         of->verdict = COMPARED_BEYOND;
 }
 
@@ -156,7 +176,8 @@ static double whole_of(const struct comparison *of, double step)
 
 static int judge_series(struct comparisons *all)
 {
-    double *chances = array_new(all->count + 1, sizeof *chances), step = step_of(all);
+    double *chances = array_new(all->count + 1, sizeof *chances);
+    const struct comparison *steps = comparisons_steps(all);
     if (!chances)
         return -1;
     for (size_t i = 0; i < all->count; i++)
@@ -167,7 +188,7 @@ static int judge_series(struct comparisons *all)
         double level = level_of(all, family, chances);
         for (size_t i = 0; i < all->count; i++)
             if (all->items[i].verdict != COMPARED_NOT && family_of(all->items[i].kind) == family)
-                judge(&all->items[i], step, level);
+                judge(&all->items[i], steps, level);
     }
     free(chances);
     return 0;

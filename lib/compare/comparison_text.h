@@ -10,8 +10,7 @@
  */
 int comparisons_say(const struct comparisons *comparisons, struct buffer *text);
 
-/* Why something was not judged: a sentence for the rules that bar, one each; NULL past the last. `number`
- * counts from 0. -1 when memory is out. */
+/* Why something was not judged: a clause for a rule that bars. -1 when memory is out. */
 int comparisons_say_bar(const struct comparisons *comparisons, enum compare_rule rule, struct buffer *text);
 
 /* "before the 3rd call of the step (AllReduce, backward)": where a rank's own time changed most; nothing

@@ -12,11 +12,8 @@ static int differ_in_ranks(const struct measured_run *const runs[2])
     return runs[0]->ranks != runs[1]->ranks;
 }
 
-static int differ_in_programme(const struct measured_run *const runs[2], const struct series *const pair[2])
+static int differ_in_programme(const struct measured_run *const runs[2])
 {
-    int is_phase = pair[0]->kind == SERIES_PHASE;
-    if (is_phase && pair[0]->programme && pair[1]->programme)
-        return pair[0]->programme != pair[1]->programme;
     return differ(runs[0]->calls, runs[1]->calls) || differ(runs[0]->sizes, runs[1]->sizes);
 }
 
@@ -41,14 +38,13 @@ static int differ_in_hosts(const struct measured_run *const runs[2])
            memcmp(a, b, (size_t)runs[0]->ranks * sizeof *a) != 0;
 }
 
-int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule,
-                  const struct series *const pair[2])
+int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule)
 {
     switch (rule) {
     case COMPARE_RANKS:
         return differ_in_ranks(runs);
     case COMPARE_PROGRAMME:
-        return differ_in_programme(runs, pair);
+        return differ_in_programme(runs);
     case COMPARE_PLACEMENT:
         return likeness_moved(runs) || differ_in_hosts(runs);
     case COMPARE_CALLED:

@@ -3,12 +3,8 @@
 
 #include "compare/rule.h"
 
-/*
- * Whether a bar (COMPARE_RANKS to COMPARE_CALLED) stands between two runs, for a figure of A and its like of
- * B: phases have a programme of their own.
- */
-int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule,
-                  const struct series *const pair[2]);
+/* Whether a bar (COMPARE_RANKS to COMPARE_CALLED) stands between two runs. */
+int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule);
 
 /* How many communicators have their data on the network in one run only, of those that both have. */
 size_t likeness_moved(const struct measured_run *const runs[2]);

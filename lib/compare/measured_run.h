@@ -42,7 +42,6 @@ struct series {
     double itself;                 /* of a rank: own time, its peers' not taken off; median, us */
     double in_a_step;              /* of a transfer: how many of them a rank makes; else 1 */
     double gbs_us;                 /* of a transfer: its bus bandwidth in GB/s times what it takes in us; 0 */
-    uint64_t programme;            /* of a phase: which calls it is made of */
     struct measured_place *places; /* owned: of a rank */
     size_t place_count;
 };

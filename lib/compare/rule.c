@@ -10,6 +10,7 @@
 
 enum {
     STEPS = 1 << SERIES_STEP | 1 << SERIES_COMMUNICATION | 1 << SERIES_WAITING,
+    LENGTHS = 1 << SERIES_STEP,
     PHASES = 1 << SERIES_PHASE,
     TRANSFERS = 1 << SERIES_TRANSFER,
     EDGES = 1 << SERIES_EDGE,
@@ -26,7 +27,7 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                        "the runs differ in the number of ranks, or in who they are"},
     [COMPARE_PROGRAMME] = {"programme", 1, STEPS | PHASES | EDGES | RANKS, 0, "calls",
                            "a step that does something else has no reason to last as long",
-                           "the calls of a step, of a phase for a phase, differ in number, order, function, "
+                           "the calls of a step differ in number, order, function, "
                            "size or ranks; sizes that vary within a run are not looked at"},
     [COMPARE_PLACEMENT] = {"placement", 1, STEPS | PHASES | TRANSFERS | EDGES, 0, "communicators",
                            "networks are several times slower than links within a host: the difference is "
@@ -41,9 +42,11 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                            "a run has fewer usual steps after the warm-up"},
     [COMPARE_CHANCE] =
         {"chance", 0, FIGURES, 0.01, "of comparisons of equal runs",
-         "one false alarm in a hundred nights; a quarter each for steps with phases, transfers, edges and "
-         "ranks",
-         "the noise of steps makes a difference of so much, in any of the rows of its quarter, in so many "
+         "one false alarm in a hundred nights: half of it for the length of steps, a quarter each for "
+         "transfers and "
+         "edges; phases with shares, and ranks, which are asked only where that changed, have a quarter "
+         "each, too",
+         "the noise of steps makes a difference of so much, in any of the rows that share a part, in so many "
          "comparisons (Welch's t on medians of batches of steps; Holm's correction)"},
     [COMPARE_DRIFT] = {"drift", 0, FIGURES, 1, "times the drift of a run",
                        "what a run differs by within itself, it may differ by from another one",
@@ -64,6 +67,15 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
     [COMPARE_WORTH_RANK] = {"worth-rank", 0, RANKS, 0.015, "of a usual step of A",
                             "half of what diagnose asks of a finding (--min-gain)",
                             "ranks of healthy jobs differ by so much"},
+    [COMPARE_SHOWN] =
+        {"shown", 0, (STEPS & ~LENGTHS) | PHASES | RANKS, 0, "changes of the length of steps",
+         "where kernels end, in the leaves of a tree or in its root, moves time between phases and "
+         "between ranks' own time and their waiting from run to run; the steps pay for none of it",
+         "steps did not become longer or shorter beyond noise; of a rank, not in its direction; "
+         "nothing is judged where they were not"},
+    [COMPARE_PART] = {"part", 0, RANKS, 1.0 / 3, "of the change of a step",
+                      "as shown of diagnose: the length of steps knows what overlaps, own time does not",
+                      "the change of a rank explains less of what steps changed by"},
     [COMPARE_RESIZED] = {"resized", 0, FINDINGS, 1.67, "times the lesser",
                          "the cost of a finding is right within a quarter: 1.25 to 0.75",
                          "both runs have the finding, and it costs less than so many times as much"},

@@ -12,8 +12,6 @@ struct programme {
     const struct job *job;
     struct stretch *stretches; /* owned: of one rank, by step */
     struct stretch *scratch;   /* owned */
-    uint64_t *phases;          /* owned: of one rank, by tag number + 1 */
-    uint64_t *all_phases;      /* owned: of all ranks */
     uint64_t calls;
     uint64_t sizes;
     int sizes_vary;
@@ -48,16 +46,12 @@ static void add_calls(struct programme *programme, const struct job_rank *rank, 
     uint64_t calls = 0, sizes = 0;
     for (int32_t i = 0; i < canonical.count; i++) {
         const struct job_operation *operation = &job->operations[canonical.first + i];
-        uint64_t *phase = &programme->phases[operation->tag + 1], call = hash_call(job, operation);
+        uint64_t call = hash_call(job, operation);
         calls = hash_mix(calls, call);
         sizes = hash_mix(hash_mix(sizes, call), (uint64_t)operation->bytes);
-        *phase = hash_mix(hash_mix(*phase, call), (uint64_t)operation->bytes);
     }
     programme->calls += hash_of_rank(rank, calls);
     programme->sizes += hash_of_rank(rank, sizes);
-    for (size_t i = 0; i <= job->tags.count; i++)
-        if (programme->phases[i])
-            programme->all_phases[i] += hash_of_rank(rank, programme->phases[i]);
 }
 
 static int add_rank(struct programme *programme, size_t number, const struct usual *usual)
@@ -76,47 +70,23 @@ static int add_rank(struct programme *programme, size_t number, const struct usu
     if (canonical.first < 0)
         return 0;
     programme->sizes_vary |= !are_mostly(programme, canonical, usual);
-    memset(programme->phases, 0, (job->tags.count + 1) * sizeof *programme->phases);
     add_calls(programme, rank, canonical);
     return 0;
 }
 
-/* The number of a tag's text in the job; -1. */
-static int64_t tag_number(const struct job *job, const char *text)
-{
-    for (size_t i = 0; text && i < job->tags.count; i++)
-        if (strcmp(job->tags.texts[i], text) == 0)
-            return (int64_t)i;
-    return -1;
-}
-
-static void tell(const struct programme *programme, struct measured_run *run)
-{
-    run->calls = programme->calls;
-    run->sizes = programme->sizes_vary ? 0 : programme->sizes;
-    for (size_t i = 0; i < run->count; i++)
-        if (run->items[i].kind == SERIES_PHASE && !programme->sizes_vary)
-            run->items[i].programme =
-                programme->all_phases[tag_number(programme->job, run->items[i].tag) + 1];
-}
-
 static int measure_programme(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
-    size_t steps = (size_t)job->step_count + 1, tags = job->tags.count + 2;
+    size_t steps = (size_t)job->step_count + 1;
     struct programme programme = {.job = job,
                                   .stretches = array_new(steps, sizeof *programme.stretches),
-                                  .scratch = array_new(steps, sizeof *programme.scratch),
-                                  .phases = array_new(tags, sizeof *programme.phases),
-                                  .all_phases = array_new(tags, sizeof *programme.all_phases)};
-    int failed = !programme.stretches || !programme.scratch || !programme.phases || !programme.all_phases;
+                                  .scratch = array_new(steps, sizeof *programme.scratch)};
+    int failed = !programme.stretches || !programme.scratch;
     for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
         failed = add_rank(&programme, i, usual);
-    if (!failed)
-        tell(&programme, run);
+    run->calls = programme.calls;
+    run->sizes = programme.sizes_vary ? 0 : programme.sizes;
     free(programme.stretches);
     free(programme.scratch);
-    free(programme.phases);
-    free(programme.all_phases);
     return failed ? -1 : 0;
 }
 

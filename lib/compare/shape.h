@@ -6,8 +6,7 @@
 
 /*
  * What a run is: its ranks, what a step calls, which communicators' data goes over the network, and which
- * ranks share a host. Fills in those of the figures, and of the figures of phases, which are there, the
- * programme. -1 when memory is out.
+ * ranks share a host. -1 when memory is out.
  */
 int shape_measure(struct measured_run *run, const struct job *job, const struct usual *usual);
 

@@ -56,6 +56,7 @@ LAYERS = {
     "verdict": {"base", "model", "job", "baseline", "network", "verdict"},
     "diagnose": {"base", "model", "job", "baseline", "network", "delay", "score", "verdict", "diagnose"},
     "postmortem": {"base", "model", "job", "baseline", "verdict", "postmortem"},
+    "compare": {"base", "model", "job", "baseline", "steps", "verdict", "compare"},
     "stalls": {"base", "model", "store", "stalls"},
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},

@@ -33,6 +33,8 @@ COMMANDS = {
     "clocks": ["clocks"],
     "startup": ["startup"],
     "buffers": ["buffers"],
+    "compare": ["compare", "fixtures/tp2dp2pp2-slow-sender", "1"],
+    "compare-all": ["compare", "--all", "fixtures/tp2dp2pp2-clean", "1"],
 }
 
 # For scripts on a healthy job, for people on a sick one.
@@ -72,6 +74,7 @@ def add_test(fixture):
         form = FORMS.get(fixture.name, "json")
         for name, words in COMMANDS.items():
             if words[0] in known and (fixture.name in FORMS or name in EVERYWHERE):
+                words = [str(TOP / word) if word.startswith("fixtures/") else word for word in words]
                 shown = "csv" if name in OF_PATHS and form == "table" else form
                 result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
                 self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))

@@ -19,6 +19,7 @@ COMMANDS = {
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
     "startup": (["startup"],),
+    "compare": (["compare", "1", "1"],),
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
     "buffers": (["buffers"], ["buffers", "--by", "communicator,tag,function,size,rank,step,run"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
