@@ -19,13 +19,18 @@
 
 /* What differs between two runs beyond the noise of their steps. */
 
-enum { OPTION_FAIL_OVER, OPTION_ALL };
+enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
+
+#define NETWORK_NOISE "50"
 
 static const struct analysis_option options[] = {
     {"fail-over", 0, "PERCENT",
-     "exit with 3 when steps, a phase or a finding cost more than so many per cent more in B, beyond noise; "
-     "with 4 when that could not be judged",
+     "exit with 3 when steps, a phase, own time or a finding cost more than so many per cent more in B, "
+     "beyond "
+     "noise; with 4 when that could not be judged",
      NULL},
+    {"network-noise", 0, "PERCENT",
+     "by so much transfers over the network differ between clean runs of one job", NETWORK_NOISE},
     {"all", 'a', NULL, "show all that was compared as a table (JSON and CSV always do)", NULL},
 };
 
@@ -301,25 +306,25 @@ static int show(const struct comparisons *all, const struct analysis_request *re
 }
 
 /* "5%" and "5" are the same. */
-static int read_fail_over(const char *text, double *percent, struct error *error)
+static int read_percent(const char *text, const char *name, double *percent, struct error *error)
 {
     char number[64];
     size_t length = strlen(text);
-    *percent = (double)NAN;
     if (length && length < sizeof number && text[length - 1] == '%') {
         memcpy(number, text, length - 1);
         number[length - 1] = '\0';
         text = number;
     }
-    return option_real(text, "fail-over", 0, 1000000, percent, error);
+    return option_real(text, name, 0, 1000000, percent, error);
 }
 
 static int compare(const struct analysis_request *request, struct measured_run *runs, double percent,
-                   struct analysis_result *result, struct error *error)
+                   double network, struct analysis_result *result, struct error *error)
 {
     struct comparisons all;
-    int failed = comparisons_make(&all, &runs[0], &runs[1]) ? error_no_memory(error)
-                                                            : show(&all, request, result, error);
+    int failed = comparisons_make(&all, &runs[0], &runs[1], network / 100)
+                     ? error_no_memory(error)
+                     : show(&all, request, result, error);
     if (!failed && !isnan(percent)) {
         enum comparison_answer answer = comparisons_answer(&all, percent);
         result->alarm = answer == ANSWER_SLOWER;
@@ -334,8 +339,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     const char *fail_over = request->values[OPTION_FAIL_OVER];
     struct measured_run runs[2];
-    double percent = (double)NAN;
-    if (fail_over && read_fail_over(fail_over, &percent, error)) {
+    double percent = (double)NAN, network;
+    if (read_percent(request->values[OPTION_NETWORK_NOISE], "network-noise", &network, error) ||
+        (fail_over && read_percent(fail_over, "fail-over", &percent, error))) {
         *usage = 1;
         return -1;
     }
@@ -343,7 +349,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     measured_run_init(&runs[1]);
     int failed = table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
                  measure_sides(runs, request, &result->table, error) ||
-                 compare(request, runs, percent, result, error);
+                 compare(request, runs, percent, network, result, error);
     measured_run_release(&runs[0]);
     measured_run_release(&runs[1]);
     return failed ? -1 : 0;
@@ -353,8 +359,8 @@ const struct analysis analysis_compare = {
     .name = "compare",
     .summary = "what differs between two runs beyond noise",
     .description =
-        "Says of each difference whether the noise of the steps of both runs could make it, and "
-        "nothing of two clean runs of one job.",
+        "Compares steps, phases, transfers, edges, own times and findings; says of each difference whether "
+        "noise could make it, and nothing of two clean runs of one job.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .compares = 1,

@@ -10,17 +10,17 @@
 #include <string.h>
 
 /* Those whose questions pay for each other's number. */
-enum family { FAMILY_STEPS, FAMILY_PHASES, FAMILY_TRANSFERS, FAMILY_EDGES, FAMILY_RANKS, FAMILIES };
+enum family { FAMILY_STEPS, FAMILY_PHASES, FAMILY_TRANSFERS, FAMILY_EDGES, FAMILY_OWN, FAMILIES };
 
-/* Of the chance that is allowed; phases and ranks are asked only where steps differ. */
-static const double part_of[FAMILIES] = {0.5, 0.25, 0.25, 0.25, 0.25};
+/* Into so many parts the chance that is allowed goes: phases are asked only where steps differ. */
+enum { PARTS_OF_CHANCE = 4 };
 
 static enum family family_of(int kind)
 {
     return kind == SERIES_TRANSFER ? FAMILY_TRANSFERS
            : kind == SERIES_EDGE   ? FAMILY_EDGES
-           : kind == SERIES_RANK   ? FAMILY_RANKS
            : kind == SERIES_STEP   ? FAMILY_STEPS
+           : kind >= SERIES_OWN    ? FAMILY_OWN
                                    : FAMILY_PHASES;
 }
 
@@ -115,7 +115,7 @@ static double level_of(const struct comparisons *all, enum family family, double
         if (of->verdict != COMPARED_NOT && family_of(of->kind) == family)
             chances[count++] = of->chance;
     }
-    return holm_level(chances, count, compare_limit(COMPARE_CHANCE) * part_of[family]);
+    return holm_level(chances, count, compare_limit(COMPARE_CHANCE) / PARTS_OF_CHANCE);
 }
 
 static void consider(struct comparison *of, enum compare_rule rule, double noise)
@@ -129,19 +129,16 @@ static void consider(struct comparison *of, enum compare_rule rule, double noise
 /* What has to show in the length of steps, by how that differs. */
 static void hold_against_steps(struct comparison *of, const struct comparison *steps)
 {
-    int is_rank = of->kind == SERIES_RANK;
     if (!compare_asks(COMPARE_SHOWN, of->kind))
         return;
-    if (!steps || steps->verdict != COMPARED_BEYOND || (is_rank && (of->change > 0) != (steps->change > 0)))
+    if (!steps || steps->verdict != COMPARED_BEYOND)
         consider(of, COMPARE_SHOWN, INFINITY);
-    else
-        consider(of, COMPARE_PART, compare_limit(COMPARE_PART) * fabs(steps->change));
     if (!steps || steps->verdict == COMPARED_NOT)
         of->verdict = COMPARED_NOT;
 }
 
 /* Each noise in the units of the row; the greatest counts. */
-static void judge(struct comparison *of, const struct comparison *steps, double level)
+static void judge(struct comparison *of, const struct comparison *steps, double level, double network)
 {
     double step = steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
     double a = fabs(of->values[0]), once = of->series[0]->in_a_step;
@@ -152,9 +149,10 @@ static void judge(struct comparison *of, const struct comparison *steps, double 
              compare_limit(COMPARE_DRIFT) * fmax(of->levels[0].drift, of->levels[1].drift));
     consider(of, COMPARE_SMALLEST, compare_limit(COMPARE_SMALLEST) * a);
     consider(of, COMPARE_SMALLEST_TRANSFER, compare_limit(COMPARE_SMALLEST_TRANSFER) * a);
-    consider(of, COMPARE_SMALLEST_EDGE, compare_limit(COMPARE_SMALLEST_EDGE) * a);
     consider(of, COMPARE_WORTH, compare_limit(COMPARE_WORTH) * whole);
     consider(of, COMPARE_WORTH_RANK, compare_limit(COMPARE_WORTH_RANK) * step);
+    of->within = of->noise;
+    consider(of, COMPARE_NETWORK, network * fmin(of->series[0]->network, a));
     hold_against_steps(of, steps);
     if (of->verdict == COMPARED_WITHIN && fabs(of->change) > of->noise)
         of->verdict = COMPARED_BEYOND;
@@ -169,12 +167,12 @@ static double step_of(const struct comparisons *all)
 /* What is told in parts of what. */
 static double whole_of(const struct comparison *of, double step)
 {
-    int is_of_step = of->kind == SERIES_EDGE || of->kind == SERIES_RANK || of->kind == COMPARED_FINDING;
+    int is_of_step = of->kind == SERIES_EDGE || of->kind >= SERIES_OWN;
     double whole = is_of_step ? step : of->values[0];
     return whole > 0 ? whole : (double)NAN;
 }
 
-static int judge_series(struct comparisons *all)
+static int judge_series(struct comparisons *all, double network)
 {
     double *chances = array_new(all->count + 1, sizeof *chances);
     const struct comparison *steps = comparisons_steps(all);
@@ -188,7 +186,7 @@ static int judge_series(struct comparisons *all)
         double level = level_of(all, family, chances);
         for (size_t i = 0; i < all->count; i++)
             if (all->items[i].verdict != COMPARED_NOT && family_of(all->items[i].kind) == family)
-                judge(&all->items[i], steps, level);
+                judge(&all->items[i], steps, level, network);
     }
     free(chances);
     return 0;
@@ -243,10 +241,11 @@ static int by_weight(const void *a, const void *b)
     return left->kind != right->kind ? left->kind - right->kind : strcmp(left->key, right->key);
 }
 
-int comparisons_make(struct comparisons *all, const struct measured_run *a, const struct measured_run *b)
+int comparisons_make(struct comparisons *all, const struct measured_run *a, const struct measured_run *b,
+                     double network)
 {
     *all = (struct comparisons){.runs = {a, b}};
-    if (pair_series(all) || judge_series(all) || compare_findings(all))
+    if (pair_series(all) || judge_series(all, network) || compare_findings(all))
         return -1;
     double step = step_of(all);
     for (size_t i = 0; i < all->count; i++) {
@@ -270,7 +269,7 @@ static int is_slower(const struct comparison *of, double percent)
         return 0;
     if (of->kind == COMPARED_FINDING && of->found[1] && of->found[1]->stops_job)
         return 1;
-    return (of->kind == SERIES_STEP || of->kind == SERIES_PHASE || of->kind == COMPARED_FINDING) &&
+    return (of->kind == SERIES_STEP || of->kind == SERIES_PHASE || of->kind >= SERIES_OWN) &&
            comparison_change_percent(of) > percent;
 }
 
@@ -282,7 +281,7 @@ enum comparison_answer comparisons_answer(const struct comparisons *all, double 
             return ANSWER_SLOWER;
     if (!steps || steps->verdict == COMPARED_NOT)
         return ANSWER_UNDECIDED;
-    return steps->verdict == COMPARED_WITHIN && !(comparison_noise_percent(steps) <= percent)
+    return steps->verdict == COMPARED_WITHIN && !(100 * steps->within / steps->whole <= percent)
                ? ANSWER_UNDECIDED
                : ANSWER_FINE;
 }

@@ -19,6 +19,7 @@ struct comparison {
     double values[2]; /* of A and B; NAN: none */
     double change;    /* B less A; of a rank of its own time, beyond what its peers changed by; NAN */
     double noise;     /* a change of so much is none; NAN where nothing is judged */
+    double within;    /* the same without what networks differ by from run to run */
     double whole;     /* change and noise are told in parts of it; NAN */
     enum comparison_verdict verdict;
     enum compare_rule rule; /* the bar, or the noise that is greatest */
@@ -33,9 +34,11 @@ struct comparisons {
     unsigned barred; /* bits of rules of both runs that bar */
 };
 
-/* -1 when memory is out; to be released whatever it returns. */
+/* `network`: by which part of them transfers over the network differ from run to run; the limit of
+ * COMPARE_NETWORK, unless the user knows better. -1 when memory is out; to be released whatever it returns.
+ */
 int comparisons_make(struct comparisons *comparisons, const struct measured_run *a,
-                     const struct measured_run *b);
+                     const struct measured_run *b, double network);
 void comparisons_release(struct comparisons *comparisons);
 
 /* Change and noise in per cent; NAN where they have no whole. */
@@ -51,10 +54,10 @@ const struct comparison *comparisons_steps(const struct comparisons *comparisons
 enum comparison_answer { ANSWER_FINE, ANSWER_SLOWER, ANSWER_UNDECIDED };
 
 /*
- * For scripts: ANSWER_SLOWER where steps, or a phase, became longer beyond noise by more than so many per
- * cent, or a finding is new or grew that costs more than that of a step, or stops the job. Else
- * ANSWER_UNDECIDED where the length of steps could not be judged, or only changes greater than that could
- * have been seen.
+ * For scripts: ANSWER_SLOWER where steps, a phase or own time became longer beyond noise by more than so many
+ * per cent, or a finding is new or grew that costs more than that of a step, or stops the job. Else
+ * ANSWER_UNDECIDED where the length of steps could not be judged, or its noise, but for the network's from
+ * run to run, hides changes that are greater than that.
  */
 enum comparison_answer comparisons_answer(const struct comparisons *comparisons, double percent);
 

@@ -14,8 +14,8 @@ enum { MOST_TOLD = 5 };
 
 const char *comparison_name(int kind)
 {
-    static const char *const names[COMPARED_KINDS] = {"step",     "communication", "waiting", "phase",
-                                                      "transfer", "edge",          "own",     "finding"};
+    static const char *const names[COMPARED_KINDS] = {
+        "step", "communication", "waiting", "phase", "transfer", "edge", "own", "own", "finding"};
     return names[kind];
 }
 
@@ -128,6 +128,14 @@ static int say_rank(const struct comparison *of, struct buffer *text)
     return failed;
 }
 
+static int say_all(const struct comparison *of, struct buffer *text)
+{
+    return buffer_append_text(text, "Ranks take ") || say_us(text, of->change) ||
+           buffer_printf(text, " %s of their own a step", of->change > 0 ? "longer" : "less") ||
+           say_percent(text, comparison_change_percent(of)) ||
+           buffer_append_text(text, ", on all of them.\n");
+}
+
 static int say_finding(const struct comparison *of, struct buffer *text)
 {
     const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
@@ -158,6 +166,8 @@ static int say(const struct comparison *of, struct buffer *text)
         return say_transfer(of, text);
     case SERIES_EDGE:
         return say_edge(of, text);
+    case SERIES_OWN:
+        return say_all(of, text);
     case SERIES_RANK:
         return say_rank(of, text);
     default:
@@ -212,6 +222,24 @@ static int say_untold(const struct comparison *steps, struct buffer *text)
     return buffer_append_text(text, ".\n");
 }
 
+static const struct comparison *own_of_all(const struct comparisons *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].kind == SERIES_OWN)
+            return &all->items[i];
+    return NULL;
+}
+
+/* Own times are known better than steps, of which the network has its part. */
+static int say_own(const struct comparisons *all, struct buffer *text)
+{
+    const struct comparison *own = own_of_all(all);
+    if (!own || own->verdict != COMPARED_WITHIN || isnan(own->whole))
+        return buffer_append_byte(text, '\n');
+    return buffer_printf(text, " Own times within %.2g %% of a step; %.2g %% would have been seen.\n",
+                         fabs(comparison_change_percent(own)), comparison_noise_percent(own));
+}
+
 /* What is known of the length of steps where that does not differ. */
 static int say_silence(const struct comparisons *all, size_t told, struct buffer *text)
 {
@@ -221,9 +249,13 @@ static int say_silence(const struct comparisons *all, size_t told, struct buffer
     if (steps->verdict == COMPARED_BEYOND)
         return 0;
     return buffer_printf(text,
-                         "%s: steps within %.2g %%; differences below %.2g %% could not have been seen.\n",
+                         "%s: steps within %.2g %%; differences below %.2g %% could not have been seen%s.",
                          told ? "No difference of steps beyond noise" : "No difference beyond noise",
-                         fabs(comparison_change_percent(steps)), comparison_noise_percent(steps));
+                         fabs(comparison_change_percent(steps)), comparison_noise_percent(steps),
+                         steps->rule == COMPARE_NETWORK
+                             ? ": transfers over the network differ so from run to run (--network-noise)"
+                             : "") ||
+           say_own(all, text);
 }
 
 static int say_run(const struct measured_run *run, const char *side, struct buffer *text)

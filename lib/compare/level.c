@@ -9,7 +9,7 @@
 
 /* Of few steps a batch is two, so that a level has some; of many it outlasts what steps remember (networks:
  * several steps), and there are no more than these. */
-enum { STEPS_OF_BATCH = 2, STEPS_OF_LONG_BATCH = 8, FEW_BATCHES = 5, MOST_BATCHES = 20, THIRDS = 3 };
+enum { STEPS_OF_BATCH = 2, STEPS_OF_LONG_BATCH = 4, FEW_BATCHES = 5, MOST_BATCHES = 20, THIRDS = 3 };
 
 static size_t batches_of(size_t count)
 {

@@ -2,6 +2,7 @@
 
 #include "compare/measure_network.h"
 #include "compare/measure_ranks.h"
+#include "compare/network_parts.h"
 #include "compare/shape.h"
 #include "steps/phase_times.h"
 #include "steps/step_summary.h"
@@ -24,8 +25,19 @@ static double share_of(int64_t part_ns, int64_t whole_ns)
     return part_ns == TIME_UNKNOWN || whole_ns <= 0 ? (double)NAN : 100 * (double)part_ns / (double)whole_ns;
 }
 
+/* Of a figure of steps, in its units. */
+static double network_of(const struct series *steps, enum series_kind kind, const struct network_parts *parts)
+{
+    double sum = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        sum += steps->values[i];
+    return kind == SERIES_STEP ? parts->all_us
+           : sum > 0           ? 100 * parts->all_us * (double)steps->count / sum
+                               : 0;
+}
+
 static int add_steps(struct measured_run *run, const struct job *job, const struct baseline *baseline,
-                     const struct usual *usual)
+                     const struct usual *usual, const struct network_parts *parts)
 {
     struct step_summary *summaries = step_summaries_new(job, baseline);
     int failed = !summaries;
@@ -39,13 +51,16 @@ static int add_steps(struct measured_run *run, const struct job *job, const stru
                                    : share_of(kind == SERIES_WAITING ? of->waiting_ns : of->communication_ns,
                                               of->duration_ns));
         }
+        if (!failed)
+            series->network = network_of(&run->items[0], kind, parts);
     }
     free(summaries);
     return failed ? -1 : 0;
 }
 
 /* Phases that have no name are what is left, and no phase. */
-static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual)
+static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual,
+                      const struct network_parts *parts)
 {
     struct phase_times times;
     struct series *series = NULL;
@@ -60,6 +75,8 @@ static int add_phases(struct measured_run *run, const struct job *job, const str
             failed = !series;
             if (!failed)
                 series->tag = series->key;
+            if (!failed)
+                series->network = parts->by_tag[time->tag];
         }
         if (!failed)
             series_add(series, us_of(time->time_ns));
@@ -112,15 +129,18 @@ static int name_run(struct measured_run *run, const struct job *job)
 static int measure_all(struct measured_run *run, const struct job *job, const struct baseline *baseline,
                        const struct findings *findings, const struct usual *usual)
 {
+    struct network_parts parts;
     run->steps = usual->after_warm_up;
     run->usual = (int32_t)usual->count;
     run->are_called = baseline->steps_are_called;
-    if (name_run(run, job) || add_findings(run, job, findings) || add_steps(run, job, baseline, usual) ||
-        add_phases(run, job, usual) || measure_transfers(run, job, usual) || measure_edges(run, job, usual) ||
-        measure_ranks(run, job, baseline, usual) || shape_measure(run, job, usual))
-        return -1;
+    int failed = network_parts_init(&parts, job, usual) || name_run(run, job) ||
+                 add_findings(run, job, findings) || add_steps(run, job, baseline, usual, &parts) ||
+                 add_phases(run, job, usual, &parts) || measure_transfers(run, job, usual, parts.is_over) ||
+                 measure_edges(run, job, usual) || measure_ranks(run, job, baseline, usual) ||
+                 shape_measure(run, job, usual);
+    network_parts_release(&parts);
     measured_sort(run);
-    return 0;
+    return failed ? -1 : 0;
 }
 
 int run_measure(struct measured_run *run, const struct job *job, const struct baseline *baseline,

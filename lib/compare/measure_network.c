@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A transfer of one kind in one usual step; or what an edge waited in one. */
@@ -11,6 +12,7 @@ struct observed {
     int64_t kind[3]; /* function, bytes, ranks; or sender, receiver, 0 */
     int64_t place;   /* of the step */
     int64_t ns;
+    int is_over_network;
 };
 
 struct observations {
@@ -51,8 +53,10 @@ static void observations_release(struct observations *seen)
     free(seen->list);
 }
 
-/* Those of one kind in one step, from `at` on; *next is where others begin. Their median, or their sum. */
-static double of_step(const struct observations *seen, size_t at, int is_sum, size_t *next)
+/* Those of one kind in one step, from `at` on; *next is where others begin. Their median, or their sum; and
+ * whether the network has a part in the series. */
+static double of_step(const struct observations *seen, size_t at, int is_sum, struct series *series,
+                      size_t *next)
 {
     const struct observed *first = &seen->items[at];
     int64_t sum_ns = 0;
@@ -62,11 +66,14 @@ static double of_step(const struct observations *seen, size_t at, int is_sum, si
          (*next)++) {
         seen->list[count++] = seen->items[*next].ns;
         sum_ns += seen->items[*next].ns;
+        if (seen->items[*next].is_over_network)
+            series->network = INFINITY;
     }
     return (double)(is_sum ? sum_ns : median_of(seen->list, count)) / 1e3;
 }
 
-static void see_transfers(struct observations *seen, const struct job *job, const struct usual *usual)
+static void see_transfers(struct observations *seen, const struct job *job, const struct usual *usual,
+                          const unsigned char *is_over)
 {
     for (size_t i = 0; i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
@@ -79,8 +86,10 @@ static void see_transfers(struct observations *seen, const struct job *job, cons
         int is_pair = function_is_point_to_point(instance->function);
         int64_t ranks = is_pair ? 2 : job->communicators[instance->communicator].size;
         int64_t bytes = function_size_bytes(instance->function, member->bytes, ranks);
-        seen->items[seen->count++] = (struct observed){
-            .kind = {instance->function, bytes, ranks}, .place = place, .ns = instance->transfer_ns};
+        seen->items[seen->count++] = (struct observed){.kind = {instance->function, bytes, ranks},
+                                                       .place = place,
+                                                       .ns = instance->transfer_ns,
+                                                       .is_over_network = is_over[instance->communicator]};
     }
 }
 
@@ -109,14 +118,15 @@ static struct series *add_transfer(struct measured_run *run, const struct observ
     return series;
 }
 
-int measure_transfers(struct measured_run *run, const struct job *job, const struct usual *usual)
+int measure_transfers(struct measured_run *run, const struct job *job, const struct usual *usual,
+                      const unsigned char *is_over)
 {
     struct observations seen;
     struct series *series = NULL;
     size_t first = 0;
     int failed = observations_init(&seen, job->instance_count);
     if (!failed)
-        see_transfers(&seen, job, usual);
+        see_transfers(&seen, job, usual, is_over);
     array_sort(seen.items, seen.count, sizeof *seen.items, by_kind);
     for (size_t i = 0, next; !failed && i < seen.count; i = next) {
         if (!series || !is_same_kind(&seen.items[i], &seen.items[first])) {
@@ -126,7 +136,7 @@ int measure_transfers(struct measured_run *run, const struct job *job, const str
         }
         if (failed)
             break;
-        series_add(series, of_step(&seen, i, 0, &next));
+        series_add(series, of_step(&seen, i, 0, series, &next));
         set_transfer(series, &seen.items[first], next - first, job, usual);
     }
     observations_release(&seen);
@@ -140,8 +150,10 @@ static void see_traffic(struct observations *seen, const struct job *job, const 
         int32_t step = job->operations[traffic->operation].step;
         int32_t place = step < 0 || step >= job->step_count ? -1 : usual->places[step];
         if (place >= 0 && !traffic->by_receiver)
-            seen->items[seen->count++] = (struct observed){
-                .kind = {traffic->sender, traffic->receiver, 0}, .place = place, .ns = traffic->busy_ns};
+            seen->items[seen->count++] = (struct observed){.kind = {traffic->sender, traffic->receiver, 0},
+                                                           .place = place,
+                                                           .ns = traffic->busy_ns,
+                                                           .is_over_network = 1};
     }
 }
 
@@ -177,7 +189,7 @@ int measure_edges(struct measured_run *run, const struct job *job, const struct 
             failed = !series;
         }
         if (!failed)
-            series_add(series, of_step(&seen, i, 1, &next));
+            series_add(series, of_step(&seen, i, 1, series, &next));
     }
     observations_release(&seen);
     return failed ? -1 : 0;

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "job/groups.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,10 +23,21 @@ static int64_t *own_at(const struct owns *owns, size_t rank, size_t place)
     return &owns->ns[rank * owns->usual->count + place];
 }
 
-/* Sends and receives of one call are one kernel, and have one gap before them. */
-static int is_counted(const struct job_operation *operation, size_t number)
+/*
+ * Where the kernel of the one before may stop before that ends, what is between the two differs from run to
+ * run: with who is the leaf of a tree, and with which of the sends and receives of one call is the last.
+ */
+static int has_rough_begin(const struct job *job, const struct job_operation *operation)
 {
-    return operation->own_ns != TIME_UNKNOWN && operation->own_ns > 0 &&
+    int32_t before = operation->previous;
+    return before >= 0 && (job->operations[before].is_tree || job_is_grouped(job, before));
+}
+
+/* Sends and receives of one call are one kernel, and have one gap before them. */
+static int is_counted(const struct job *job, size_t number)
+{
+    const struct job_operation *operation = &job->operations[number];
+    return operation->own_ns != TIME_UNKNOWN && operation->own_ns > 0 && !has_rough_begin(job, operation) &&
            (operation->group < 0 || operation->group == (int32_t)number);
 }
 
@@ -45,7 +57,7 @@ static void sum_own(const struct owns *owns)
         int32_t place = operation->step < 0 || operation->step >= job->step_count
                             ? -1
                             : owns->usual->places[operation->step];
-        if (place < 0 || !is_counted(operation, i))
+        if (place < 0 || !is_counted(job, i))
             continue;
         int64_t *own = own_at(owns, (size_t)operation->rank, (size_t)place);
         *own = (*own == TIME_UNKNOWN ? 0 : *own) + operation->own_ns;
@@ -107,7 +119,7 @@ static void set_place(const struct owns *owns, int32_t role, int32_t position, s
     *place = (struct measured_place){.own_us = (double)NAN};
     for (size_t i = 0; i < owns->usual->count; i++) {
         int32_t cell = baseline_cell(owns->baseline, role, position, seat, owns->usual->steps[i]);
-        if (cell < 0 || !is_counted(&owns->job->operations[cell], (size_t)cell))
+        if (cell < 0 || !is_counted(owns->job, (size_t)cell))
             continue;
         const struct job_operation *operation = &owns->job->operations[cell];
         const char *tag = job_tag(owns->job, operation->tag);
@@ -152,6 +164,35 @@ static int add_rank(const struct owns *owns, size_t number, struct measured_run 
     return add_places(owns, number, run, series);
 }
 
+/* The middle one of a role in one step; TIME_UNKNOWN. One slow rank of two or more does not move it. */
+static int64_t middle_of_role(const struct owns *owns, const struct role *role, size_t place)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < role->rank_count; i++)
+        if (*own_at(owns, (size_t)role->ranks[i], place) != TIME_UNKNOWN)
+            owns->list[count++] = *own_at(owns, (size_t)role->ranks[i], place);
+    return count ? pick_quantile(owns->list, count, 0.5) : TIME_UNKNOWN;
+}
+
+/* Of all ranks together: the mean over ranks, each as the middle one of its role. */
+static int add_all(const struct owns *owns, struct measured_run *run)
+{
+    struct series *series = measured_add(run, SERIES_OWN, "", owns->usual->count);
+    for (size_t place = 0; series && place < owns->usual->count; place++) {
+        double sum_us = 0, ranks = 0;
+        for (size_t i = 0; i < owns->baseline->role_count; i++) {
+            const struct role *role = &owns->baseline->roles[i];
+            int64_t ns = middle_of_role(owns, role, place);
+            if (ns == TIME_UNKNOWN)
+                continue;
+            sum_us += (double)ns / 1e3 * (double)role->rank_count;
+            ranks += (double)role->rank_count;
+        }
+        series_add(series, sum_us / ranks);
+    }
+    return series ? 0 : -1;
+}
+
 int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
                   const struct usual *usual)
 {
@@ -167,6 +208,7 @@ int measure_ranks(struct measured_run *run, const struct job *job, const struct 
         sum_own(&owns);
         find_peers(&owns);
     }
+    failed = failed || add_all(&owns, run);
     for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
         failed = add_rank(&owns, i, run);
     free(owns.ns);

@@ -20,6 +20,7 @@ enum series_kind {
     SERIES_PHASE,         /* length of a phase in a step, us */
     SERIES_TRANSFER,      /* transfer of one function, size and number of ranks: median in a step, us */
     SERIES_EDGE,          /* time in which a sender waited for the network on one edge, us a step */
+    SERIES_OWN,           /* own time in a step, mean over ranks, each as the middle one of its role, us */
     SERIES_RANK,          /* own time of a rank in a step, us; values are beyond its peers' */
     SERIES_KINDS
 };
@@ -39,9 +40,11 @@ struct series {
     int64_t receiver; /* of an edge; -1 */
     double *values;   /* owned; steps that do not tell it are left out */
     size_t count;
-    double itself;                 /* of a rank: own time, its peers' not taken off; median, us */
-    double in_a_step;              /* of a transfer: how many of them a rank makes; else 1 */
-    double gbs_us;                 /* of a transfer: its bus bandwidth in GB/s times what it takes in us; 0 */
+    double itself;    /* of a rank: own time, its peers' not taken off; median, us */
+    double in_a_step; /* of a transfer: how many of them a rank makes; else 1 */
+    double gbs_us;    /* of a transfer: its bus bandwidth in GB/s times what it takes in us; 0 */
+    double network;   /* of the level, what transfers over the network make up, in its units; INFINITY: all of
+                         it */
     struct measured_place *places; /* owned: of a rank */
     size_t place_count;
 };

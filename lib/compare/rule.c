@@ -15,8 +15,9 @@ enum {
     TRANSFERS = 1 << SERIES_TRANSFER,
     EDGES = 1 << SERIES_EDGE,
     RANKS = 1 << SERIES_RANK,
+    OWNS = 1 << SERIES_OWN | RANKS,
     FINDINGS = 1 << COMPARED_FINDING,
-    FIGURES = STEPS | PHASES | TRANSFERS | EDGES | RANKS
+    FIGURES = STEPS | PHASES | TRANSFERS | EDGES | OWNS
 };
 
 /* The names follow their enum: COMPARE_FEW_STEPS is few-steps. */
@@ -25,7 +26,7 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
     [COMPARE_RANKS] = {"ranks", 1, FIGURES, 0, "ranks",
                        "other ranks share the work otherwise, and meet otherwise",
                        "the runs differ in the number of ranks, or in who they are"},
-    [COMPARE_PROGRAMME] = {"programme", 1, STEPS | PHASES | EDGES | RANKS, 0, "calls",
+    [COMPARE_PROGRAMME] = {"programme", 1, STEPS | PHASES | EDGES | OWNS, 0, "calls",
                            "a step that does something else has no reason to last as long",
                            "the calls of a step differ in number, order, function, "
                            "size or ranks; sizes that vary within a run are not looked at"},
@@ -51,16 +52,22 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
     [COMPARE_DRIFT] = {"drift", 0, FIGURES, 1, "times the drift of a run",
                        "what a run differs by within itself, it may differ by from another one",
                        "the medians of the thirds of one of the runs are as far apart"},
-    [COMPARE_SMALLEST] = {"smallest", 0, STEPS | PHASES, 0.02, "of A",
-                          "recorded clean stretches of one job, run twice on one machine: 17.5 and 17.9 ms",
-                          "two clean runs of one job differ by so much for clocks, placement and others on "
-                          "the machine, which no run tells by itself"},
+    [COMPARE_SMALLEST] =
+        {"smallest", 0, STEPS | PHASES, 0.02, "of A",
+         "own times of recorded clean runs differ by 0.2 %; what ranks of several hosts differ by "
+         "is not measured",
+         "two clean runs of one job differ by so much, for clocks and placement, which no run "
+         "tells by itself"},
     [COMPARE_SMALLEST_TRANSFER] = {"smallest-transfer", 0, TRANSFERS, 0.05, "of A",
-                                   "as smallest; transfers differ by more than steps do",
+                                   "as smallest, and what is short differs by more; no measured reason",
                                    "transfers of two clean runs differ by so much"},
-    [COMPARE_SMALLEST_EDGE] = {"smallest-edge", 0, EDGES, 0.25, "of A",
-                               "recorded healthy hosts: senders' steps differ by a quarter now and then",
-                               "waits of two clean runs differ by so much"},
+    [COMPARE_NETWORK] =
+        {"network", 0, STEPS | PHASES | TRANSFERS | EDGES, 0.5, "of what the network takes in A",
+         "recorded clean runs of one job over sockets: transfers took from 612 to 865 us; "
+         "--network-noise has another limit",
+         "two clean runs of one job differ by so much in transfers between hosts, for placement "
+         "and for others on the machines and links; of a step, a phase or a share it is what such "
+         "transfers make up of it"},
     [COMPARE_WORTH] = {"worth", 0, FIGURES & ~RANKS, 0.01, "of a usual step of A",
                        "what no figure of a step shows is worth nobody's time",
                        "a difference of so much hardly shows in the length of a step"},
@@ -68,14 +75,10 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                             "half of what diagnose asks of a finding (--min-gain)",
                             "ranks of healthy jobs differ by so much"},
     [COMPARE_SHOWN] =
-        {"shown", 0, (STEPS & ~LENGTHS) | PHASES | RANKS, 0, "changes of the length of steps",
-         "where kernels end, in the leaves of a tree or in its root, moves time between phases and "
-         "between ranks' own time and their waiting from run to run; the steps pay for none of it",
-         "steps did not become longer or shorter beyond noise; of a rank, not in its direction; "
-         "nothing is judged where they were not"},
-    [COMPARE_PART] = {"part", 0, RANKS, 1.0 / 3, "of the change of a step",
-                      "as shown of diagnose: the length of steps knows what overlaps, own time does not",
-                      "the change of a rank explains less of what steps changed by"},
+        {"shown", 0, (STEPS & ~LENGTHS) | PHASES, 0, "changes of the length of steps",
+         "where kernels end, in the leaves of a tree or in its root, moves time between phases, and "
+         "between own time and waiting, from run to run; the steps pay for none of it",
+         "steps did not become longer or shorter beyond noise; nothing is judged where they were not"},
     [COMPARE_RESIZED] = {"resized", 0, FINDINGS, 1.67, "times the lesser",
                          "the cost of a finding is right within a quarter: 1.25 to 0.75",
                          "both runs have the finding, and it costs less than so many times as much"},
