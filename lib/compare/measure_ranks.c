@@ -47,7 +47,8 @@ static int is_alone(const struct owns *owns, size_t rank)
     return role < 0 || owns->baseline->roles[role].rank_count < 2;
 }
 
-static void sum_own(const struct owns *owns)
+/* In all, or before the calls of one tag. */
+static void sum_own(const struct owns *owns, int32_t tag, int is_all)
 {
     const struct job *job = owns->job;
     for (size_t i = 0; i < job->rank_count * owns->usual->count; i++)
@@ -57,7 +58,7 @@ static void sum_own(const struct owns *owns)
         int32_t place = operation->step < 0 || operation->step >= job->step_count
                             ? -1
                             : owns->usual->places[operation->step];
-        if (place < 0 || !is_counted(job, i))
+        if (place < 0 || (!is_all && operation->tag != tag) || !is_counted(job, i))
             continue;
         int64_t *own = own_at(owns, (size_t)operation->rank, (size_t)place);
         *own = (*own == TIME_UNKNOWN ? 0 : *own) + operation->own_ns;
@@ -175,9 +176,11 @@ static int64_t middle_of_role(const struct owns *owns, const struct role *role, 
 }
 
 /* Of all ranks together: the mean over ranks, each as the middle one of its role. */
-static int add_all(const struct owns *owns, struct measured_run *run)
+static int add_all(const struct owns *owns, enum series_kind kind, const char *key, struct measured_run *run)
 {
-    struct series *series = measured_add(run, SERIES_OWN, "", owns->usual->count);
+    struct series *series = measured_add(run, kind, key, owns->usual->count);
+    if (series && kind == SERIES_OWN_PHASE)
+        series->tag = series->key;
     for (size_t place = 0; series && place < owns->usual->count; place++) {
         double sum_us = 0, ranks = 0;
         for (size_t i = 0; i < owns->baseline->role_count; i++) {
@@ -193,6 +196,21 @@ static int add_all(const struct owns *owns, struct measured_run *run)
     return series ? 0 : -1;
 }
 
+/* A job with more tags has other things in them. */
+enum { MOST_PHASES = 32 };
+
+static int add_phases(const struct owns *owns, struct measured_run *run)
+{
+    const struct job *job = owns->job;
+    size_t phases = job->tags.count < MOST_PHASES ? job->tags.count : MOST_PHASES;
+    int failed = 0;
+    for (size_t tag = 0; !failed && tag < phases; tag++) {
+        sum_own(owns, (int32_t)tag, 0);
+        failed = add_all(owns, SERIES_OWN_PHASE, job_tag(job, (int32_t)tag), run);
+    }
+    return failed;
+}
+
 int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
                   const struct usual *usual)
 {
@@ -205,12 +223,13 @@ int measure_ranks(struct measured_run *run, const struct job *job, const struct 
                         .list = array_new(most + 1, sizeof *owns.list)};
     int failed = !owns.ns || !owns.peers || !owns.list;
     if (!failed) {
-        sum_own(&owns);
+        sum_own(&owns, -1, 1);
         find_peers(&owns);
     }
-    failed = failed || add_all(&owns, run);
+    failed = failed || add_all(&owns, SERIES_OWN, "", run);
     for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
         failed = add_rank(&owns, i, run);
+    failed = failed || add_phases(&owns, run);
     free(owns.ns);
     free(owns.peers);
     free(owns.list);

@@ -21,6 +21,7 @@ enum series_kind {
     SERIES_TRANSFER,      /* transfer of one function, size and number of ranks: median in a step, us */
     SERIES_EDGE,          /* time in which a sender waited for the network on one edge, us a step */
     SERIES_OWN,           /* own time in a step, mean over ranks, each as the middle one of its role, us */
+    SERIES_OWN_PHASE,     /* the same before the calls of one phase */
     SERIES_RANK,          /* own time of a rank in a step, us; values are beyond its peers' */
     SERIES_KINDS
 };

@@ -110,6 +110,10 @@ class Compare(Case):
         self.assertEqual(max(phases, key=lambda key: phases[key]["change"]), "backward")
         self.assertGreater(phases["backward"]["change"], 0.5 * step["change"])
         self.assertEqual([key for key, row in self.rows_of(answer, "own").items() if row["significant"]], ["all"])
+        own = self.rows_of(answer, "own_phase")
+        self.assertEqual([key for key, row in own.items() if row["significant"]], ["backward"])
+        self.assertAlmostEqual(own["backward"]["change"], self.rows_of(answer, "own")["all"]["change"],
+                               delta=0.1 * own["backward"]["change"])
         self.assertIn("longer of their own a step", self.run_program("compare", a, b).flat)
 
     def test_exit_status_for_scripts(self):

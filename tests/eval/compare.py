@@ -8,8 +8,8 @@ usage: compare.py [--pairs N] [--planted N] [--seed S] [--parallel N] [--keep DI
 Pair number i of seed s is always the same. Both jobs of a pair are of one shape and size, and differ in the seed of all noise.
 Clean pairs: the noise of recorded healthy jobs (tests/gen/simulate_noise.c), or jitter only. Planted: so many per cent of a step
 more GPU work in B, in all steps after the warm-up: on all ranks (step), on all ranks in one phase (phase), on one rank (rank).
-Seen is a step or phase where it is claimed to be longer (of a phase: that phase), a rank where it is named, as own time or as a
-finding. Everything about the truth comes from what was asked of the simulator.
+Seen is a step where it is claimed to be longer, or own time of all ranks; a phase where that phase is; a rank where it is named,
+by its own time or as a finding. Everything about the truth comes from what was asked of the simulator.
 """
 import argparse
 import collections
@@ -101,9 +101,9 @@ def is_seen(result, kind):
         worse = row["change"] is None or row["change"] > 0
         if not worse:
             continue
-        if kind == "step" and row["what"] == "step":
+        if kind == "step" and (row["what"] == "step" or (row["what"] == "own" and row["key"] == "all")):
             return True
-        if kind == "phase" and row["what"] == "phase" and row["key"] == result["phase"]:
+        if kind == "phase" and row["what"] in ("phase", "own_phase") and row["key"] == result["phase"]:
             return True
         if kind == "rank" and row["what"] in ("own", "finding") and row["rank"] == result["rank"]:
             return True
