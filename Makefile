@@ -28,13 +28,13 @@ NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 # The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
 ROOMS := base model input output format format/chrome format/comma format/inspector format/flight_recorder format/nccl format/nccl_ras format/nsys format/kineto format/torch format/memory_snapshot format/call format/prometheus store ingest align period join job baseline steps network delay \
          score verdict \
-         diagnose postmortem compare stalls buffers report analyse render
+         diagnose postmortem compare stalls buffers report export watch timeline html analyse render
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
 
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o $(OUT)/object/generated/html_assets.o
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(OUT)/object/%.o)
 
 .PHONY: all
@@ -47,11 +47,11 @@ $(OUT)/libncclprof.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h
+$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(OUT)/object/generated/schemas.o: $(GENERATED)/schemas.c
+$(OUT)/object/generated/%.o: $(GENERATED)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -c -o $@ $<
 
@@ -59,16 +59,23 @@ $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURC
 	@mkdir -p $(@D)
 	awk -v header=$(GENERATED)/schemas.h -v source=$(GENERATED)/schemas.c -f schemas/compile.awk $(SQL_SOURCES)
 
+# The script and the style of `ncclprof html`.
+$(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/html/embed.awk lib/html/page.css lib/html/page.js
+	@mkdir -p $(@D)
+	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/html/embed.awk lib/html/page.css \
+	  lib/html/page.js
+
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
 # Each room may bring rules of its own.
-include $(wildcard lib/*/module.mk tests/module.mk tests/*/module.mk)
+include $(wildcard lib/*/module.mk tests/*/module.mk) .packages/module.mk
 
 .PHONY: help
 help:
 	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
 	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
-	@echo 'make deps-tools   likewise what fuzz, lint and coverage take'
+	@echo 'make deps-tools   likewise what fuzz, lint and coverage take; deps-packages: what deb and static take;'
+	@echo '                  deps-cluster: what cluster-test takes'
 	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
 	@echo 'make check        layers, headers, style, banned functions, help against man pages'
@@ -78,10 +85,13 @@ help:
 	@echo 'make fuzz         libFuzzer (clang) on everything that takes strangers'"'"' bytes; FUZZ_SECONDS=60'
 	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: about half an hour'
 	@echo 'make eval-compare compare on pairs of simulated jobs: EVAL_PAIRS=200 EVAL_PLANTED=30'
+	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses'
 	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
+	@echo 'make deb          a Debian package; make static: a tool without libraries; make dist: the sources'
+	@echo 'make packages-test  these three, tried in a bare Debian and in an empty folder; takes root'
 	@echo 'make format       lay the sources out with clang-format'
 	@echo 'make clean'
 
@@ -97,7 +107,8 @@ TEST_TARGETS := $(sort $(filter test-%,$(shell sed -n 's/^\(test-[a-z]*\):.*/\1/
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
-	$(if $(PLUGIN),install -m 755 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	$(if $(PLUGIN),install -m 644 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	install -m 644 $(VIEWS) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 lib/plugin/ncclprof_tag.h $(DESTDIR)$(PREFIX)/include/
 	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
 	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
@@ -111,6 +122,7 @@ install: all
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
+	rm -f $(DESTDIR)$(PREFIX)/lib/ncclprof_views.so
 	rm -f $(DESTDIR)$(PREFIX)/include/ncclprof_tag.h
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
@@ -118,16 +130,26 @@ uninstall:
 	set -e; for page in man/*.[1-9]; do \
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
-PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc \
-    fish zsh
+PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev
+
+# What tests and check take besides; the demo does without.
+PACKAGES_OF_TESTS := libcmocka-dev python3 clang-format mandoc fish zsh sqlite3 chromium
 
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
 
-.PHONY: deps deps-tools
-deps: WANTED := $(PACKAGES)
+# What deb, static and packages-test take besides.
+PACKAGES_OF_PACKAGES := dpkg-dev lintian mmdebstrap patch xz-utils
+
+# What cluster-test takes besides.
+PACKAGES_OF_CLUSTER := slurmctld slurmd slurm-client munge openmpi-bin
+
+.PHONY: deps deps-tools deps-packages deps-cluster
+deps: WANTED := $(PACKAGES) $(if $(filter demo,$(MAKECMDGOALS)),$(if $(filter test check,$(MAKECMDGOALS)),$(PACKAGES_OF_TESTS)),$(PACKAGES_OF_TESTS))
 deps-tools: WANTED := $(PACKAGES_OF_TOOLS)
-deps deps-tools:
+deps-packages: WANTED := $(PACKAGES_OF_PACKAGES)
+deps-cluster: WANTED := $(PACKAGES_OF_CLUSTER)
+deps deps-tools deps-packages deps-cluster:
 	@missing=; for package in $(WANTED); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then echo 'Nothing is missing.'; exit 0; fi; \

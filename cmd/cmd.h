@@ -40,6 +40,7 @@ struct context {
     size_t command_count;
     const char *store_path;
     int names_store;               /* --store was given */
+    int is_default_store;          /* neither that nor $NCCLPROF_STORE */
     struct store *store;           /* open as the preconditions ask; NULL otherwise */
     struct analysis_side sides[2]; /* of TAKES_SIDES; `store` is that of the second */
     int lacks_traces;              /* something of the traces that were given could not be read */
@@ -56,6 +57,8 @@ struct command {
     int needs;           /* command_needs */
     const struct option_table *options;
     const struct analysis *analysis; /* the one that this command runs, if any */
+    /* Puts another name into context->store_path before the store is opened; NULL. Returns an exit_status. */
+    int (*choose)(struct context *context, const struct arguments *arguments);
     /* Returns an exit_status. The arguments are parsed and live until it returns. */
     int (*run)(struct context *context, const struct arguments *arguments);
 };

@@ -6,7 +6,9 @@
 /* What each command's file exports to registry.c. */
 extern const struct command command_record;
 extern const struct command command_ingest;
+extern const struct command command_merge;
 extern const struct command command_info;
+extern const struct command command_watch;
 extern const struct command command_query;
 extern const struct command command_completion;
 

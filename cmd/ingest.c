@@ -2,10 +2,23 @@
 #include "cmd/ingest_forget.h"
 #include "cmd/ingest_paths.h"
 #include "cmd/ingest_report.h"
+#include "cmd/ingest_shard.h"
 #include "cmd/opt.h"
+#include "cmd/task.h"
 #include "input/walk.h"
 
-enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTION_FORGET, OPTIONS };
+#include <string.h>
+
+enum {
+    OPTION_JOBS,
+    OPTION_FORCE,
+    OPTION_RATIO,
+    OPTION_UNPACKED,
+    OPTION_FORGET,
+    OPTION_SHARD,
+    OPTION_RANGE,
+    OPTIONS
+};
 
 static const struct option options[OPTIONS] = {
     [OPTION_JOBS] = {.name = "jobs",
@@ -37,6 +50,15 @@ static const struct option options[OPTIONS] = {
                        .argument = "RUN,...",
                        .help = "remove these runs and their files from the store, by name or number "
                                "(ncclprof info --runs); read nothing"},
+    [OPTION_SHARD] = {.name = "shard",
+                      .help = "write a shard, for ncclprof merge: a store of what lies on this node; --store "
+                              "takes %h (node), %t (task), %n (tasks), %j (job) in the name "
+                              "(default: ncclprof-%h.db)"},
+    [OPTION_RANGE] = {.name = "range",
+                      .argument = "K/N",
+                      .help = "write a shard of files that all tasks see: each takes those whose number, by "
+                              "path, is K modulo N; auto: as Slurm or MPI counts this task (default of "
+                              "--store: ncclprof-%t.db)"},
 };
 
 static int number_of_jobs(const struct arguments *arguments)
@@ -45,8 +67,35 @@ static int number_of_jobs(const struct arguments *arguments)
                                           : ingest_processors();
 }
 
+static int is_shard(const struct arguments *arguments)
+{
+    return arguments->values[OPTION_SHARD] || arguments->values[OPTION_RANGE];
+}
+
+/* Which task this is; -1 with `error` set where --range makes no sense. */
+static int find_task(const struct arguments *arguments, struct task *task, struct error *error)
+{
+    const char *range = arguments->values[OPTION_RANGE];
+    task_find(task);
+    return range && strcmp(range, "auto") != 0 ? task_parse(task, range, error) : 0;
+}
+
+/* A shard has a name for each task. */
+static int choose(struct context *context, const struct arguments *arguments)
+{
+    struct task task;
+    if (!is_shard(arguments))
+        return EXIT_DONE;
+    if (find_task(arguments, &task, &context->error))
+        return EXIT_USAGE;
+    return ingest_shard_name(context, &task, arguments->values[OPTION_RANGE] != NULL);
+}
+
 static int forget(struct context *context, const struct arguments *arguments)
 {
+    int status = ingest_refuse_shard(context);
+    if (status != EXIT_DONE)
+        return status;
     if (!arguments->operand_count)
         return ingest_forget(context, arguments, arguments->values[OPTION_FORGET],
                              (size_t)number_of_jobs(arguments));
@@ -54,11 +103,38 @@ static int forget(struct context *context, const struct arguments *arguments)
     return EXIT_USAGE;
 }
 
+/* A shard says of itself whether it is whole. */
+static int bring_in_shard(struct context *context, const struct arguments *arguments,
+                          struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+                          int *is_lacking)
+{
+    struct task task;
+    int is_range = arguments->values[OPTION_RANGE] != NULL;
+    if (find_task(arguments, &task, &context->error))
+        return EXIT_USAGE;
+    wishes->is_shard = 1;
+    wishes->share_number = task.number;
+    wishes->share_count = is_range ? task.count : 0;
+    int status = ingest_shard_begin(context, &task, is_range);
+    if (status == EXIT_DONE)
+        status = ingest_paths(context, wishes, walk, report, is_lacking);
+    return status == EXIT_DONE ? ingest_shard_end(context, &task, is_range, walk, report) : status;
+}
+
+static int bring_in(struct context *context, const struct arguments *arguments, struct ingest_wishes *wishes,
+                    struct walk *walk, struct report *report, int *is_lacking)
+{
+    if (is_shard(arguments))
+        return bring_in_shard(context, arguments, wishes, walk, report, is_lacking);
+    int status = ingest_refuse_shard(context);
+    return status == EXIT_DONE ? ingest_paths(context, wishes, walk, report, is_lacking) : status;
+}
+
 static int ingest(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
     struct report report = {.results = NULL};
-    const struct ingest_wishes wishes = {
+    struct ingest_wishes wishes = {
         .paths = arguments->operands,
         .path_count = arguments->operand_count,
         .jobs = number_of_jobs(arguments),
@@ -66,9 +142,9 @@ static int ingest(struct context *context, const struct arguments *arguments)
         .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
                    .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
     };
-    int is_lacking;
+    int is_lacking = 0;
     walk_init(&walk);
-    int status = ingest_paths(context, &wishes, &walk, &report, &is_lacking);
+    int status = bring_in(context, arguments, &wishes, &walk, &report, &is_lacking);
     int shown = report_show(context, arguments, &report);
     if (status == EXIT_DONE)
         status = shown;
@@ -106,5 +182,6 @@ const struct command command_ingest = {
     .summary = "bring trace files into the store",
     .needs = NEEDS_STORE_IF_ANY,
     .options = &table,
+    .choose = choose,
     .run = run,
 };

@@ -1,12 +1,13 @@
 #include "cmd/ingest_paths.h"
 
 #include "cmd/cmd.h"
+#include "cmd/ingest_listener.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
 #include "cmd/print.h"
-#include "cmd/progress.h"
 #include "ingest/copies.h"
 #include "ingest/crew.h"
+#include "ingest/share.h"
 #include "ingest/twins.h"
 #include "input/walk.h"
 #include "join/join.h"
@@ -25,6 +26,8 @@ static int find_files(const struct ingest_wishes *wishes, struct walk *walk, str
             continue;
         if (error->is_no_memory || report_add_failed(report, path, i, error))
             return -1;
+        if (!wishes->is_silent)
+            report_tell(&report->results[report->count - 1]);
     }
     return 0;
 }
@@ -33,33 +36,6 @@ int ingest_processors(void)
 {
     cpu_set_t processors;
     return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
-}
-
-/* Where the library's news go. */
-struct listener {
-    struct report *report;
-    struct progress progress;
-};
-
-static void show_progress(void *context, size_t files, uint64_t bytes)
-{
-    struct listener *listener = context;
-    listener->progress.files = files;
-    listener->progress.bytes = bytes;
-    progress_show(&listener->progress);
-}
-
-static void tell_file(void *context, const struct file_result *result)
-{
-    struct listener *listener = context;
-    progress_clear(&listener->progress);
-    report_tell(result);
-}
-
-static int take_result(void *context, struct file_result *result, struct error *error)
-{
-    struct listener *listener = context;
-    return report_add(listener->report, result, error);
 }
 
 static uint64_t total_bytes(const struct walk *walk)
@@ -77,7 +53,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
                         const struct known *known, const struct walk *walk, struct report *report)
 {
     struct stat status;
-    struct listener listener = {.report = report};
+    struct ingest_listener listener = {.report = report, .is_silent = wishes->is_silent};
     struct ingest ingest = {
         .known = known,
         .limits = wishes->limits,
@@ -85,17 +61,13 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
         .named = wishes->paths,
         .named_count = wishes->path_count,
         .force = wishes->force,
-        .hooks = {.context = &listener,
-                  .interrupted = interrupt_wanted,
-                  .progress = show_progress,
-                  .tell = tell_file,
-                  .take = take_result},
+        .hooks = ingest_listener_hooks(&listener),
     };
     if (stat(context->store_path, &status) == 0) {
         ingest.store_device = status.st_dev;
         ingest.store_inode = status.st_ino;
     }
-    progress_begin(&listener.progress, context->quiet, walk->count, total_bytes(walk));
+    progress_begin(&listener.progress, context->quiet || wishes->is_silent, walk->count, total_bytes(walk));
     int outcome = crew_run(&ingest, walk, &context->store, wishes->jobs, &context->error);
     progress_clear(&listener.progress);
     report->seconds = progress_seconds(&listener.progress);
@@ -103,9 +75,10 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
     return outcome;
 }
 
-static int tell_interruption(void)
+static int tell_interruption(const struct ingest_wishes *wishes)
 {
-    print_line("interrupted; finished files are in the store, the same command reads the rest");
+    if (!wishes->is_silent)
+        print_line("interrupted; finished files are in the store, the same command reads the rest");
     return EXIT_INTERRUPTED;
 }
 
@@ -114,8 +87,8 @@ static int ingest_into_store(struct context *context, const struct ingest_wishes
 {
     int outcome = ingest_files(context, wishes, known, walk, report);
     if (outcome && interrupt_wanted(NULL))
-        return tell_interruption();
-    if (outcome == 0 && walk->count && context->store)
+        return tell_interruption(wishes);
+    if (outcome == 0 && walk->count && context->store && !wishes->is_shard)
         outcome = join_store(context->store, (size_t)wishes->jobs, &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
@@ -142,9 +115,11 @@ static void tell_walk(const struct context *context, const struct walk *walk)
         print_line("%s", walk->losses[i]);
 }
 
-static void tell_all(const struct context *context, const struct walk *walk, size_t twins, size_t copies,
-                     const struct report *report)
+static void tell_all(const struct context *context, const struct ingest_wishes *wishes,
+                     const struct walk *walk, size_t twins, size_t copies, const struct report *report)
 {
+    if (wishes->is_silent)
+        return;
     if (twins && !context->quiet)
         print_line("%zu files left out: others of their name beside them tell the same and more", twins);
     if (copies && !context->quiet)
@@ -154,23 +129,41 @@ static void tell_all(const struct context *context, const struct walk *walk, siz
     report_tell_newer(report);
 }
 
+/* Finds the files, and chooses of them. */
+static int choose_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+                        struct error *error)
+{
+    return find_files(wishes, walk, report, error) ||
+                   (wishes->choose && wishes->choose(wishes->context, walk, error))
+               ? -1
+               : 0;
+}
+
 int ingest_paths(struct context *context, const struct ingest_wishes *wishes, struct walk *walk,
                  struct report *report, int *is_lacking)
 {
     struct known known = {.files = NULL};
     size_t twins = 0, copies = 0;
     int status = EXIT_NOT_DONE;
-    if (find_files(wishes, walk, report, &context->error) == 0 &&
-        (!context->store || known_read(&known, context->store, &context->error) == 0)) {
+    int failed = choose_files(wishes, walk, report, &context->error);
+    if (!failed && wishes->choose && !walk->count) {
+        *is_lacking = walk->loss_count || report_has_trouble(report);
+        return EXIT_DONE;
+    }
+    if (!failed && (!context->store || known_read(&known, context->store, &context->error) == 0)) {
         interrupt_watch();
-        if (leave_out(context, wishes, &known, walk, &twins, &copies) == 0)
+        int left_out = leave_out(context, wishes, &known, walk, &twins, &copies);
+        if (left_out == 0 && wishes->share_count)
+            share_take(walk, wishes->share_number, wishes->share_count);
+        if (left_out == 0)
             status = ingest_into_store(context, wishes, &known, walk, report);
         else if (interrupt_wanted(NULL))
-            status = tell_interruption();
+            status = tell_interruption(wishes);
         known_release(&known);
     }
-    tell_all(context, walk, twins, copies, report);
-    *is_lacking = walk->loss_count || report_has_trouble(report) ||
-                  (status == EXIT_DONE && report_tell_empty(report, walk, wishes->paths));
+    tell_all(context, wishes, walk, twins, copies, report);
+    *is_lacking =
+        walk->loss_count || report_has_trouble(report) ||
+        (status == EXIT_DONE && !wishes->is_silent && report_tell_empty(report, walk, wishes->paths));
     return status;
 }

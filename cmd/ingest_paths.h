@@ -15,7 +15,15 @@ struct ingest_wishes {
     size_t path_count;
     int jobs; /* files read, and ranks joined, at once */
     int force;
+    int is_silent; /* nothing is told: the report has it */
+    int is_shard;  /* the store is left unjoined */
+    int64_t
+        share_number; /* of the files, those whose number is this one modulo share_count; that is 0: all */
+    int64_t share_count;
     struct input_limits limits;
+    /* Takes files out of the walk that are not to be read; where none is left, that is all. NULL: all are. */
+    int (*choose)(void *context, struct walk *walk, struct error *error);
+    void *context;
 };
 
 /* As many as this process may use; 1 where nobody knows. */

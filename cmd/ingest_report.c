@@ -55,7 +55,6 @@ int report_add_failed(struct report *report, const char *path, size_t start, str
     result.reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
     if (!result.reason)
         return error_no_memory(why);
-    report_tell(&result);
     error_clear(why);
     if (report_add(report, &result, why)) {
         free(result.reason);
@@ -291,9 +290,9 @@ static int append_totals(struct buffer *json, const struct report *report)
                          report->seconds);
 }
 
-static int append_json(struct buffer *json, const struct report *report)
+static int append_json(struct buffer *json, const char *command, const struct report *report)
 {
-    int failed = buffer_append_text(json, "{\"command\": \"ingest\",\n \"files\": [");
+    int failed = buffer_printf(json, "{\"command\": \"%s\",\n \"files\": [", command);
     const char *separator = "\n  {";
     for (size_t i = 0; i < report->count && !failed; i++) {
         if (report->results[i].status == FILE_NOT_A_TRACE)
@@ -309,7 +308,7 @@ static int append_json(struct buffer *json, const struct report *report)
 static int show_json(struct context *context, const struct report *report)
 {
     struct buffer json = BUFFER_INIT;
-    int outcome = append_json(&json, report) ? error_no_memory(&context->error) : 0;
+    int outcome = append_json(&json, context->command->name, report) ? error_no_memory(&context->error) : 0;
     if (outcome == 0) {
         fwrite(json.data, 1, json.length, stdout);
         outcome = render_check(stdout, &context->error);
@@ -324,7 +323,7 @@ int report_show(struct context *context, const struct arguments *arguments, cons
     if (strcmp(arguments->renderer->name, "json") == 0)
         return show_json(context, report);
     struct table table;
-    table_init(&table, "ingest");
+    table_init(&table, context->command->name);
     int status = EXIT_NOT_DONE;
     if (fill(&table, report, for_people, &context->error) == 0)
         status = for_people && table.row_count == 0 ? EXIT_DONE : print_table(context, arguments, &table);

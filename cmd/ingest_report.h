@@ -22,8 +22,7 @@ void report_release(struct report *report);
 /* Takes a result over, with what it owns. */
 int report_add(struct report *report, struct file_result *result, struct error *error);
 
-/* Path number `start` was asked for and cannot be read, for the reason in `why`, which is cleared. Told at
- * once. */
+/* Path number `start` was asked for and cannot be read, for the reason in `why`, which is cleared. */
 int report_add_failed(struct report *report, const char *path, size_t start, struct error *why);
 
 /* A line on standard error for a file that failed or of which part could not be read. */

@@ -17,9 +17,9 @@ void interrupt_insist(unsigned seconds);
 /* From here on Ctrl-C ends the process at once, with status 130: the store rolls back by itself. */
 void interrupt_at_once(void);
 
-/* An empty directory, kept by the caller, that is removed when Ctrl-C or a closed pipe ends the process at
- * once. */
-void interrupt_removes(const char *directory);
+/* A directory, kept by the caller as are the two files that may be in it, that is removed when Ctrl-C or a
+ * closed pipe ends the process at once. */
+void interrupt_removes(const char *directory, const char *file, const char *other);
 
 /* Whether a stop was asked for. `context` is not looked at: the function serves as a callback. */
 int interrupt_wanted(void *context);

@@ -97,8 +97,9 @@ static void choose_store(struct context *context, const struct arguments *argume
     if (arguments->store_path)
         context->store_path = arguments->store_path;
     context->names_store = context->store_path != NULL;
+    context->is_default_store = !context->names_store && !(environment && *environment);
     if (!context->names_store)
-        context->store_path = environment && *environment ? environment : "ncclprof.db";
+        context->store_path = context->is_default_store ? "ncclprof.db" : environment;
     context->quiet |= arguments->quiet;
 }
 
@@ -106,7 +107,9 @@ static void choose_store(struct context *context, const struct arguments *argume
 static int run_with_store(struct context *context, const struct arguments *arguments)
 {
     const struct command *command = context->command;
-    int status = EXIT_DONE;
+    int status = command->choose ? command->choose(context, arguments) : EXIT_DONE;
+    if (status != EXIT_DONE)
+        return status;
     if (command->needs & NEEDS_JOINED)
         pager_begin();
     int has_traces = command->needs & TAKES_TRACES && arguments->operand_count;

@@ -1,7 +1,9 @@
 #include "cmd/open_store.h"
 
 #include "cmd/cmd.h"
+#include "cmd/temporary_store.h"
 #include "join/join.h"
+#include "store/shard.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -31,5 +33,10 @@ int open_store(struct context *context, int needs)
     context->store = store_open(context->store_path, mode, &context->error);
     if (!context->store)
         return -1;
-    return needs & NEEDS_JOINED && join_if_needed(context) < 0 ? -1 : 0;
+    if (!(needs & NEEDS_JOINED))
+        return 0;
+    int is_shard = store_is_shard(context->store, &context->error);
+    if (is_shard)
+        return is_shard < 0 ? -1 : temporary_store_of_shard(context);
+    return join_if_needed(context) < 0 ? -1 : 0;
 }

@@ -19,6 +19,13 @@ enum { FIRST_MAJOR = 2, FIRST_MINOR = 23 };
 /* The versions of the interface that NCCL may ask a plugin for. */
 enum { OLDEST_API = 1, NEWEST_API = 7 };
 
+/* A static program has no loader. */
+#ifdef NCCLPROF_STATIC
+enum { CAN_LOAD = 0 };
+#else
+enum { CAN_LOAD = 1 };
+#endif
+
 static void tell(const char *what, const char *path)
 {
     printf("%-8s%s: ", what, path);
@@ -49,6 +56,10 @@ static int check_plugin(void)
     if (!path)
         return 1;
     tell("plugin", path);
+    if (!CAN_LOAD) {
+        printf("not tried: this ncclprof is linked statically and loads no libraries\n");
+        return 0;
+    }
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
         printf("cannot be loaded: %s\n", dlerror());

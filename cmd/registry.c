@@ -26,7 +26,8 @@
 #include <string.h>
 
 /* In the order of help; the analyses stand between what comes before and what comes after them. */
-static const struct command *const before[] = {&command_record, &command_ingest, &command_info};
+static const struct command *const before[] = {&command_record, &command_ingest, &command_merge,
+                                               &command_watch, &command_info};
 static const struct command *const after[] = {&command_query, &command_completion};
 
 enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };

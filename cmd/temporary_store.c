@@ -1,10 +1,14 @@
 #include "cmd/temporary_store.h"
 
 #include "cmd/cmd.h"
+#include "cmd/ingest_listener.h"
 #include "cmd/ingest_paths.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
+#include "ingest/merge.h"
 #include "input/walk.h"
+#include "join/join.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +22,7 @@
 static struct {
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
+    char journal[PATH_MAX + 32];
 } temporary;
 
 int temporary_store_spare(struct context *context, char *const *paths, size_t count)
@@ -63,23 +68,62 @@ static void remove_files(const char *path)
     }
 }
 
-int temporary_store_open(struct context *context, char *const *paths, size_t count)
+int temporary_store_place(struct context *context)
 {
     if (!*temporary.directory &&
         make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
         *temporary.directory = '\0';
         return EXIT_NOT_DONE;
     }
-    interrupt_removes(temporary.directory);
     snprintf(temporary.path, sizeof temporary.path, "%s/store.db", temporary.directory);
+    snprintf(temporary.journal, sizeof temporary.journal, "%s-journal", temporary.path);
+    interrupt_removes(temporary.directory, temporary.path, temporary.journal);
     context->store_path = temporary.path;
-    int status = temporary_store_spare(context, paths, count);
-    remove_files(temporary.path);
+    return EXIT_DONE;
+}
+
+int temporary_store_open(struct context *context, char *const *paths, size_t count)
+{
+    int status = temporary_store_place(context);
+    if (status == EXIT_DONE)
+        status = temporary_store_spare(context, paths, count);
+    if (*temporary.path)
+        remove_files(temporary.path);
     return status;
+}
+
+static int merge_one(struct context *context, char *shard)
+{
+    struct report report = {.results = NULL};
+    struct ingest_listener listener = {.report = &report};
+    struct merge merge = {.hooks = ingest_listener_hooks(&listener)};
+    char *const shards[] = {shard};
+    progress_begin(&listener.progress, 1, 0, 0);
+    int failed = merge_plan_make(&merge.plan, shards, 1, temporary.path, &context->error) ||
+                 merge_run(&merge, &context->store, temporary.path, &context->error) ||
+                 join_store(context->store, (size_t)ingest_processors(), &context->error);
+    report_release(&report);
+    merge_plan_release(&merge.plan);
+    return failed ? -1 : 0;
+}
+
+int temporary_store_of_shard(struct context *context)
+{
+    char *shard = strdup(context->store_path);
+    store_close(context->store);
+    context->store = NULL;
+    int failed = !shard ? error_no_memory(&context->error)
+                        : temporary_store_place(context) != EXIT_DONE || merge_one(context, shard);
+    if (*temporary.path)
+        remove_files(temporary.path);
+    free(shard);
+    return failed ? -1 : 0;
 }
 
 void temporary_store_close(void)
 {
-    if (*temporary.directory)
-        rmdir(temporary.directory);
+    if (!*temporary.directory)
+        return;
+    remove_files(temporary.path);
+    rmdir(temporary.directory);
 }

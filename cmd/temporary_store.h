@@ -15,6 +15,13 @@ int temporary_store_open(struct context *context, char *const *paths, size_t cou
 /* Likewise into context->store, where --store named one: there they stay. */
 int temporary_store_spare(struct context *context, char *const *paths, size_t count);
 
+/* A place for such a store, at context->store_path, that is yet to be filled, again and again: its files keep
+ * their names until temporary_store_close. An exit_status. */
+int temporary_store_place(struct context *context);
+
+/* Likewise of context->store, which is a shard and closed: a shard is not joined, its copy is. */
+int temporary_store_of_shard(struct context *context);
+
 /* After all of them are closed. */
 void temporary_store_close(void);
 

@@ -1,23 +1,17 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
-#include "analyse/diagnosis.h"
 #include "analyse/headline.h"
+#include "analyse/judged_run.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
-#include "analyse/summary.h"
+#include "analyse/shard_notes.h"
 #include "analyse/told.h"
-#include "analyse/unfinished.h"
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
-#include "base/escape.h"
 #include "base/json_text.h"
-#include "diagnose/findings_detail.h"
-#include "job/load.h"
 #include "job/load_names.h"
-#include "verdict/longer_steps_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
@@ -33,7 +27,8 @@ static const struct analysis_option options[] = {
     {"exit-code", 0, NULL,
      "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
      "became "
-     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged",
+     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged, or a shard is "
+     "missing",
      NULL},
     {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
     {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
@@ -45,6 +40,7 @@ struct diagnosis {
     struct told told;
     struct diagnose_options options;
     size_t operations;
+    int lacks_shards;
     struct summary summary;
     struct buffer coverage; /* JSON objects */
 };
@@ -68,63 +64,34 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            buffer_append_byte(json, '}');
 }
 
-/* What is worth a word beside the findings of a run. */
-static int caution(const struct judgement *judgement, const struct findings *findings,
-                   const struct transfer_excess *transfers, int is_told, struct table *table,
-                   struct error *error)
-{
-    const struct job *job = judgement->job;
-    /* Where nobody can be named, this is all that says what the job waits for. */
-    int is_open = !findings_stop_job(findings) &&
-                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
-    return (is_open && caution_unfinished(job, table, error)) ||
-           caution_diagnosed(job, judgement->baseline, table, error) ||
-           caution_crowd(&findings->crowd, job, table, error) ||
-           caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
-           caution_standstill(job, findings, table, error) ||
-           (is_told && caution_scope(judgement, table, error)) ||
-           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
-}
-
 /* The job and its loss, then the findings, or that there are none. */
-static int tell(struct diagnosis *diagnosis, const struct job *job, const struct baseline *baseline,
-                const struct transfer_excess *transfers, struct findings *findings, struct error *error)
+static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)
 {
-    struct judgement judgement;
+    const struct judgement *judgement = &run->judgement;
     struct told *told = &diagnosis->told;
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
-    int failed = judgement_init(&judgement, job, baseline, findings, &diagnosis->options) ||
-                         findings_detail(findings, job, baseline, transfers) ||
-                         summary_add_run(&diagnosis->summary, &judgement) ||
-                         headline_say_job(&judgement, told->names_runs, text)
-                     ? error_no_memory(error)
-                     : told_add(told, job, findings, error);
+    int failed =
+        summary_add_run(&diagnosis->summary, judgement) || headline_say_job(judgement, told->names_runs, text)
+            ? error_no_memory(error)
+            : told_add(told, &run->job, &run->findings, error);
     int is_told = told->shown + told->left_out > before;
-    if (!failed && !is_told && headline_say_verdict(&judgement, told->names_runs, text))
+    if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
-    failed = failed || caution(&judgement, findings, transfers, is_told, &told->result->table, error);
-    judgement_release(&judgement);
-    return failed;
+    return failed ||
+           caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
 }
 
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
-    struct job job;
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    struct transfer_excess *transfers = NULL;
-    if (job_load(&job, diagnosis->told.request->store, run_id, error))
+    struct judged_run run;
+    if (judged_run_init(&run, diagnosis->told.request->store, run_id, &diagnosis->options, error))
         return -1;
-    int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error) ||
-                 tell(diagnosis, &job, &baseline, transfers, &findings, error);
-    if (!failed && note_coverage(diagnosis, &job))
+    int failed = tell(diagnosis, &run, error);
+    if (!failed && note_coverage(diagnosis, &run.job))
         failed = error_no_memory(error);
-    diagnosis->operations += job.operation_count;
-    free(transfers);
-    baseline_release(&baseline);
-    findings_release(&findings);
-    job_release(&job);
+    diagnosis->operations += run.job.operation_count;
+    judged_run_release(&run);
     return failed;
 }
 
@@ -141,12 +108,8 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_text(json, "],\"warnings\":[");
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, table->warnings[i]);
-    failed = failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text);
-    for (size_t i = 0; !failed && i < table->warning_count; i++)
-        failed = buffer_append_text(text, "note: ") ||
-                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
-                 buffer_append_byte(text, '\n');
-    return failed;
+    return failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text) ||
+           warnings_say(table, text);
 }
 
 static int read_options(struct diagnosis *diagnosis, struct error *error)
@@ -186,6 +149,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     if (told_begin(&diagnosis.told, error) ||
+        shards_are_lacking(request->store, &diagnosis.lacks_shards, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
@@ -197,7 +161,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     runs_release(&runs);
     int is_asked = request->values[OPTION_EXIT_CODE] != NULL;
     result->alarm = is_asked && (diagnosis.told.found || diagnosis.summary.longer_steps);
-    result->undecided = is_asked && summary_is_doubtful(&diagnosis.summary);
+    result->undecided = is_asked && (diagnosis.lacks_shards || summary_is_doubtful(&diagnosis.summary));
     result->unjudged = !diagnosis.operations && !diagnosis.told.shown;
     return failed;
 }

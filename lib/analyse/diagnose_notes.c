@@ -1,6 +1,8 @@
 #include "analyse/diagnose_notes.h"
 
+#include "analyse/unfinished.h"
 #include "analyse/warning.h"
+#include "verdict/longer_steps_text.h"
 
 /* The first is warm-up, and of two neither says which is the usual one. */
 enum { STEPS_TO_COMPARE = 3 };
@@ -79,8 +81,8 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
     return 0;
 }
 
-int caution_diagnosed(const struct job *job, const struct baseline *baseline, struct table *table,
-                      struct error *error)
+static int caution_diagnosed(const struct job *job, const struct baseline *baseline, struct table *table,
+                             struct error *error)
 {
     if (!job->operation_count)
         return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
@@ -89,4 +91,21 @@ int caution_diagnosed(const struct job *job, const struct baseline *baseline, st
     return caution_bare_calls(job->store, job->run_id, table, error) ||
            warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
            warn_of_gaps(job, table, error);
+}
+
+int caution_run(const struct judgement *judgement, const struct findings *findings,
+                const struct transfer_excess *transfers, int is_told, struct table *table,
+                struct error *error)
+{
+    const struct job *job = judgement->job;
+    /* Where nobody can be named, this is all that says what the job waits for. */
+    int is_open = !findings_stop_job(findings) &&
+                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
+    return (is_open && caution_unfinished(job, table, error)) ||
+           caution_diagnosed(job, judgement->baseline, table, error) ||
+           caution_crowd(&findings->crowd, job, table, error) ||
+           caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
+           caution_standstill(job, findings, table, error) ||
+           (is_told && caution_scope(judgement, table, error)) ||
+           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
 }

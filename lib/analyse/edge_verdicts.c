@@ -86,8 +86,8 @@ static int32_t *ranks_of_seats(const struct stalls *stalls, const struct job *jo
     return ranks;
 }
 
-static int decide_run(struct stalls *stalls, int32_t run, const struct job *job,
-                      const struct findings *findings, struct error *error)
+int edges_take_verdicts_of(struct stalls *stalls, int32_t run, const struct job *job,
+                           const struct findings *findings, struct error *error)
 {
     int32_t *ranks = ranks_of_seats(stalls, job);
     const struct decided decided = {stalls, findings, ranks};
@@ -110,7 +110,7 @@ static int take_verdicts(struct stalls *stalls, int32_t run, struct store *store
     if (job_load(&job, store, stalls->runs[run].id, error))
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &transfers, options, error) ||
-                 decide_run(stalls, run, &job, &findings, error);
+                 edges_take_verdicts_of(stalls, run, &job, &findings, error);
     free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);

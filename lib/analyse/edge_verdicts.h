@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "stalls/stalls.h"
+#include "verdict/finding.h"
 
 struct store;
 
@@ -12,5 +13,9 @@ struct store;
  * that it does not blame is not confirmed. Before edges are put in another order.
  */
 int edges_take_verdicts(struct stalls *stalls, struct store *store, struct error *error);
+
+/* The same of one run (its place in `stalls`) that is diagnosed already. */
+int edges_take_verdicts_of(struct stalls *stalls, int32_t run, const struct job *job,
+                           const struct findings *findings, struct error *error);
 
 #endif

@@ -1,6 +1,8 @@
 #include "analyse/warning.h"
 
+#include "analyse/shard_notes.h"
 #include "base/buffer.h"
+#include "base/escape.h"
 #include "job/bare_calls.h"
 #include "job/own_time.h"
 #include "report/samples.h"
@@ -8,7 +10,19 @@
 #include "store/store.h"
 #include "verdict/words.h"
 
+#include <string.h>
+
 enum { MOST_NAMED = 4 };
+
+int warnings_say(const struct table *table, struct buffer *text)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < table->warning_count; i++)
+        failed = buffer_append_text(text, "note: ") ||
+                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
+                 buffer_append_byte(text, '\n');
+    return failed ? -1 : 0;
+}
 
 /* Of many ranks that are absent, a few. Places of a large job may have no names at all. */
 static int name_absent(const struct job *job, int64_t absent, struct buffer *text)
@@ -173,6 +187,8 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error)
 {
+    if (caution_shards(store, table, error))
+        return -1;
     if (runs->count)
         return 0;
     int64_t samples, jobs;

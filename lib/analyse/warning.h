@@ -2,12 +2,16 @@
 #define NCCLPROF_ANALYSE_WARNING_H
 
 #include "analyse/run_choice.h"
+#include "base/buffer.h"
 #include "baseline/baseline.h"
 #include "job/job.h"
 #include "model/table.h"
 #include "verdict/finding.h"
 
 /* What a judgement of a run lacks, as warnings in the same words by every analysis. */
+
+/* A line for each warning of a table, for an analysis that brings its own text. -1 when memory is out. */
+int warnings_say(const struct table *table, struct buffer *text);
 
 /*
  * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
@@ -45,7 +49,8 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
 int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
                        struct error *error);
 
-/* That the store holds no runs, hence no operations; and what calls without one it knows of. */
+/* Of the store as a whole: that shards are not there (shard_notes.h); that it holds no runs, hence no
+ * operations, and what calls without one it knows of. */
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error);
 

@@ -84,6 +84,63 @@ int escape_json(struct buffer *buffer, const char *text, size_t length)
     return buffer_reserve(buffer, 0);
 }
 
+/* How many bytes from the first on are UTF-8. */
+static size_t valid_bytes(const char *text, size_t length)
+{
+    size_t at = 0, taken = 1;
+    for (; at < length && taken; at += taken) {
+        uint32_t code;
+        taken = decode((const unsigned char *)text + at, length - at, &code);
+    }
+    return at;
+}
+
+int escape_is_utf8(const char *text, size_t length)
+{
+    return valid_bytes(text, length) == length;
+}
+
+int escape_utf8(struct buffer *buffer, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length; at++) {
+        size_t valid = valid_bytes(text + at, length - at);
+        if (buffer_append(buffer, text + at, valid))
+            return -1;
+        at += valid;
+        if (at < length && buffer_append_text(buffer, "\xef\xbf\xbd"))
+            return -1;
+    }
+    return buffer_reserve(buffer, 0);
+}
+
+static const char *entity_of(char byte)
+{
+    switch (byte) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
+int escape_markup(struct buffer *buffer, const char *text, size_t length)
+{
+    struct buffer shown = BUFFER_INIT;
+    int failed = escape_terminal(&shown, text, length);
+    for (size_t i = 0; !failed && i < shown.length; i++) {
+        const char *entity = entity_of(shown.data[i]);
+        failed = entity ? buffer_append_text(buffer, entity) : buffer_append_byte(buffer, shown.data[i]);
+    }
+    buffer_release(&shown);
+    return failed ? -1 : buffer_reserve(buffer, 0);
+}
+
 size_t escape_width_of(const char *text, size_t length)
 {
     size_t width = 0;

@@ -13,6 +13,14 @@
 int escape_terminal(struct buffer *buffer, const char *text, size_t length);
 int escape_json(struct buffer *buffer, const char *text, size_t length);
 
+/* For readers that take nothing but UTF-8 and any character of it: what is none becomes U+FFFD, the rest
+ * stays as it is. Whether it has to; -1 when memory is out. */
+int escape_is_utf8(const char *text, size_t length);
+int escape_utf8(struct buffer *buffer, const char *text, size_t length);
+
+/* Likewise for HTML and XML, as text and between double quotes: as for a terminal, and no markup. */
+int escape_markup(struct buffer *buffer, const char *text, size_t length);
+
 /* Columns that escaped text takes: its characters, without colours (colour.h). */
 size_t escape_width(const char *text);
 

@@ -17,14 +17,23 @@ int64_t job_delay(const struct job *job, const struct job_operation *operation)
     return rank->has_gpu_clock ? rank->delays_ns[number / JOB_DELAY_BLOCK] : 0;
 }
 
+int job_is_aligned(const struct job_rank *rank)
+{
+    return rank->clock_method != CLOCK_NONE && rank->clock_method != CLOCK_CONTRADICTORY;
+}
+
+int64_t job_common_host_time(const struct job_rank *rank, int64_t host_ns)
+{
+    if (host_ns == TIME_UNKNOWN || !job_is_aligned(rank))
+        return TIME_UNKNOWN;
+    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
+}
+
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)
 {
-    const struct job_rank *rank = &job->ranks[operation->rank];
-    if (time_ns == TIME_UNKNOWN || rank->clock_method == CLOCK_NONE ||
-        rank->clock_method == CLOCK_CONTRADICTORY)
+    if (time_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
-    int64_t host_ns = time_ns + job_delay(job, operation);
-    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
+    return job_common_host_time(&job->ranks[operation->rank], time_ns + job_delay(job, operation));
 }
 
 int64_t *job_next_starts(const struct job *job)

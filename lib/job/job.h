@@ -367,6 +367,10 @@ void job_release(struct job *job);
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
+/* Whether a rank's clock is, and a time on it, as its recorder had it, in the run's common time; likewise. */
+int job_is_aligned(const struct job_rank *rank);
+int64_t job_common_host_time(const struct job_rank *rank, int64_t host_ns);
+
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 
 #endif

@@ -14,6 +14,7 @@
 #include "join/witnesses.h"
 #include "join/workers.h"
 #include "schemas.h"
+#include "store/shard.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -194,6 +195,10 @@ int join_in_transaction(struct store *store, size_t threads, struct error *error
     int current = join_is_current(store, error);
     if (current)
         return current < 0 ? -1 : 0;
+    int is_shard = store_is_shard(store, error);
+    if (is_shard)
+        return is_shard < 0 ? -1
+                            : error_set(error, "%s is a shard: ncclprof merge joins it", store_path(store));
     struct work work;
     work_init(&work);
     int failed = join_all(&work, store, threads, error);

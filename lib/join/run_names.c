@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/ids.h"
 #include "schemas.h"
+#include "store/node_path.h"
 #include "store/store.h"
 
 #include <ctype.h>
@@ -71,7 +72,7 @@ static size_t common_length(const struct folder *folder, const char *path)
 static void find_folders(const struct work *work, struct folder *folders)
 {
     for (size_t i = 0; i < work->process_count; i++) {
-        const char *file_set = work->processes[i].file_set;
+        const char *file_set = node_path_plain(work->processes[i].file_set);
         struct folder *folder = &folders[work->processes[i].run];
         if (*file_set != '/')
             continue;
@@ -91,7 +92,7 @@ static int widen_folders(const struct work *work, struct store *store, struct fo
     while (more == 1 && (more = statement_step(row, error)) == 1) {
         int64_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
                                   work->process_count, statement_integer(row, 0));
-        const char *file_set = statement_text(row, 1);
+        const char *text = statement_text(row, 1), *file_set = text ? node_path_plain(text) : NULL;
         struct folder *folder = process < 0 ? NULL : &folders[work->processes[process].run];
         if (folder && folder->text && file_set && *file_set == '/')
             folder->length = common_length(folder, file_set);

@@ -135,6 +135,11 @@ int output_printf(struct output *output, struct error *error, const char *format
     return outcome;
 }
 
+const char *output_name(const struct output *output)
+{
+    return output->temporary;
+}
+
 uint64_t output_bytes(const struct output *output)
 {
     return output->bytes;
@@ -201,9 +206,9 @@ static int keep_mode(const struct output *output, const struct stat *before, str
                : 0;
 }
 
-static int open_replacement(struct output *output, struct error *error)
+static int open_replacement(struct output *output, enum output_kind kind, struct error *error)
 {
-    output->descriptor = open_nameless(output->target);
+    output->descriptor = kind == OUTPUT_BY_NAME ? -1 : open_nameless(output->target);
     if (output->descriptor < 0)
         output->descriptor = make_temporary(output, make_named, error);
     return output->descriptor < 0 ? -1 : 0;
@@ -215,9 +220,11 @@ static int open_as_it_is(struct output *output, struct error *error)
     return output->descriptor < 0 ? fail(output, errno, "cannot be opened", error) : 0;
 }
 
-static int open_path(struct output *output, struct error *error)
+static int open_path(struct output *output, enum output_kind kind, struct error *error)
 {
     struct stat before;
+    if (strcmp(output->path, "-") == 0 && kind == OUTPUT_BY_NAME)
+        return error_set(error, "it cannot be written to standard output: it takes a file");
     if (strcmp(output->path, "-") == 0) {
         output->descriptor = STDOUT_FILENO;
         return 0;
@@ -225,6 +232,8 @@ static int open_path(struct output *output, struct error *error)
     int exists = stat(output->path, &before) == 0;
     if (exists && S_ISDIR(before.st_mode))
         return error_set(error, "%s: is a directory", output->path);
+    if (exists && !S_ISREG(before.st_mode) && kind == OUTPUT_BY_NAME)
+        return error_set(error, "%s: is no file", output->path);
     if (exists && !S_ISREG(before.st_mode))
         return open_as_it_is(output, error);
     if (exists && access(output->path, W_OK))
@@ -232,7 +241,7 @@ static int open_path(struct output *output, struct error *error)
     output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
     if (!output->target)
         return errno == ENOMEM ? error_no_memory(error) : fail(output, errno, "cannot be found", error);
-    return open_replacement(output, error) || (exists && keep_mode(output, &before, error)) ? -1 : 0;
+    return open_replacement(output, kind, error) || (exists && keep_mode(output, &before, error)) ? -1 : 0;
 }
 
 static int open_gzip(struct output *output, struct error *error)
@@ -256,7 +265,7 @@ struct output *output_open(const char *path, enum output_kind kind, struct error
         output_discard(output);
         return NULL;
     }
-    if (open_path(output, error) || (kind == OUTPUT_GZIP && open_gzip(output, error))) {
+    if (open_path(output, kind, error) || (kind == OUTPUT_GZIP && open_gzip(output, error))) {
         output_discard(output);
         return NULL;
     }

@@ -13,7 +13,11 @@
  */
 struct output;
 
-enum output_kind { OUTPUT_PLAIN, OUTPUT_GZIP };
+enum output_kind {
+    OUTPUT_PLAIN,
+    OUTPUT_GZIP,
+    OUTPUT_BY_NAME /* who writes it opens it at output_name; it can be nothing but a file */
+};
 
 /*
  * "-" is standard output; it, a pipe and a device are written as they are. A symbolic link stays, the file
@@ -21,6 +25,9 @@ enum output_kind { OUTPUT_PLAIN, OUTPUT_GZIP };
  * ends it with output_close or output_discard.
  */
 struct output *output_open(const char *path, enum output_kind kind, struct error *error);
+
+/* Where the file lies until output_close, of OUTPUT_BY_NAME. */
+const char *output_name(const struct output *output);
 
 /* Errors come here or later, for bytes are kept until there are many. */
 int output_write(struct output *output, const void *bytes, size_t length, struct error *error);

@@ -1,3 +1,4 @@
+#include "base/real_text.h"
 #include "render/formats.h"
 #include "render/write.h"
 
@@ -43,7 +44,7 @@ static int append_cell(struct buffer *line, const struct cell *cell)
     case CELL_REAL:
         if (!isfinite(cell->real))
             return 0;
-        render_real(cell->real, number);
+        real_text(cell->real, number);
         return buffer_append_text(line, number);
     default:
         return append_text(line, cell->text);

@@ -249,8 +249,10 @@ static int64_t find_hosts(const struct heat_map *map, size_t *into)
     return count;
 }
 
-static int fold_rows(struct heat_map *map, size_t most)
+int heat_map_fold_rows(struct heat_map *map, size_t most)
 {
+    if (map->row_count <= most)
+        return 0;
     size_t *into = array_new(map->row_count, sizeof *into);
     int64_t hosts = into ? find_hosts(map, into) : -1;
     if (hosts < 0) {
@@ -322,7 +324,7 @@ static int add_run(struct heat_maps *maps, size_t *capacity, struct part *part, 
         int column = table_find_column(part->table, values[i]);
         if (column < 0)
             maps->count--;
-        else if (make_map(map, part, column) || (map->row_count > most_rows && fold_rows(map, most_rows)))
+        else if (make_map(map, part, column) || heat_map_fold_rows(map, most_rows))
             return -1;
     }
     return 0;

@@ -57,6 +57,12 @@ int heat_maps_init(struct heat_maps *maps, const struct table *table, const char
                    size_t value_count, size_t most_rows, struct error *error);
 void heat_maps_release(struct heat_maps *maps);
 
+/*
+ * Makes rows of one host one row where that leaves at most `most`, else as many neighbours as it takes; the
+ * largest of their values count. -1 when memory is out.
+ */
+int heat_map_fold_rows(struct heat_map *map, size_t most);
+
 /* Makes neighbouring steps one column, the largest of them, until there are at most `most`. */
 void heat_map_fold_steps(struct heat_map *map, size_t most);
 

@@ -43,17 +43,7 @@ struct panel {
 /* Text of a trace may hold anything: markup, and what XML 1.0 does not allow at all. */
 static int put_xml(struct buffer *svg, struct buffer *raw)
 {
-    struct buffer shown = BUFFER_INIT;
-    int failed = raw->length ? escape_terminal(&shown, raw->data, raw->length) : 0;
-    for (size_t i = 0; !failed && i < shown.length; i++) {
-        const char *entity = shown.data[i] == '<'   ? "&lt;"
-                             : shown.data[i] == '>' ? "&gt;"
-                             : shown.data[i] == '&' ? "&amp;"
-                             : shown.data[i] == '"' ? "&quot;"
-                                                    : NULL;
-        failed = entity ? buffer_append_text(svg, entity) : buffer_append_byte(svg, shown.data[i]);
-    }
-    buffer_release(&shown);
+    int failed = raw->length ? escape_markup(svg, raw->data, raw->length) : 0;
     buffer_clear(raw);
     return failed;
 }

@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "base/real_text.h"
 #include "render/formats.h"
 #include "render/write.h"
 
@@ -24,7 +25,7 @@ static int append_cell(struct buffer *line, const struct cell *cell)
     case CELL_REAL:
         if (!isfinite(cell->real))
             return buffer_append_text(line, "null");
-        render_real(cell->real, number);
+        real_text(cell->real, number);
         return buffer_append_text(line, number);
     case CELL_TEXT:
         return text_json_quote(line, cell->text);

@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/real_text.h"
 #include "render/write.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ static int append_real(struct buffer *text, double value, int decimals)
         value = 0; /* no "-0.0" */
     if (decimals >= 0)
         return buffer_printf(text, "%.*f", decimals, value);
-    render_real(value, shortest);
+    real_text(value, shortest);
     return buffer_append_text(text, shortest);
 }
 

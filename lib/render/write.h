@@ -9,8 +9,4 @@
  * errno. */
 int render_check(FILE *stream, struct error *error);
 
-/* The shortest decimal number that reads back as the same double. */
-enum { REAL_TEXT_BYTES = 40 };
-void render_real(double value, char text[REAL_TEXT_BYTES]);
-
 #endif

@@ -76,6 +76,11 @@ int store_begin(struct store *store, struct error *error)
     return store_execute(store, "BEGIN IMMEDIATE", error);
 }
 
+int store_begin_reading(struct store *store, struct error *error)
+{
+    return store_execute(store, "BEGIN", error);
+}
+
 int store_commit(struct store *store, struct error *error)
 {
     return store_execute(store, "COMMIT", error);

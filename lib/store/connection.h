@@ -9,6 +9,8 @@ struct store;
 const char *store_path(const struct store *store);
 
 int store_begin(struct store *store, struct error *error);
+/* What is read until store_rollback is the store as it is now, whoever writes. */
+int store_begin_reading(struct store *store, struct error *error);
 int store_commit(struct store *store, struct error *error);
 void store_rollback(struct store *store); /* harmless outside a transaction */
 

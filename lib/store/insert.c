@@ -5,11 +5,10 @@
 #include "schemas.h"
 #include "store/bind_rows.h"
 #include "store/internal.h"
+#include "store/node_path.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BULK_ROWS = 20 };
 
 static const char *const lookup_sql[LOOKUPS] = {
     [FIND_PROCESS] = schema_ingest_write_find_process,
@@ -23,12 +22,8 @@ static const char *const lookup_sql[LOOKUPS] = {
     [TELL_PEER] = schema_ingest_write_tell_peer,
 };
 
-/* Columns of the bulk tables, in the order in which bind_rows.c binds them. */
-static const struct {
-    const char *name;
-    const char *columns;
-    int column_count;
-} bulk_tables[BULK_TABLES] = {
+/* In the order in which bind_rows.c binds them. */
+const struct bulk_layout bulk_tables[BULK_TABLES] = {
     [BULK_BLOCK] = {"operation_block",
                     "block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, "
                     "clock_distance_ns, packed",
@@ -203,11 +198,12 @@ static int put_process(struct inserter *inserter, struct insert_target *target, 
     return append_id(&target->processes, &target->process_count, &target->process_capacity, *id, error);
 }
 
-/* Of names that many jobs have: those of two directories are taken to be of two. */
+/* Of names that many jobs have: those of two directories are taken to be of two. The ranks of a job write
+ * into the same one on each node. */
 static uint64_t hash_in(const char *file_set, uint64_t named_hash)
 {
     uint64_t hash = named_hash;
-    for (const unsigned char *at = (const unsigned char *)file_set; *at; at++)
+    for (const unsigned char *at = (const unsigned char *)node_path_plain(file_set); *at; at++)
         hash = hash_mix(hash, *at);
     return hash ? hash : 1;
 }
@@ -330,17 +326,23 @@ static int put_names(struct inserter *inserter, struct insert_target *target, co
     return 0;
 }
 
+void insert_target_hear(struct insert_target *target, size_t member, int64_t peer)
+{
+    struct target_member *heard = &target->members[member];
+    if (peer <= heard->greatest_peer)
+        return;
+    heard->greatest_peer = peer;
+    heard->has_news = 1;
+}
+
 static int tell_peers(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
                       struct error *error)
 {
     struct statement *tell = inserter->lookups[TELL_PEER];
     for (size_t i = 0; i < batch->proxies.count; i++) {
         const struct batch_proxy *row = &batch->proxies.items[i];
-        struct target_member *member = row->member < 0 ? NULL : &target->members[row->member];
-        if (!member || row->proxy.peer <= member->greatest_peer)
-            continue;
-        member->greatest_peer = row->proxy.peer;
-        member->has_news = 1;
+        if (row->member >= 0)
+            insert_target_hear(target, (size_t)row->member, row->proxy.peer);
     }
     for (size_t i = 0; i < target->member_count; i++) {
         struct target_member *member = &target->members[i];

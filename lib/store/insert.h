@@ -42,6 +42,18 @@ enum bulk_table {
     BULK_TABLES
 };
 
+/* Columns of the bulk tables, in the order in which rows are bound: the first one is the record's id. */
+struct bulk_layout {
+    const char *name;
+    const char *columns; /* "a, b, c" */
+    int column_count;
+};
+
+extern const struct bulk_layout bulk_tables[BULK_TABLES];
+
+/* So many rows go in at once, where there are so many. */
+enum { BULK_ROWS = 20 };
+
 struct inserter {
     struct store *store;
     struct intern texts;
@@ -84,6 +96,10 @@ void inserter_forget(struct inserter *inserter);
  * back. */
 int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
                  struct error *error);
+
+/* What peers network traffic names, of a member of `target` that has news, is written down with the next
+ * batch. */
+void insert_target_hear(struct insert_target *target, size_t member, int64_t peer);
 
 void insert_target_release(struct insert_target *target);
 

@@ -3,9 +3,15 @@
 
 #include "store/store.h"
 
-#include <sqlite3.h>
+/* In ncclprof_views.so (module.mk) SQLite is that of the program which loads it, elsewhere it is linked. */
+#ifndef NCCLPROF_EXTENSION
+#define SQLITE_CORE 1
+#endif
+#include <sqlite3ext.h>
 
-/* What a store and a statement are. Nothing outside lib/store includes this, or sqlite3.h. */
+SQLITE_EXTENSION_INIT3
+
+/* What a store and a statement are. Nothing outside lib/store includes this, or SQLite's headers. */
 
 struct store {
     sqlite3 *handle;

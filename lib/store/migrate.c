@@ -35,7 +35,8 @@ static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_012_start_up_and_warnings,
                                          schema_store_013_witnesses,
                                          schema_store_014_registered_memory,
-                                         schema_store_015_calls};
+                                         schema_store_015_calls,
+                                         schema_store_016_shards};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call};
 

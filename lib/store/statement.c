@@ -116,6 +116,27 @@ const char *statement_text(struct statement *statement, int column)
     return (const char *)sqlite3_column_text(statement->handle, column);
 }
 
+enum cell_type statement_type(struct statement *statement, int column)
+{
+    switch (sqlite3_column_type(statement->handle, column)) {
+    case SQLITE_NULL:
+        return CELL_NULL;
+    case SQLITE_INTEGER:
+        return CELL_INTEGER;
+    case SQLITE_FLOAT:
+        return CELL_REAL;
+    default:
+        return CELL_TEXT;
+    }
+}
+
+const char *statement_bytes(struct statement *statement, int column, size_t *length)
+{
+    const char *text = statement_text(statement, column);
+    *length = (size_t)sqlite3_column_bytes(statement->handle, column);
+    return text;
+}
+
 const void *statement_blob(struct statement *statement, int column, size_t *length)
 {
     const void *bytes = sqlite3_column_blob(statement->handle, column);

@@ -2,6 +2,7 @@
 #define NCCLPROF_STORE_STATEMENT_H
 
 #include "base/error.h"
+#include "model/table.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,10 @@ int64_t statement_integer(struct statement *statement, int column);
 int64_t statement_integer_or(struct statement *statement, int column, int64_t absent); /* `absent` for NULL */
 double statement_real(struct statement *statement, int column);
 const char *statement_text(struct statement *statement, int column); /* NULL for NULL */
+/* What a column holds; a blob counts as text. */
+enum cell_type statement_type(struct statement *statement, int column);
+/* Likewise all of its bytes, of whatever type; NULL for NULL, and when memory is out. */
+const char *statement_bytes(struct statement *statement, int column, size_t *length);
 const void *statement_blob(struct statement *statement, int column, size_t *length);
 
 #endif

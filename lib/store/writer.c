@@ -4,6 +4,7 @@
 #include "schemas.h"
 #include "store/ledger.h"
 #include "store/removal.h"
+#include "store/unload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ void writer_file_release(struct writer_file *file)
 static char *name_set(struct writer *writer, const char *path, const char *file_set)
 {
     char *name;
-    if (strcmp(path, "-") != 0)
+    if (strcmp(path, "-") != 0 || strcmp(file_set, "-") != 0)
         return strdup(file_set);
     if (!writer->pipes)
         writer->pipes = writer->first_file;
@@ -159,6 +160,15 @@ int writer_put(struct writer *writer, struct writer_file *file, const struct bat
 {
     writer->transaction_bytes += batch_size_bytes(batch);
     return inserter_put(&writer->inserter, &file->target, batch, error) ? fail(writer) : 0;
+}
+
+int writer_unload(struct writer *writer, struct writer_file *file, struct unloader *unloader, int64_t file_id,
+                  const char *digest, struct error *error)
+{
+    uint64_t bytes = 0;
+    int outcome = unloader_copy(unloader, file_id, digest, &writer->inserter, &file->target, &bytes, error);
+    writer->transaction_bytes += bytes;
+    return outcome < 0 ? fail(writer) : outcome;
 }
 
 /* Runs a statement that asks for nothing but a file. */

@@ -8,6 +8,7 @@
 
 struct ledger;
 struct store;
+struct unloader;
 struct writer;
 
 /*
@@ -37,7 +38,8 @@ void writer_file_release(struct writer_file *file);
 
 /*
  * `order` counts the files of this writer, 0, 1, 2 ...: they are numbered by it, in whatever order they
- * arrive. Both texts are copied; pipes, whose path is "-", have a file set that is this writer's. A file may
+ * arrive. Both texts are copied; pipes, whose path and file set are "-", have a file set that is this
+ * writer's. A file may
  * come in parts, side by side, each with a struct writer_file and the order of the file, and with a
  * first_ordinal that keeps its records apart from those of the others: one of them is finished or abandoned
  * for all, the others are released.
@@ -47,6 +49,13 @@ int writer_begin(struct writer *writer, struct writer_file *file, int64_t order,
 
 int writer_put(struct writer *writer, struct writer_file *file, const struct batch *batch,
                struct error *error);
+
+/*
+ * All rows of file `file_id`, which had `digest`, out of another store (store/unload.h), in place of batches.
+ * 1, with `error` set: that store is at fault, or has changed; the file is to be abandoned.
+ */
+int writer_unload(struct writer *writer, struct writer_file *file, struct unloader *unloader, int64_t file_id,
+                  const char *digest, struct error *error);
 
 struct writer_facts {
     const char *dialect;

@@ -11,6 +11,8 @@ enum finding_kind {
     FINDING_ENDED_EARLY  /* its trace stops long before its peers' */
 };
 
+enum { FINDING_KINDS = FINDING_ENDED_EARLY + 1 };
+
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
 #endif

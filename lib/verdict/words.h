@@ -2,6 +2,7 @@
 #define NCCLPROF_VERDICT_WORDS_H
 
 #include "base/buffer.h"
+#include "base/time_text.h"
 #include "job/job.h"
 
 #include <stdint.h>
@@ -12,9 +13,6 @@ int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* nul
 
 /* "2026-11-25T10:12:04.120000Z": of nanoseconds since 1970; nothing for what no calendar has. */
 int text_utc(struct buffer *text, int64_t time_ns);
-
-/* "1.2 ms", "3.4 s": three figures for people. */
-int text_time(struct buffer *text, int64_t time_ns);
 
 /* "th", "st", "nd", "rd": what follows a number that says which of several. */
 const char *text_ordinal(int32_t number);

@@ -8,6 +8,7 @@ Prints what breaks a rule, then `check: N passed, N failed`, one test a rule.
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -60,10 +61,16 @@ LAYERS = {
     "stalls": {"base", "model", "store", "stalls"},
     "buffers": {"base", "model", "store", "buffers"},
     "report": {"base", "model", "store", "buffers", "report"},
-    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
-                "postmortem", "compare", "stalls", "buffers", "report", "output", "analyse"},
+    "export": {"base", "model", "store", "output", "export"},
+    "watch": {"base", "input", "watch"},
+    "timeline": {"base", "model", "output", "store", "job", "verdict", "timeline"},
     "render": {"base", "model", "render"},
-    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
+    "html": {"base", "model", "output", "render", "html"},
+    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict",
+                "diagnose", "postmortem", "compare", "stalls", "buffers", "report", "output", "export", "watch", "timeline",
+                "html", "analyse"},
+    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "export", "watch", "analyse", "render",
+            "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.
     "plugin/ring": {"plugin/ring"},
     "plugin/tree": {"plugin/ring", "plugin/tree"},
@@ -73,7 +80,7 @@ LAYERS = {
 }
 
 # Each library stands behind one door.
-DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
+DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "sqlite3ext.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
 
 BANNED = re.compile(r"\b(strcpy|stpcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca|"
                     r"tmpnam|tempnam|mktemp|tmpfile|system|popen)\s*\(")
@@ -126,7 +133,7 @@ def check_layers():
         if room is None:
             continue
         for kind, name in INCLUDE.findall(text_of(path)):
-            if kind != '"' or name == "schemas.h" or (name == arrows.PLUGIN_PUBLIC and room.startswith("plugin/")):
+            if kind != '"' or name in ("schemas.h", "html_assets.h") or (name == arrows.PLUGIN_PUBLIC and room.startswith("plugin/")):
                 continue
             if room not in LAYERS:
                 yield f"{path}: {room} is no room of LAYERS in tests/check/check.py"
@@ -173,7 +180,7 @@ def check_simulator_is_independent():
 
 def check_headers_alone():
     flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests", "-Wall", "-Werror", "-fsyntax-only"]
-    compiler = os.environ.get("CC", "cc")
+    compiler = shlex.split(os.environ.get("CC", "cc"))
     for path in files(".h"):
         if room_of(path) is None:
             continue
@@ -181,7 +188,7 @@ def check_headers_alone():
             # Twice: the guard has to work too.
             source.write(f'#include "{os.path.abspath(path)}"\n' * 2)
             source.flush()
-            result = subprocess.run([compiler, *flags, source.name], capture_output=True, text=True)
+            result = subprocess.run([*compiler, *flags, source.name], capture_output=True, text=True)
         if result.returncode:
             yield f"{path} does not compile alone:\n{result.stderr}"
 
@@ -191,9 +198,10 @@ def check_fuzz_targets_compile():
     flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests/unit", "-Itests/fuzz", "-Wall", "-Wextra",
              "-Wno-unused-parameter", "-Werror", "-fsyntax-only", "-DNCCLPROF_VERSION=\"\"",
              f"-I{sys.argv[1]}/generated"]
+    compiler = shlex.split(os.environ.get("CC", "cc"))
     for path in files(".c"):
         if path.startswith("tests/fuzz/"):
-            result = subprocess.run([os.environ.get("CC", "cc"), *flags, path], capture_output=True, text=True)
+            result = subprocess.run([*compiler, *flags, path], capture_output=True, text=True)
             if result.returncode:
                 yield f"{path} does not compile:\n{result.stderr}"
 
@@ -329,7 +337,8 @@ def check_hardening():
     out = sys.argv[1]
     if "san-" in out:
         return
-    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", "")):
+    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", ""),
+                       (f"{out}/ncclprof_views.so", "")):
         shown = subprocess.run(["readelf", "-hldW", "--dyn-syms", path], capture_output=True, text=True, check=True).stdout
         stack = re.search(r"GNU_STACK.*", shown)
         for what, holds in (("is no position-independent code", "DYN (" in shown and kind in shown),

@@ -127,8 +127,8 @@ def in_readme(built, name):
 
 
 def is_whole(built, name):
-    """Whole outputs are kept, and a test compares them. Those of ingest are kept of all fixtures."""
-    if name not in built.printing or name == "ingest":
+    """Whole outputs are kept, and a test compares them. Those of ingest are kept of all fixtures; merge's are the same."""
+    if name not in built.printing or name in ("ingest", "merge"):
         return True
     kept = {key for key, words in value_of("tests/cli/test_golden.py", "COMMANDS").items() if words[0] == name}
     return kept and all(os.path.exists(f"tests/golden/{key}-{folder}.{form}") or os.path.exists(f"tests/golden/{key}-{folder}.csv")
@@ -136,7 +136,7 @@ def is_whole(built, name):
 
 
 def is_described(built, name):
-    return name not in built.printing or name == "ingest" or f'    "{name}": (' in text_of("tests/cli/test_output.py")
+    return name not in built.printing or name in ("ingest", "merge") or f'    "{name}": (' in text_of("tests/cli/test_output.py")
 
 
 def is_tested(built, name):

@@ -32,9 +32,12 @@ COMMANDS = {
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
     "startup": ["startup"],
+    "timeline": ["timeline", "-o", "trace.pftrace"],
     "buffers": ["buffers"],
     "compare": ["compare", "fixtures/tp2dp2pp2-slow-sender", "1"],
     "compare-all": ["compare", "--all", "fixtures/tp2dp2pp2-clean", "1"],
+    "export": ["export", "--to", "sqlite", "-o", "export.db"],
+    "html": ["html", "-o", "report.html"],
 }
 
 # For scripts on a healthy job, for people on a sick one.
@@ -47,6 +50,7 @@ OF_PATHS = ("info-runs",)
 def mask(text, folder):
     text = text.replace(str(folder), "FOLDER").replace(str(TOP), "TOP")
     text = re.sub(r"\d+\.\d MB in \d+\.\d s", "N MB in N s", text)
+    text = re.sub(r"report.html(: |\", \"bytes\": )[\d.]+", r"report.html\1N", text)
     return re.sub(r'"seconds": [\d.]+', '"seconds": 0', text)
 
 

@@ -75,8 +75,9 @@ def digests(path):
         tables = {name: rows_of(store, name) for name in names if name not in UNPACKED}
     store.close()
     tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
-    # How many runs there have been tells of the past, not of what the store holds.
-    tables["fact"] = [row for row in tables["fact"] if row["name"] != "last_run"]
+    # How many runs there have been, and of which shards it was merged, tells of the past, not of what the store holds.
+    tables["fact"] = [row for row in tables["fact"] if row["name"] not in ("last_run", "shard", "shards_expected")]
+    del tables["shard"]
     # Of several runs of one folder, the second to come in has "-2" behind its name.
     tables["run"] = [{**row, "name": row["name"] and re.sub(r"-\d+$", "", row["name"])} for row in tables["run"]]
     # When a file was last written is the file system's, not what the file holds.

@@ -151,6 +151,28 @@ static void what_cannot_be_written_is_refused(void **state)
     assert_int_equal(count_files(), 0);
 }
 
+/* As SQLite writes. */
+static void a_file_may_be_written_by_its_name(void **state)
+{
+    struct error error = ERROR_INIT;
+    struct output *output = output_open(path, OUTPUT_BY_NAME, NULL);
+    assert_non_null(output);
+    assert_string_not_equal(output_name(output), path);
+    FILE *file = fopen(output_name(output), "wb");
+    assert_non_null(file);
+    fputs("by name", file);
+    fclose(file);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(output_close(output, NULL), 0);
+    assert_content("by name");
+    output = output_open(path, OUTPUT_BY_NAME, NULL);
+    output_discard(output);
+    assert_content("by name");
+    assert_int_equal(count_files(), 1);
+    assert_null(output_open("-", OUTPUT_BY_NAME, &error));
+    assert_null(output_open("/dev/null", OUTPUT_BY_NAME, &error));
+}
+
 /* More than the buffers hold, so that the stream is written in parts; zlib's reader is the second opinion. */
 static void gzip_unpacks_to_what_was_written(void **state)
 {
@@ -194,10 +216,15 @@ static void a_long_text_is_printed_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_file_takes_its_name_when_it_is_whole),  TEST(a_discarded_file_leaves_what_was_there),
-        TEST(a_symbolic_link_and_a_mode_stay),         TEST(a_failed_write_leaves_what_was_there),
-        TEST(a_full_device_is_told_when_it_is_closed), TEST(what_cannot_be_written_is_refused),
-        TEST(gzip_unpacks_to_what_was_written),        TEST(a_long_text_is_printed_whole),
+        TEST(a_file_takes_its_name_when_it_is_whole),
+        TEST(a_discarded_file_leaves_what_was_there),
+        TEST(a_symbolic_link_and_a_mode_stay),
+        TEST(a_failed_write_leaves_what_was_there),
+        TEST(a_full_device_is_told_when_it_is_closed),
+        TEST(what_cannot_be_written_is_refused),
+        TEST(a_file_may_be_written_by_its_name),
+        TEST(gzip_unpacks_to_what_was_written),
+        TEST(a_long_text_is_printed_whole),
     };
     signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #include "support/cmocka_all.h"
 
+#include "base/real_text.h"
 #include "render/render.h"
-#include "render/write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,15 @@ static void check_json(const char *bytes, size_t length, const char *expected)
     buffer_release(&buffer);
 }
 
+static void check_markup(const char *bytes, size_t length, const char *expected)
+{
+    struct buffer buffer = BUFFER_INIT;
+    assert_int_equal(escape_markup(&buffer, bytes, length), 0);
+    assert_string_equal(buffer.data, expected);
+    buffer_release(&buffer);
+}
+
+#define MARKUP(bytes, expected) check_markup(bytes, sizeof(bytes) - 1, expected)
 #define TERMINAL(bytes, expected) check_terminal(bytes, sizeof(bytes) - 1, expected)
 #define JSON(bytes, expected) check_json(bytes, sizeof(bytes) - 1, expected)
 
@@ -76,6 +85,14 @@ static void test_json(void **state)
     JSON("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
 }
 
+static void test_markup(void **state)
+{
+    MARKUP("a<b>&\"c\"'", "a&lt;b&gt;&amp;&quot;c&quot;'");
+    MARKUP("\n\033", "\\x0a\\x1b");
+    MARKUP("\xff", "\\xff");
+    MARKUP("", "");
+}
+
 static void test_width_counts_characters(void **state)
 {
     assert_int_equal(escape_width(""), 0);
@@ -83,15 +100,53 @@ static void test_width_counts_characters(void **state)
     assert_int_equal(escape_width("\xe2\x82\xac \xc3\xb6"), 3);
 }
 
+static void test_utf8_alone(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *expected;
+    } cases[] = {
+        {"", 0, ""},
+        {"a\tb\x1b", 4, "a\tb\x1b"},
+        {"\xff"
+         "a\xc3",
+         3,
+         "\xef\xbf\xbd"
+         "a\xef\xbf\xbd"},
+        {"\xc3\xb6\xed\xa0\x80", 5, "\xc3\xb6\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer buffer = BUFFER_INIT;
+        assert_int_equal(escape_utf8(&buffer, cases[i].bytes, cases[i].length), 0);
+        assert_string_equal(buffer.data, cases[i].expected);
+        assert_int_equal(escape_is_utf8(cases[i].bytes, cases[i].length), i < 2);
+        buffer_release(&buffer);
+    }
+}
+
 static void test_real_reads_back(void **state)
 {
     static const struct {
         double value;
         const char *text;
-    } cases[] = {{0.1, "0.1"}, {1e300, "1e+300"}, {5, "5"}, {1.0 / 3, "0.3333333333333333"}, {-2.5, "-2.5"}};
+    } cases[] = {{0, "0"},
+                 {0.001, "0.001"},
+                 {0.0005, "0.0005"},
+                 {-1234.5, "-1234.5"},
+                 {999999999999.5, "999999999999.5"},
+                 {1e12, "1000000000000"},
+                 {1e15, "1e+15"},
+                 {123456.789, "123456.789"},
+                 {123456.7891, "123456.7891"},
+                 {0.1, "0.1"},
+                 {1e300, "1e+300"},
+                 {5, "5"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {-2.5, "-2.5"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[REAL_TEXT_BYTES];
-        render_real(cases[i].value, text);
+        real_text(cases[i].value, text);
         assert_string_equal(text, cases[i].text);
         assert_true(strtod(text, NULL) == cases[i].value);
     }
@@ -100,12 +155,10 @@ static void test_real_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_text_stays),
-        cmocka_unit_test(test_nothing_is_executed),
-        cmocka_unit_test(test_invalid_utf8),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_width_counts_characters),
-        cmocka_unit_test(test_real_reads_back),
+        cmocka_unit_test(test_plain_text_stays), cmocka_unit_test(test_nothing_is_executed),
+        cmocka_unit_test(test_invalid_utf8),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_markup),           cmocka_unit_test(test_width_counts_characters),
+        cmocka_unit_test(test_utf8_alone),       cmocka_unit_test(test_real_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void make_version_2(void **state)
             "DROP TABLE start_up; DROP TABLE warning;"
             "DROP TABLE witness; DROP TABLE witness_member; DROP TABLE witness_contradiction; DROP "
             "TABLE witness_doubt;"
-            "DROP TABLE registration;"
+            "DROP TABLE registration; DROP TABLE shard;"
             "ALTER TABLE communicator DROP COLUMN member_list;"
             "ALTER TABLE communicator DROP COLUMN description;"
             "ALTER TABLE communicator DROP COLUMN named_hash;"
@@ -108,7 +108,7 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 15);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 16);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);

@@ -1,0 +1,51 @@
+# What is handed to people who build nothing, laid out under build/: a Debian package, a static tool, the sources.
+
+# The date of everything in a package: of the commit or, in an unpacked source archive, of its files.
+SOURCE_DATE = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile))
+
+# One package: ncclprof record and the plugin that it sets are of one version, and belong on the same nodes. The
+# plugin alone is one file that needs libc and zlib: whoever wants only that in an image copies it there. Debugging
+# symbols stay in build/ncclprof, which has the same build id.
+DEB := $(OUT)/deb
+
+.PHONY: deb
+deb: all
+	@rm -rf $(DEB) && mkdir -p $(DEB)
+	@$(MAKE) -s install DESTDIR=$(DEB)/root PREFIX=/usr
+	@SOURCE_DATE_EPOCH=$(SOURCE_DATE) .packages/deb.sh $(DEB) $(VERSION)
+
+# The tool for nodes where nothing can be installed: all objects but one are those of `make`.
+STATIC := $(OUT)/static
+STATIC_OBJECTS := $(filter-out $(OUT)/object/cmd/record_check.o,$(CMD_OBJECTS)) $(STATIC)/record_check.o $(STATIC)/no_loader.o
+STATIC_LDFLAGS := $(filter-out -pie,$(NCCLPROF_LDFLAGS)) -static-pie -s \
+                  $(foreach name,dlopen dlsym dlclose dlerror,-Wl,--wrap=$(name))
+
+.PHONY: static
+static: $(STATIC)/ncclprof
+
+$(STATIC)/ncclprof: $(STATIC_OBJECTS) $(OUT)/libncclprof.a $(STATIC)/libcjson.a
+	$(CC) $(STATIC_LDFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 -lz -lpthread -lm
+
+$(STATIC)/record_check.o: cmd/record_check.c
+$(STATIC)/no_loader.o: .packages/no_loader.c
+$(STATIC)/record_check.o $(STATIC)/no_loader.o:
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) -DNCCLPROF_STATIC $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(STATIC)/record_check.d $(STATIC)/no_loader.d
+
+$(STATIC)/libcjson.a: .packages/cjson.sh
+	@mkdir -p $(@D)
+	CC='$(CC)' AR='$(AR)' .packages/cjson.sh $@
+
+# The last commit's files, always the same bytes for one commit and one version of git and gzip.
+DIST := ncclprof-$(VERSION)
+
+.PHONY: dist
+dist:
+	@git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || { echo 'make dist takes a clone' >&2; exit 1; }
+	@git diff --quiet HEAD || echo 'make dist: what is not committed is not in it' >&2
+	@mkdir -p build
+	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ -o build/$(DIST).tar HEAD
+	@gzip -9nf build/$(DIST).tar
+	@echo build/$(DIST).tar.gz

@@ -1,0 +1,31 @@
+#include <dlfcn.h>
+#include <stddef.h>
+
+/* What a static program loads would bring another C library with it. SQLite can, for extensions, which the
+   store keeps switched off; it gets these instead (ld's --wrap). */
+
+void *__wrap_dlopen(const char *file, int mode);
+void *__wrap_dlsym(void *handle, const char *name);
+int __wrap_dlclose(void *handle);
+char *__wrap_dlerror(void);
+
+void *__wrap_dlopen(const char *file, int mode)
+{
+    return NULL;
+}
+
+void *__wrap_dlsym(void *handle, const char *name)
+{
+    return NULL;
+}
+
+int __wrap_dlclose(void *handle)
+{
+    return -1;
+}
+
+char *__wrap_dlerror(void)
+{
+    static char text[] = "a static program loads no libraries";
+    return text;
+}

@@ -1,0 +1,333 @@
+#include "analyse/survey.h"
+#include "base/intern.h"
+#include "cmd/commands.h"
+#include "cmd/ingest_paths.h"
+#include "cmd/ingest_report.h"
+#include "cmd/interrupt.h"
+#include "cmd/opt.h"
+#include "cmd/print.h"
+#include "cmd/temporary_store.h"
+#include "input/walk.h"
+#include "join/join.h"
+#include "render/write.h"
+#include "store/store.h"
+#include "watch/change_line.h"
+#include "watch/growth.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    OPTION_INTERVAL,
+    OPTION_FORMAT,
+    OPTION_PROMETHEUS,
+    OPTION_ALL,
+    OPTION_ONCE,
+    OPTION_UNTIL_IDLE,
+    OPTIONS
+};
+
+static const char *format_word(size_t number)
+{
+    static const char *const words[] = {"text", "json"};
+    return number < sizeof words / sizeof *words ? words[number] : NULL;
+}
+
+static const struct option options[OPTIONS] = {
+    [OPTION_INTERVAL] = {.name = "interval",
+                         .argument = "SECONDS",
+                         .help = "look so often; less often where that took more than 2 % of a processor",
+                         .fallback = "10",
+                         .is_number = 1,
+                         .least = 1,
+                         .most = 86400},
+    [OPTION_FORMAT] = {.name = "format",
+                       .help = "a line for people, or an object of JSON in a line",
+                       .fallback = "text",
+                       .choice = format_word},
+    [OPTION_PROMETHEUS] = {.name = "prometheus",
+                           .argument = "FILE",
+                           .help = "write figures for node_exporter there at each look that finds new data"},
+    [OPTION_ALL] = {.name = "all", .letter = 'a', .help = "tell of findings of low confidence too"},
+    [OPTION_ONCE] = {.name = "once", .help = "look once and end"},
+    [OPTION_UNTIL_IDLE] = {.name = "until-idle",
+                           .argument = "SECONDS",
+                           .help = "end when no file has changed for so long; 0: never",
+                           .fallback = "0",
+                           .is_number = 1,
+                           .least = 0,
+                           .most = 86400},
+};
+
+/* What is kept from one look to the next. */
+struct watching {
+    struct context *context;
+    const struct arguments *arguments;
+    int as_json;
+    struct growth growth;
+    struct survey survey;
+    struct difference difference;
+    struct intern complaints; /* told before */
+};
+
+static int tell(void *context, enum change change, const struct noted *noted, struct error *error)
+{
+    const struct watching *watching = context;
+    struct buffer line = BUFFER_INIT;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int failed = watching->as_json
+                     ? change_line_json(change, noted, at_ns, &line)
+                     : change_line_text(change, noted, at_ns, watching->survey.count > 1, &line);
+    if (failed)
+        failed = error_no_memory(error);
+    else
+        fwrite(line.data, 1, line.length, stdout);
+    buffer_release(&line);
+    if (failed)
+        return -1;
+    fflush(stdout);
+    return render_check(stdout, error);
+}
+
+static int choose(void *context, struct walk *walk, struct error *error)
+{
+    return growth_look(context, walk, error);
+}
+
+/* What cannot be read at all is told once; that a part of a file that grows is missing says nothing. -1 when
+ * memory is out. */
+static int complain(struct watching *watching, const struct walk *walk, const struct report *report)
+{
+    struct intern *told = &watching->complaints;
+    for (size_t i = 0; i < walk->loss_count; i++) {
+        size_t known = told->count;
+        if (intern_put(told, walk->losses[i], strlen(walk->losses[i])) < 0)
+            return -1;
+        if (told->count > known)
+            print_line("%s", walk->losses[i]);
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        size_t known = told->count;
+        const char *path = report->results[i].path;
+        if (report->results[i].status == FILE_FAILED && intern_put(told, path, strlen(path)) < 0)
+            return -1;
+        if (told->count > known)
+            report_tell(&report->results[i]);
+    }
+    return 0;
+}
+
+/* Brings in what has grown. *has_come tells whether there was something. */
+static int bring_in(struct watching *watching, int *has_come)
+{
+    struct context *context = watching->context;
+    struct walk walk;
+    struct report report = {.results = NULL};
+    const struct ingest_wishes wishes = {.paths = watching->arguments->operands,
+                                         .path_count = watching->arguments->operand_count,
+                                         .jobs = ingest_processors(),
+                                         .is_silent = 1,
+                                         .limits = {.unpack_ratio = INPUT_RATIO_MOST},
+                                         .choose = choose,
+                                         .context = &watching->growth};
+    int is_lacking;
+    walk_init(&walk);
+    int status = ingest_paths(context, &wishes, &walk, &report, &is_lacking);
+    interrupt_watch();
+    *has_come = walk.count > 0;
+    if (complain(watching, &walk, &report)) {
+        error_no_memory(&context->error);
+        status = EXIT_NOT_DONE;
+    }
+    context->lacks_traces = is_lacking && watching->arguments->values[OPTION_ONCE];
+    report_release(&report);
+    walk_release(&walk);
+    return status;
+}
+
+static int save_figures(struct watching *watching)
+{
+    struct metrics metrics;
+    const char *path = watching->arguments->values[OPTION_PROMETHEUS];
+    struct error *error = &watching->context->error;
+    if (!path)
+        return 0;
+    metrics_init(&metrics);
+    int failed = survey_metrics(&watching->survey, &metrics) ? error_no_memory(error)
+                                                             : metrics_save(&metrics, path, error);
+    metrics_release(&metrics);
+    return failed;
+}
+
+/* Looks at what the store holds now. `is_known`: nobody is told. */
+static int judge(struct watching *watching, int is_known)
+{
+    struct context *context = watching->context;
+    struct noted_list now = {.items = NULL};
+    int failed = survey_look(&watching->survey, context->store, &context->error);
+    if (!failed && survey_findings(&watching->survey, &now))
+        failed = error_no_memory(&context->error);
+    if (!failed && is_known && difference_begin(&watching->difference, &now))
+        failed = error_no_memory(&context->error);
+    if (!failed && !is_known)
+        failed = difference_update(&watching->difference, &now, tell, watching, &context->error) ||
+                 save_figures(watching);
+    noted_list_release(&now);
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+/* What an existing store says already is not told. */
+static int begin(struct watching *watching)
+{
+    struct context *context = watching->context;
+    if (!context->names_store)
+        return temporary_store_place(context);
+    if (access(context->store_path, F_OK) && errno == ENOENT)
+        return EXIT_DONE;
+    context->store = store_open(context->store_path, STORE_CREATE, &context->error);
+    if (!context->store || join_store(context->store, (size_t)ingest_processors(), &context->error))
+        return EXIT_NOT_DONE;
+    return judge(watching, 1);
+}
+
+/* Nothing has come since: what was doubted for that is told. */
+static int settle(struct watching *watching)
+{
+    return difference_settle(&watching->difference, tell, watching, &watching->context->error) ? EXIT_NOT_DONE
+                                                                                               : EXIT_DONE;
+}
+
+static int look(struct watching *watching, int *has_come)
+{
+    int status = bring_in(watching, has_come);
+    if (status != EXIT_DONE || !watching->context->store)
+        return status;
+    return *has_come ? judge(watching, 0) : settle(watching);
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A signal ends the sleep, and one that came just before does so in a moment. */
+static void wait_for(double seconds)
+{
+    double until = seconds_of(CLOCK_MONOTONIC) + seconds, left = seconds;
+    while (left > 0 && !interrupt_wanted(NULL)) {
+        struct timespec some = {.tv_sec = left > 1 ? 1 : 0, .tv_nsec = left > 1 ? 0 : (long)(left * 1e9)};
+        nanosleep(&some, NULL);
+        left = until - seconds_of(CLOCK_MONOTONIC);
+    }
+}
+
+/*
+ * A look that fails, as where another process holds the store, is made again: all files are read then. The
+ * reason is told once. An exit_status: whether to go on.
+ */
+static int get_over(struct watching *watching)
+{
+    struct error *error = &watching->context->error;
+    const char *reason = error->depth ? error->cause[0] : "";
+    size_t known = watching->complaints.count;
+    if (ferror(stdout) || error->is_no_memory ||
+        intern_put(&watching->complaints, reason, strlen(reason)) < 0)
+        return EXIT_NOT_DONE;
+    if (watching->complaints.count > known)
+        print_error(error);
+    error_clear(error);
+    growth_release(&watching->growth);
+    return EXIT_DONE;
+}
+
+static int look_once(struct watching *watching)
+{
+    int has_come;
+    int status = look(watching, &has_come);
+    return status == EXIT_DONE && watching->context->store ? settle(watching) : status;
+}
+
+/* Looks until it is to end. `idle_s`: so long without news end it; 0: nothing does. */
+static int go_on(struct watching *watching, double interval_s, double idle_s)
+{
+    double changed_at = seconds_of(CLOCK_MONOTONIC), now = changed_at;
+    int status = EXIT_DONE;
+    while (status == EXIT_DONE && !interrupt_wanted(NULL)) {
+        int has_come;
+        double used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        status = look(watching, &has_come);
+        used = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used;
+        now = seconds_of(CLOCK_MONOTONIC);
+        if (status == EXIT_DONE && has_come)
+            changed_at = now;
+        if (status == EXIT_NOT_DONE)
+            status = get_over(watching);
+        if (status != EXIT_DONE || (idle_s > 0 && now - changed_at >= idle_s))
+            break;
+        wait_for(growth_wait_s(interval_s, used));
+    }
+    return status;
+}
+
+/* Being told to end is no failure. */
+static int watch(struct watching *watching)
+{
+    const struct arguments *arguments = watching->arguments;
+    int status = begin(watching);
+    if (status == EXIT_DONE)
+        status = arguments->values[OPTION_ONCE]
+                     ? look_once(watching)
+                     : go_on(watching, (double)arguments_number(arguments, OPTION_INTERVAL),
+                             (double)arguments_number(arguments, OPTION_UNTIL_IDLE));
+    return status == EXIT_INTERRUPTED ? EXIT_DONE : status;
+}
+
+static int run(struct context *context, const struct arguments *arguments)
+{
+    struct watching watching = {
+        .context = context,
+        .arguments = arguments,
+        .as_json = strcmp(arguments->values[OPTION_FORMAT], "json") == 0,
+        .survey = {.shows_low = arguments->values[OPTION_ALL] != NULL,
+                   .wants_metrics = arguments->values[OPTION_PROMETHEUS] != NULL},
+    };
+    growth_init(&watching.growth);
+    intern_init(&watching.complaints);
+    interrupt_watch();
+    int status = watch(&watching);
+    interrupt_restore();
+    intern_release(&watching.complaints);
+    difference_release(&watching.difference);
+    survey_release(&watching.survey);
+    growth_release(&watching.growth);
+    return status;
+}
+
+static const struct option_table table = {
+    .operands = "PATH...",
+    .description =
+        "Reads what is new in files and directories as a job writes them, and prints a line when a finding "
+        "of "
+        "diagnose appears, changes, is over or is withdrawn. Ctrl-C ends it. Findings that the store given "
+        "by "
+        "--store has already are not told again; without, a store is made for the time being.",
+    .options = options,
+    .count = OPTIONS,
+    .operands_least = 1,
+    .operands_most = (size_t)-1,
+};
+
+const struct command command_watch = {
+    .name = "watch",
+    .summary = "tell of findings as a job goes on",
+    .options = &table,
+    .run = run,
+};

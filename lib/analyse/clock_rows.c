@@ -1,0 +1,71 @@
+#include "analyse/clock_rows.h"
+
+static const struct column columns[] = {
+    {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
+    {.name = "offset_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "to be added to this rank's times to get the first rank's"},
+    {.name = "uncertainty_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "the true offset is at most so far from it"},
+    {.name = "scale",
+     .type = CELL_REAL,
+     .decimals = 9,
+     .description = "of its clock against the first rank's"},
+    {.name = "method",
+     .type = CELL_TEXT,
+     .description =
+         "reference, shared (one clock), meetings (difference constraints), none or contradictory"},
+    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+};
+
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns, AT_RUN = COLUMN_COUNT - 1 };
+
+static int add_rank(const struct job *job, const struct job_rank *rank, int64_t reference_ns,
+                    struct table *table, struct error *error)
+{
+    static const char *const methods[] = {"none", "reference", "shared", "meetings", "contradictory"};
+    if (table_add_row(table, error))
+        return -1;
+    if (rank->global_rank >= 0)
+        table_set_integer(table, 1, rank->global_rank);
+    if (rank->clock_method != CLOCK_NONE && rank->clock_method != CLOCK_CONTRADICTORY) {
+        table_set_real(table, 2, (double)(rank->clock_offset_ns - reference_ns) / 1e3);
+        table_set_real(table, 3, (double)rank->clock_uncertainty_ns / 1e3);
+        table_set_real(table, 4, rank->clock_scale);
+    }
+    table_set_integer(table, AT_RUN, job->run_id);
+    return table_set_text(table, 0, rank->name, error) ||
+           table_set_text(table, 5, methods[rank->clock_method], error);
+}
+
+int clock_rows_add(const struct job *job, struct table *table, struct error *error)
+{
+    int64_t reference_ns = 0;
+    int refused = 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        if (job->ranks[i].clock_method == CLOCK_REFERENCE)
+            reference_ns = job->ranks[i].clock_offset_ns;
+        refused |= job->ranks[i].clock_method == CLOCK_CONTRADICTORY;
+    }
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].count && add_rank(job, &job->ranks[i], reference_ns, table, error))
+            return -1;
+    if (refused)
+        return table_add_warning(
+            table, error,
+            "run %lld: no offsets satisfy all operations that ranks did together, with or "
+            "without scales: a clock drifts or jumps, or files of different jobs are mixed",
+            (long long)job->run_id);
+    return 0;
+}
+
+int clock_rows_begin(struct table *table, struct error *error)
+{
+    return table_add_columns(table, columns, COLUMN_COUNT, error);
+}

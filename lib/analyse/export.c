@@ -1,0 +1,182 @@
+#include "analyse/analyses.h"
+#include "analyse/filter.h"
+#include "analyse/judged_run.h"
+#include "analyse/run_choice.h"
+#include "analyse/run_metrics.h"
+#include "base/escape.h"
+#include "export/files.h"
+#include "export/metrics.h"
+#include "store/views.h"
+
+#include <string.h>
+
+/* What a store holds, as files for other tools. */
+
+enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_RUN };
+
+static const struct analysis_option options[] = {
+    {"to", 0, "FORMAT", "sqlite: a file; csv: a directory; prometheus: a text file for node_exporter", NULL},
+    {"output", 'o', "FILE", "where to; of prometheus, - is standard output", NULL},
+    {"proxy-steps", 0, NULL, "of sqlite and csv: proxy_step too, which is by far the largest", NULL},
+    RUN_OPTION,
+};
+
+static const struct column columns[] = {
+    {.name = "table", .type = CELL_TEXT, .description = "what was written: a view, or metrics"},
+    {.name = "rows", .type = CELL_INTEGER, .description = "how many rows, of metrics samples"},
+    {.name = "file", .type = CELL_TEXT, .description = "into which file"},
+};
+
+enum { AT_TABLE, AT_ROWS, AT_FILE, COLUMN_COUNT };
+
+static int add_row(struct table *table, const char *name, const char *path, int64_t rows, struct error *error)
+{
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, AT_ROWS, rows);
+    return table_set_text(table, AT_TABLE, name, error) || table_set_text(table, AT_FILE, path, error) ? -1
+                                                                                                       : 0;
+}
+
+static int tell(void *context, const struct view *view, const char *path, int64_t rows, struct error *error)
+{
+    return add_row(context, view->name, path, rows, error);
+}
+
+static int write_views(const struct analysis_request *request, const struct runs *runs,
+                       int (*write)(const struct export_request *, struct error *),
+                       struct analysis_result *result, struct error *error)
+{
+    const struct export_request wanted = {.store = request->store,
+                                          .path = request->values[OPTION_OUTPUT],
+                                          .run_id = runs->only,
+                                          .network_steps = request->values[OPTION_PROXY_STEPS] != NULL,
+                                          .tell = tell,
+                                          .context = &result->table};
+    return write(&wanted, error);
+}
+
+static int write_sqlite(const struct analysis_request *request, const struct runs *runs,
+                        struct analysis_result *result, struct error *error)
+{
+    return write_views(request, runs, export_sqlite, result, error);
+}
+
+static int write_csv(const struct analysis_request *request, const struct runs *runs,
+                     struct analysis_result *result, struct error *error)
+{
+    return write_views(request, runs, export_csv, result, error);
+}
+
+static int write_prometheus(const struct analysis_request *request, const struct runs *runs,
+                            struct analysis_result *result, struct error *error)
+{
+    struct metrics metrics;
+    struct diagnose_options usual;
+    const char *path = request->values[OPTION_OUTPUT];
+    metrics_init(&metrics);
+    int failed = diagnose_options_usual(&usual, request->store, error);
+    for (size_t i = 0; !failed && i < runs->count; i++) {
+        struct judged_run run;
+        failed = judged_run_init(&run, request->store, runs->ids[i], &usual, error);
+        if (failed)
+            break;
+        failed = run_metrics_add(&metrics, &run, error);
+        judged_run_release(&run);
+    }
+    failed = failed || metrics_save(&metrics, path, error) ||
+             add_row(&result->table, "metrics", path, metrics.count, error);
+    result->wrote_output = !failed && strcmp(path, "-") == 0;
+    metrics_release(&metrics);
+    return failed;
+}
+
+static const struct format {
+    const char *name;
+    int (*write)(const struct analysis_request *request, const struct runs *runs,
+                 struct analysis_result *result, struct error *error);
+} formats[] = {{"sqlite", write_sqlite}, {"csv", write_csv}, {"prometheus", write_prometheus}};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static const struct format *find_format(const char *name)
+{
+    for (size_t i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+/* --sort and --top are of the answer; what is written is whole. */
+static int check_filter(const struct filter *filter, struct error *error)
+{
+    const char *given = !filter                                                     ? NULL
+                        : filter->rank_count                                        ? "rank"
+                        : filter->steps.first > 0 || filter->steps.last < INT64_MAX ? "step"
+                        : filter->tag                                               ? "tag"
+                        : filter->communicator                                      ? "communicator"
+                        : filter->host                                              ? "host"
+                                                                                    : NULL;
+    return given ? error_set(error, "--%s does not apply here: --run is all that chooses", given) : 0;
+}
+
+static int check_request(const struct analysis_request *request, struct error *error)
+{
+    const char *to = request->values[OPTION_TO];
+    if (!to)
+        return error_set(error, "--to is missing: sqlite, csv or prometheus");
+    if (!find_format(to))
+        return error_set(error, "--to takes sqlite, csv or prometheus, not '%s'", to);
+    if (!request->values[OPTION_OUTPUT])
+        return error_set(error, "--output is missing");
+    if (strcmp(to, "prometheus") == 0 && request->values[OPTION_PROXY_STEPS])
+        return error_set(error, "--proxy-steps goes with sqlite and csv");
+    return check_filter(request->filter, error);
+}
+
+/* What was written, in a sentence. */
+static int say(const struct analysis_request *request, struct analysis_result *result)
+{
+    const struct table *table = &result->table;
+    const char *path = request->values[OPTION_OUTPUT];
+    int64_t rows = 0;
+    for (size_t i = 0; i < table->row_count; i++)
+        rows += table_cell(table, i, AT_ROWS)->integer;
+    int failed = strcmp(request->values[OPTION_TO], "prometheus") == 0
+                     ? buffer_printf(&result->text, "%lld samples written to ", (long long)rows)
+                     : buffer_printf(&result->text, "%zu tables of %lld rows written to ", table->row_count,
+                                     (long long)rows);
+    return failed || escape_terminal(&result->text, path, strlen(path)) ||
+           buffer_append_byte(&result->text, '\n');
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct runs runs;
+    *usage = check_request(request, error) != 0;
+    if (*usage || table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        runs_choose(&runs, request, OPTION_RUN, error))
+        return -1;
+    int failed = find_format(request->values[OPTION_TO])->write(request, &runs, result, error);
+    runs_release(&runs);
+    return failed || say(request, result) ? (failed ? -1 : error_no_memory(error)) : 0;
+}
+
+static const char *option_word(size_t option, size_t number)
+{
+    return option == OPTION_TO && number < FORMATS ? formats[number].name : NULL;
+}
+
+const struct analysis analysis_export = {
+    .name = "export",
+    .summary = "the store for other tools: plain SQLite, CSV, Prometheus text",
+    .description =
+        "sqlite and csv hold the views of ncclprof-store(5), of all runs or of one; prometheus holds figures "
+        "of each run: bandwidth by function and tag, waiting, step length, findings, coverage.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .word = option_word,
+    .filters_itself = 1,
+    .run = run,
+};

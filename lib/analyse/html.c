@@ -1,0 +1,252 @@
+#include "analyse/analyses.h"
+#include "analyse/diagnose_notes.h"
+#include "analyse/html_edges.h"
+#include "analyse/html_findings.h"
+#include "analyse/html_heat.h"
+#include "analyse/html_lanes.h"
+#include "analyse/html_run.h"
+#include "analyse/html_tables.h"
+#include "analyse/judged_run.h"
+#include "analyse/option.h"
+#include "analyse/records.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
+#include "analyse/witness_notes.h"
+#include "base/escape.h"
+#include "base/json_text.h"
+#include "html/page.h"
+#include "html/text.h"
+#include "output/output.h"
+#include "verdict/finding_text.h"
+
+#include <string.h>
+
+/* The whole of what can be said of a store's jobs as one document. */
+
+enum { OPTION_OUTPUT, OPTION_RUN };
+
+static const struct analysis_option options[] = {
+    {"output", 'o', "FILE", "the file to write; -: standard output", NULL},
+    RUN_OPTION,
+};
+
+static const struct column columns[] = {
+    {.name = "file", .type = CELL_TEXT, .description = "what was written"},
+    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "its size"},
+    {.name = "runs", .type = CELL_INTEGER, .description = "jobs in it"},
+    {.name = "findings",
+     .type = CELL_INTEGER,
+     .description = "findings of diagnose in it, of medium or high confidence or of a job that stopped"},
+};
+
+enum { AT_FILE, AT_SIZE, AT_RUNS, AT_FINDINGS, COLUMN_COUNT };
+
+/* The report while it grows. */
+struct report {
+    const struct analysis_request *request;
+    struct diagnose_options diagnose;
+    struct html_page page;
+    size_t runs;
+    size_t done;
+    size_t findings;
+    size_t operations;
+    int judged;         /* something of some run was */
+    struct buffer name; /* of the last run */
+};
+
+static int add_sections(const struct html_run *run, struct error *error)
+{
+    if (html_add_verdict(run, error) || html_add_findings(run, error))
+        return -1;
+    if (html_add_steps(run) || html_add_timeline(run))
+        return error_no_memory(error);
+    return html_add_bandwidth(run, error) || html_add_edges(run, error) || html_add_clocks(run, error) ||
+                   html_add_coverage(run, error)
+               ? -1
+               : 0;
+}
+
+/* Notes of a run are its own: they go where its coverage is told. */
+static int add_judged(struct report *report, struct html_run *run, struct judged_run *judged,
+                      struct error *error)
+{
+    struct table notes;
+    table_init(&notes, "html");
+    findings_sort(&judged->findings);
+    run->notes = &notes;
+    int failed =
+        buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
+            ? error_no_memory(error)
+            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_told(run) > 0, &notes,
+                          error);
+    failed = failed || add_sections(run, error);
+    if (!failed && buffer_append_byte(run->data, '}'))
+        failed = error_no_memory(error);
+    report->findings += failed ? 0 : html_run_told(run);
+    report->judged |= run->judgement->scope.blindness == BLIND_NOT;
+    table_release(&notes);
+    return failed ? -1 : 0;
+}
+
+static int add_run(struct report *report, int64_t run_id, struct error *error)
+{
+    struct judged_run judged;
+    if (judged_run_init(&judged, report->request->store, run_id, &report->diagnose, error))
+        return -1;
+    struct html_run run = {.store = report->request->store,
+                           .filter = report->request->filter,
+                           .job = &judged.job,
+                           .baseline = &judged.baseline,
+                           .findings = &judged.findings,
+                           .transfers = judged.transfers,
+                           .judgement = &judged.judgement,
+                           .names_run = report->runs > 1,
+                           .runs = report->runs,
+                           .whole = &report->page,
+                           .page = &report->page.body,
+                           .data = &report->page.data};
+    buffer_clear(&report->name);
+    int failed = buffer_append_text(&report->name, judged.job.run_name)
+                     ? error_no_memory(error)
+                     : add_judged(report, &run, &judged, error);
+    report->done++;
+    report->operations += judged.job.operation_count;
+    judged_run_release(&judged);
+    return failed ? -1 : 0;
+}
+
+/* What is to be said of the store as a whole goes where warnings of the result do, and into the report. */
+static int add_notes(struct report *report, const struct table *notes)
+{
+    struct html_page *page = &report->page;
+    if (!notes->warning_count)
+        return 0;
+    if (html_section_begin(page, "notes", "Notes on the traces") || buffer_append_text(&page->body, "<ul>\n"))
+        return -1;
+    for (size_t i = 0; i < notes->warning_count; i++)
+        if (html_element(&page->body, "li", notes->warnings[i]))
+            return -1;
+    return buffer_append_text(&page->body, "</ul>\n") || html_section_end(page) ? -1 : 0;
+}
+
+static int add_runs(struct report *report, const struct runs *runs, struct table *notes, struct error *error)
+{
+    struct store *store = report->request->store;
+    int failed = caution_witnesses(store, runs, notes, error) || caution_copies(store, runs, notes, error) ||
+                 caution_records(store, runs, notes, error) ||
+                 caution_no_operations(store, runs, notes, error) || caution_rules_off(notes, error);
+    for (size_t i = 0; !failed && i < runs->count; i++)
+        failed = add_run(report, runs->ids[i], error);
+    if (!failed && add_notes(report, notes))
+        failed = error_no_memory(error);
+    return failed || html_add_ledger(store, &report->page, error) ? -1 : 0;
+}
+
+/* "traces-b: 1 finding", "2 runs: nothing stands out". */
+static int say_title(const struct report *report, struct buffer *title)
+{
+    int failed = report->runs == 1 ? buffer_append(title, report->name.data, report->name.length)
+                                   : buffer_printf(title, "%zu runs", report->runs);
+    return failed || (report->findings ? buffer_printf(title, ": %zu finding%s", report->findings,
+                                                       report->findings == 1 ? "" : "s")
+                      : report->judged ? buffer_append_text(title, ": nothing stands out")
+                                       : buffer_append_text(title, ": not judged"))
+               ? -1
+               : 0;
+}
+
+static int write_page(const struct report *report, const char *path, uint64_t *bytes, struct error *error)
+{
+    struct buffer title = BUFFER_INIT;
+    if (say_title(report, &title)) {
+        buffer_release(&title);
+        return error_no_memory(error);
+    }
+    struct output *output = output_open(path, OUTPUT_PLAIN, error);
+    int failed =
+        !output || html_page_write(&report->page, title.data,
+                                   "NCCL communication of all ranks: who held the job up, since when, "
+                                   "and what it cost.",
+                                   output, error);
+    *bytes = failed ? 0 : output_bytes(output);
+    if (failed)
+        output_discard(output);
+    else
+        failed = output_close(output, error);
+    buffer_release(&title);
+    return failed ? -1 : 0;
+}
+
+static int add_row(const struct report *report, const char *path, uint64_t bytes,
+                   struct analysis_result *result, struct error *error)
+{
+    struct table *table = &result->table;
+    if (table_add_row(table, error) || table_set_text(table, AT_FILE, path, error))
+        return -1;
+    table_set_integer(table, AT_SIZE, (int64_t)bytes);
+    table_set_integer(table, AT_RUNS, (int64_t)report->runs);
+    table_set_integer(table, AT_FINDINGS, (int64_t)report->findings);
+    return escape_terminal(&result->text, path, strlen(path)) ||
+                   buffer_printf(&result->text, ": %.1f KiB, %zu run%s, %zu finding%s\n",
+                                 (double)bytes / 1024, report->runs, report->runs == 1 ? "" : "s",
+                                 report->findings, report->findings == 1 ? "" : "s")
+               ? error_no_memory(error)
+               : 0;
+}
+
+static int make_report(struct report *report, const char *path, const struct runs *runs,
+                       struct analysis_result *result, struct error *error)
+{
+    uint64_t bytes;
+    if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        diagnose_options_usual(&report->diagnose, report->request->store, error) ||
+        add_runs(report, runs, &result->table, error) || write_page(report, path, &bytes, error))
+        return -1;
+    result->wrote_output = strcmp(path, "-") == 0;
+    result->unjudged = !report->operations && !report->findings;
+    return add_row(report, path, bytes, result, error);
+}
+
+/* Of the filters those that choose what is drawn. */
+static int check(const struct analysis_request *request, struct error *error)
+{
+    const struct filter *filter = request->filter;
+    if (!request->values[OPTION_OUTPUT])
+        return error_set(error, "html takes --output FILE");
+    return filter && (filter->tag || filter->communicator || filter->sort || filter->top)
+               ? error_set(error,
+                           "html takes --rank, --host and --step, which choose what its timeline shows, and "
+                           "none of --tag, --communicator, --sort and --top")
+               : 0;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct report report = {.request = request};
+    struct runs runs;
+    if (check(request, error)) {
+        *usage = 1;
+        return -1;
+    }
+    if (runs_choose(&runs, request, OPTION_RUN, error))
+        return -1;
+    report.runs = runs.count;
+    int failed = make_report(&report, request->values[OPTION_OUTPUT], &runs, result, error);
+    html_page_release(&report.page);
+    buffer_release(&report.name);
+    runs_release(&runs);
+    return failed;
+}
+
+const struct analysis analysis_html = {
+    .name = "html",
+    .summary = "the whole as one page: findings, pictures, tables",
+    .description =
+        "Writes one file that loads nothing: the verdict, each finding with its evidence drawn, rank by "
+        "step, chosen steps on one clock, bandwidth, network edges, clocks and coverage.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .filters_itself = 1,
+    .run = run,
+};

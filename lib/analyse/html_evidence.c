@@ -1,0 +1,223 @@
+#include "analyse/html_evidence.h"
+
+#include "base/array.h"
+#include "html/chart.h"
+#include "html/table.h"
+#include "job/step_index.h"
+#include "steps/place_history.h"
+#include "steps/wait_history.h"
+#include "verdict/finding_names.h"
+#include "verdict/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many ranks are listed. */
+enum { MOST_COUNTED = 64 };
+
+/* The ranks at fault. */
+static const int32_t *accused(const struct finding *finding, size_t *count)
+{
+    *count = finding->rank_count ? finding->rank_count : 1;
+    return finding->rank_count ? finding->ranks : &finding->rank;
+}
+
+/* "call" of its figures, from 1: which one of the step the evidence speaks of; 0: it does not say. */
+static int32_t call_of(const struct finding *finding)
+{
+    for (size_t i = 0; i < finding->figures.count; i++)
+        if (strcmp(finding->figures.items[i].name, "call") == 0)
+            return (int32_t)finding->figures.items[i].value;
+    return 0;
+}
+
+/* The place in its role that is looked at; -1: there is none. */
+static int32_t position_of(const struct html_run *run, const struct finding *finding)
+{
+    const struct baseline *baseline = run->baseline;
+    int32_t role = finding->operation < 0 ? -1 : baseline->role_of_rank[finding->rank];
+    int32_t at = role < 0 ? -1 : baseline->positions[finding->operation];
+    if (at < 0 || baseline->role_of_rank[run->job->operations[finding->operation].rank] != role)
+        return -1;
+    int32_t call = finding->kind == FINDING_NETWORK ? 0 : call_of(finding);
+    return call ? role_programme(&baseline->roles[role], at).begin + call - 1 : at;
+}
+
+/* An operation at the place; NULL. */
+static const struct job_operation *operation_at(const struct html_run *run, const struct finding *finding,
+                                                int32_t position)
+{
+    struct job_range range = {run->job->ranks[finding->rank].first, 0};
+    range.end = range.first + run->job->ranks[finding->rank].count;
+    for (size_t i = range.first; i < range.end; i++)
+        if (run->baseline->positions[i] == position)
+            return &run->job->operations[i];
+    return NULL;
+}
+
+static int say_title(const struct html_run *run, const struct finding *finding, int32_t position,
+                     const char *what, struct buffer *title)
+{
+    const struct job_operation *operation = operation_at(run, finding, position);
+    const struct role *role = &run->baseline->roles[run->baseline->role_of_rank[finding->rank]];
+    int32_t number = position_in_step(role, position) + 1;
+    const char *function = operation ? function_name(operation->function) : NULL;
+    return buffer_printf(title, "%s the %d%s call of each step (%s", what, (int)number, text_ordinal(number),
+                         function ? function : "operation") ||
+                   (operation &&
+                    (buffer_append_text(title, ", ") ||
+                     text_communicator(title, &run->job->communicators[operation->communicator]))) ||
+                   buffer_append_byte(title, ')')
+               ? -1
+               : 0;
+}
+
+static int draw(const struct html_run *run, const struct finding *finding, const struct step_history *history,
+                const char *title)
+{
+    struct buffer names = BUFFER_INIT, marked = BUFFER_INIT;
+    unsigned char *steps = array_new((size_t)history->steps + 1, 1);
+    int failed = !steps || finding_name_unit(finding, run->job, &names) ||
+                 buffer_printf(&marked, "%s in steps of the finding", names.data);
+    for (int32_t i = 0; !failed && i < history->steps; i++)
+        steps[i] = finding_has_step(finding, history->first_step + i) != 0;
+    struct html_chart chart = {.title = title,
+                               .mine_name = names.data,
+                               .peers_name = "its peers, median and where the middle 80 % are",
+                               .mine_ns = history->mine_ns,
+                               .peers_ns = history->peers_ns,
+                               .low_ns = history->low_ns,
+                               .high_ns = history->high_ns,
+                               .marked = steps,
+                               .marked_name = marked.data,
+                               .first_step = history->first_step,
+                               .steps = (size_t)history->steps};
+    failed = failed || html_add_chart(run->page, &chart);
+    buffer_release(&names);
+    buffer_release(&marked);
+    free(steps);
+    return failed ? -1 : 0;
+}
+
+/* What network steps waited, where any were recorded. */
+static int draw_waits(const struct html_run *run, const struct finding *finding, int *is_drawn)
+{
+    struct step_history history;
+    size_t count;
+    const int32_t *ranks = accused(finding, &count);
+    int failed = wait_history_init(&history, run->job, ranks, count, finding->receives);
+    *is_drawn = !failed && step_history_known(&history) > 0;
+    if (*is_drawn)
+        failed =
+            draw(run, finding, &history,
+                 finding->receives ? "Wait of a network step of what is sent to it (SendWait), mean by step"
+                                   : "Wait of a network step of what it sends (SendWait), mean by step");
+    step_history_release(&history);
+    return failed;
+}
+
+static int draw_place(const struct html_run *run, const struct finding *finding)
+{
+    struct buffer title = BUFFER_INIT;
+    struct step_history history;
+    int is_network = finding->kind == FINDING_NETWORK;
+    int32_t position = position_of(run, finding);
+    size_t count;
+    const int32_t *ranks = accused(finding, &count);
+    if (position < 0)
+        return 0;
+    int failed = place_history_init(&history, run->job, run->baseline, ranks, count, position,
+                                    is_network ? PLACE_TRANSFER : PLACE_GAP) ||
+                 say_title(run, finding, position, is_network ? "Transfer of" : "Gap before", &title) ||
+                 draw(run, finding, &history, title.data);
+    step_history_release(&history);
+    buffer_release(&title);
+    return failed ? -1 : 0;
+}
+
+static const struct column columns_of_counts[] = {
+    {.name = "rank", .type = CELL_TEXT, .description = "name of the rank"},
+    {.name = "begun", .type = CELL_INTEGER, .description = "its operations of the step"},
+    {.name = "ended", .type = CELL_INTEGER, .description = "of those, that ended"},
+    {.name = "last", .type = CELL_TEXT, .description = "the last of them"},
+};
+
+static int say_last(const struct html_run *run, size_t last, struct buffer *text)
+{
+    const struct job_operation *operation = &run->job->operations[last];
+    if (operation->instance < 0)
+        return buffer_append_text(
+            text, function_name(operation->function) ? function_name(operation->function) : "operation");
+    return text_operation(text, run->job, &run->job->instances[operation->instance], operation->function) ||
+           (operation->unfinished && buffer_append_text(text, ", never ended"));
+}
+
+static int count_rank(const struct html_run *run, int32_t rank, int32_t step, struct table *table,
+                      struct error *error)
+{
+    struct job_range range = job_operations_in(run->job, rank, step, step);
+    struct buffer text = BUFFER_INIT;
+    int64_t begun = 0, ended = 0;
+    int failed = 0;
+    size_t last = 0;
+    for (size_t i = range.first; i < range.end; i++) {
+        if (run->job->operations[i].step != step)
+            continue;
+        begun++;
+        ended += !run->job->operations[i].unfinished;
+        last = i;
+    }
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, 1, begun);
+    table_set_integer(table, 2, ended);
+    if (begun)
+        failed = say_last(run, last, &text) || table_set_text(table, 3, text.data, error);
+    buffer_release(&text);
+    return failed || table_set_text(table, 0, run->job->ranks[rank].name, error) ? -1 : 0;
+}
+
+/* Those at fault first, then the others, as many as there is room for. */
+static int count_ranks(const struct html_run *run, const struct finding *finding, struct table *table,
+                       struct error *error)
+{
+    for (int at_fault = 1; at_fault >= 0; at_fault--)
+        for (size_t rank = 0; rank < run->job->rank_count && table->row_count < MOST_COUNTED; rank++)
+            if ((finding_has_rank(finding, (int32_t)rank) != 0) == at_fault &&
+                count_rank(run, (int32_t)rank, finding->first_step, table, error))
+                return -1;
+    return 0;
+}
+
+/* How far each rank came in the step in which the job stopped. */
+static int add_counts(const struct html_run *run, const struct finding *finding)
+{
+    struct buffer caption = BUFFER_INIT;
+    struct table table;
+    struct error error = ERROR_INIT;
+    table_init(&table, "html");
+    int failed = table_add_columns(&table, columns_of_counts,
+                                   sizeof columns_of_counts / sizeof *columns_of_counts, &error) ||
+                 count_ranks(run, finding, &table, &error) ||
+                 buffer_printf(&caption, "How far each rank came in step %d", (int)finding->first_step);
+    const struct html_table how = {.caption = caption.data,
+                                   .bars = "ended",
+                                   .most_rows = MOST_COUNTED,
+                                   .rest_stands = "ncclprof report --by rank,function"};
+    failed = failed || html_add_table(run->page, &table, &how);
+    table_release(&table);
+    buffer_release(&caption);
+    return failed ? -1 : 0;
+}
+
+int html_add_evidence(const struct html_run *run, const struct finding *finding)
+{
+    int is_drawn = 0;
+    if (finding->at_start || finding->first_step < 0 || finding->first_step >= run->job->step_count)
+        return 0;
+    if (finding->kind > FINDING_NETWORK || finding->stops_job)
+        return add_counts(run, finding);
+    if (finding->kind == FINDING_NETWORK && run->job->traffic_count && draw_waits(run, finding, &is_drawn))
+        return -1;
+    return is_drawn ? 0 : draw_place(run, finding);
+}

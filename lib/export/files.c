@@ -1,0 +1,146 @@
+#include "export/files.h"
+
+#include "base/buffer.h"
+#include "export/csv_file.h"
+#include "output/output.h"
+#include "store/plain_file.h"
+#include "store/statement.h"
+#include "store/store.h"
+#include "store/views.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int is_wanted(const struct export_request *request, const struct view *view)
+{
+    return request->network_steps || !view->is_network_steps;
+}
+
+static int add_table(const struct export_request *request, const struct view *view, struct plain_file *file,
+                     struct error *error)
+{
+    int64_t count = 0;
+    struct statement *rows = view_rows(request->store, view, request->run_id, error);
+    int failed = !rows || plain_file_add(file, view, rows, &count, error) ||
+                 request->tell(request->context, view, request->path, count, error);
+    statement_free(rows);
+    return failed ? error_wrap(error, "cannot write %s as a table", view->name) : 0;
+}
+
+static int write_tables(const struct export_request *request, struct plain_file *file, struct error *error)
+{
+    int failed = store_begin_reading(request->store, error);
+    for (int i = 0; i < STORE_VIEWS && !failed; i++)
+        if (is_wanted(request, &store_views[i]))
+            failed = add_table(request, &store_views[i], file, error);
+    store_rollback(request->store);
+    return failed;
+}
+
+int export_sqlite(const struct export_request *request, struct error *error)
+{
+    struct output *output = output_open(request->path, OUTPUT_BY_NAME, error);
+    if (!output)
+        return -1;
+    struct plain_file *file = plain_file_open(output_name(output), error);
+    int failed = !file || write_tables(request, file, error);
+    if (failed)
+        plain_file_discard(file);
+    else
+        failed = plain_file_close(file, error);
+    if (!failed)
+        return output_close(output, error);
+    output_discard(output);
+    return error_wrap(error, "cannot export to %s", request->path);
+}
+
+/* A file in the directory. NULL when memory is out. */
+static char *name_of(const struct export_request *request, const struct view *view)
+{
+    struct buffer path = BUFFER_INIT;
+    if (buffer_printf(&path, "%s/%s.csv", request->path, view->name))
+        buffer_release(&path);
+    return buffer_detach(&path);
+}
+
+static int write_view(const struct export_request *request, const struct view *view, struct output **output,
+                      struct error *error)
+{
+    int64_t count = 0;
+    char *path = name_of(request, view);
+    if (!path)
+        return error_no_memory(error);
+    struct statement *rows = view_rows(request->store, view, request->run_id, error);
+    int failed = !rows || !(*output = output_open(path, OUTPUT_PLAIN, error)) ||
+                 csv_file_write(*output, view, rows, &count, error) ||
+                 request->tell(request->context, view, path, count, error);
+    statement_free(rows);
+    free(path);
+    return failed ? error_wrap(error, "cannot write %s as CSV", view->name) : 0;
+}
+
+static int write_views(const struct export_request *request, struct output **outputs, struct error *error)
+{
+    int failed = store_begin_reading(request->store, error);
+    for (int i = 0; i < STORE_VIEWS && !failed; i++)
+        if (is_wanted(request, &store_views[i]))
+            failed = write_view(request, &store_views[i], &outputs[i], error);
+    store_rollback(request->store);
+    return failed;
+}
+
+/* Of an earlier export: beside today's files it would tell of another state. */
+static int remove_view(const struct export_request *request, const struct view *view, struct error *error)
+{
+    char *path = name_of(request, view);
+    int failed = !path ? error_no_memory(error)
+                 : unlink(path) == 0 || errno == ENOENT
+                     ? 0
+                     : error_set_errno(error, errno, "cannot remove %s", path);
+    free(path);
+    return failed;
+}
+
+/* All take their names, or are as they were. */
+static int close_all(const struct export_request *request, struct output **outputs, int failed,
+                     struct error *error)
+{
+    for (int i = 0; i < STORE_VIEWS; i++) {
+        if (failed)
+            output_discard(outputs[i]);
+        else
+            failed =
+                outputs[i] ? output_close(outputs[i], error) : remove_view(request, &store_views[i], error);
+    }
+    return failed;
+}
+
+/* Whether the directory was made here. -1 on error. */
+static int make_directory(const char *path, struct error *error)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 1;
+    if (errno != EEXIST || stat(path, &status))
+        return error_set_errno(error, errno, "cannot make the directory %s", path);
+    return S_ISDIR(status.st_mode) ? 0 : error_set(error, "%s: is no directory", path);
+}
+
+int export_csv(const struct export_request *request, struct error *error)
+{
+    struct output *outputs[STORE_VIEWS] = {NULL};
+    if (strcmp(request->path, "-") == 0)
+        return error_set(error, "it cannot be written to standard output: it takes a directory");
+    int is_new = make_directory(request->path, error);
+    if (is_new < 0)
+        return -1;
+    int failed = close_all(request, outputs, write_views(request, outputs, error), error);
+    if (!failed)
+        return 0;
+    if (is_new)
+        rmdir(request->path);
+    return error_wrap(error, "cannot export to %s", request->path);
+}

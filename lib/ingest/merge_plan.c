@@ -1,0 +1,271 @@
+#include "ingest/merge_plan.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "format/registry.h"
+#include "store/node_path.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What is shorter has too little in it to be told from others' beginnings (copies.c). */
+enum { COPY_BYTES = 1024 };
+
+/* A shard is read file by file, each once: nothing is gained by keeping its pages. Many are open at once. */
+static const char small_cache[] = "PRAGMA cache_size=-256";
+
+char *merge_tell_error(const struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = buffer_append_text(&text, "");
+    for (int i = error->depth - 1; i >= 0 && !failed; i--)
+        failed = buffer_printf(&text, "%s%s", text.length ? ": " : "", error->cause[i]);
+    if (!failed)
+        return buffer_detach(&text);
+    buffer_release(&text);
+    return NULL;
+}
+
+struct store *merge_source_open(struct merge_source *source, struct error *error)
+{
+    if (source->store) {
+        struct store *open = source->store;
+        source->store = NULL;
+        return open;
+    }
+    struct store *store = store_open(source->path, STORE_READ, error);
+    if (!store || store_execute(store, small_cache, error) == 0)
+        return store;
+    store_close(store);
+    return NULL;
+}
+
+static int read_source(struct merge_source *source, int stays_open, struct error *error)
+{
+    struct store *store = merge_source_open(source, error);
+    int failed = !store || shards_read(&source->shards, store, error) ||
+                 stored_files_read(&source->files, store, error);
+    if (stays_open && !failed)
+        source->store = store;
+    else
+        store_close(store);
+    return failed ? -1 : 0;
+}
+
+static int is_same_file(const char *path, const char *other)
+{
+    struct stat status, other_status;
+    return stat(path, &status) == 0 && stat(other, &other_status) == 0 &&
+           status.st_dev == other_status.st_dev && status.st_ino == other_status.st_ino;
+}
+
+/* A store that cannot be read is no failure of the merge. */
+static int look_into(struct merge_source *source, const char *into, int stays_open, struct error *error)
+{
+    source->path = realpath(source->given, NULL);
+    if (!source->path && !(source->path = strdup(source->given)))
+        return error_no_memory(error);
+    int failed = is_same_file(source->path, into) ? error_set(error, "it is the store that is merged into")
+                                                  : read_source(source, stays_open, error);
+    const struct shard *self = failed ? NULL : shards_self(&source->shards);
+    source->node = strdup(self && self->is_of_host ? self->host : "");
+    if (!source->node || (failed && error->is_no_memory))
+        return error_no_memory(error);
+    if (!failed)
+        return 0;
+    stored_files_release(&source->files);
+    source->why_lost = merge_tell_error(error);
+    error_clear(error);
+    return source->why_lost ? 0 : error_no_memory(error);
+}
+
+/* Pipes have no directory: what came through those of one ingest is told from others by what it was. */
+static char *set_of_pipe(const struct merge_source *source, const struct stored_file *file)
+{
+    static const size_t digest_length = 32;
+    char *name;
+    if (strlen(file->file_set) > digest_length)
+        return strdup(file->file_set);
+    for (size_t i = 0; i < source->files.count; i++) {
+        const struct stored_file *first = &source->files.items[i];
+        if (strcmp(first->path, "-") == 0 && strcmp(first->file_set, file->file_set) == 0)
+            return asprintf(&name, "-%s", first->digest) < 0 ? NULL : name;
+    }
+    return strdup(file->file_set);
+}
+
+static int add_file(struct merge_plan *plan, size_t source, const struct stored_file *stored)
+{
+    const struct merge_source *from = &plan->sources[source];
+    struct merge_file *file = &plan->files[plan->file_count++];
+    *file = (struct merge_file){.source = source, .stored = stored};
+    file->path = node_path_of(from->node, stored->path);
+    file->file_set = strcmp(stored->path, "-") == 0 ? set_of_pipe(from, stored)
+                                                    : node_path_of(from->node, stored->file_set);
+    return file->path && file->file_set ? 0 : -1;
+}
+
+static int list_files(struct merge_plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->source_count; i++)
+        count += plan->sources[i].files.count;
+    plan->files = array_new(count, sizeof *plan->files);
+    if (!plan->files)
+        return -1;
+    for (size_t i = 0; i < plan->source_count; i++)
+        for (size_t j = 0; j < plan->sources[i].files.count; j++)
+            if (add_file(plan, i, &plan->sources[i].files.items[j]))
+                return -1;
+    return 0;
+}
+
+/* As a walk meets them: a directory's entries by name, each with all that is below it. */
+static int compare_paths(const char *left, const char *right)
+{
+    while (*left && *left == *right)
+        left++, right++;
+    int a = *left == '/' ? 1 : (unsigned char)*left, b = *right == '/' ? 1 : (unsigned char)*right;
+    return a - b;
+}
+
+static int by_age(const struct merge_file *left, const struct merge_file *right)
+{
+    if (left->stored->modified_ns != right->stored->modified_ns)
+        return left->stored->modified_ns < right->stored->modified_ns ? -1 : 1;
+    if (left->source != right->source)
+        return left->source < right->source ? -1 : 1;
+    return (left->stored->id > right->stored->id) - (left->stored->id < right->stored->id);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct merge_file *left = a, *right = b;
+    int order = left->is_copy - right->is_copy;
+    if (!order)
+        order = compare_paths(left->path, right->path);
+    return order ? order : by_age(left, right);
+}
+
+int merge_is_snapshot(const char *dialect)
+{
+    for (const struct format *const *format = format_registry; *format; format++)
+        if ((*format)->is_snapshot && strncmp(dialect, (*format)->name, strlen((*format)->name)) == 0)
+            return 1;
+    return 0;
+}
+
+/* Of a path that several shards have, the newest content is what the file holds. Files are by path. */
+static void leave_out_stale(struct merge_plan *plan)
+{
+    for (size_t i = 0; i + 1 < plan->file_count; i++) {
+        struct merge_file *file = &plan->files[i];
+        const struct merge_file *next = &plan->files[i + 1];
+        file->is_stale = strcmp(file->path, "-") != 0 && strcmp(file->path, next->path) == 0 &&
+                         strcmp(file->stored->digest, next->stored->digest) != 0 &&
+                         !merge_is_snapshot(file->stored->dialect);
+        plan->stale_count += file->is_stale != 0;
+    }
+}
+
+static const char *content_of(const struct merge_file *file)
+{
+    return file->stored->unpacked_digest ? file->stored->unpacked_digest : file->stored->digest;
+}
+
+static size_t count_folders(const char *path)
+{
+    size_t count = 0;
+    for (; *path; path++)
+        count += *path == '/';
+    return count;
+}
+
+/* Which of two that are alike is the original: the one that lies less deep (copies.c). */
+static int by_content(const void *a, const void *b)
+{
+    const struct merge_file *left = *(struct merge_file *const *)a, *right = *(struct merge_file *const *)b;
+    int order = strcmp(content_of(left), content_of(right));
+    if (order)
+        return order;
+    size_t depth = count_folders(left->path), other_depth = count_folders(right->path);
+    if (depth != other_depth)
+        return depth < other_depth ? -1 : 1;
+    size_t length = strlen(left->path), other_length = strlen(right->path);
+    if (length != other_length)
+        return length < other_length ? -1 : 1;
+    order = compare_paths(left->path, right->path);
+    return order ? order : by_age(left, right);
+}
+
+/* Inspector's logs are none to compare. */
+static int may_be_copy(const struct merge_file *file)
+{
+    static const char inspector[] = "inspector";
+    return !file->is_stale && file->stored->unpacked_bytes >= COPY_BYTES &&
+           strncmp(file->stored->dialect, inspector, sizeof inspector - 1) != 0;
+}
+
+static int mark_copies(struct merge_plan *plan)
+{
+    struct merge_file **files = array_new(plan->file_count, sizeof *files);
+    size_t count = 0;
+    if (!files)
+        return -1;
+    for (size_t i = 0; i < plan->file_count; i++)
+        if (may_be_copy(&plan->files[i]))
+            files[count++] = &plan->files[i];
+    array_sort(files, count, sizeof *files, by_content);
+    for (size_t i = 1; i < count; i++)
+        files[i]->is_copy = strcmp(content_of(files[i - 1]), content_of(files[i])) == 0;
+    free(files);
+    return 0;
+}
+
+static int put_in_order(struct merge_plan *plan)
+{
+    array_sort(plan->files, plan->file_count, sizeof *plan->files, by_path);
+    leave_out_stale(plan);
+    if (mark_copies(plan))
+        return -1;
+    array_sort(plan->files, plan->file_count, sizeof *plan->files, by_path);
+    return 0;
+}
+
+int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, const char *into,
+                    struct error *error)
+{
+    *plan = (struct merge_plan){.sources = array_new(count, sizeof *plan->sources)};
+    if (!plan->sources)
+        return error_no_memory(error);
+    for (; plan->source_count < count; plan->source_count++)
+        plan->sources[plan->source_count].given = paths[plan->source_count];
+    for (size_t i = 0; i < count; i++)
+        if (look_into(&plan->sources[i], into, i < MERGE_MOST_OPEN, error))
+            return -1;
+    return list_files(plan) || put_in_order(plan) ? error_no_memory(error) : 0;
+}
+
+void merge_plan_release(struct merge_plan *plan)
+{
+    for (size_t i = 0; i < plan->file_count; i++) {
+        free(plan->files[i].path);
+        free(plan->files[i].file_set);
+    }
+    for (size_t i = 0; i < plan->source_count; i++) {
+        struct merge_source *source = &plan->sources[i];
+        free(source->path);
+        free(source->node);
+        free(source->why_lost);
+        free(source->why_damaged);
+        store_close(source->store);
+        shards_release(&source->shards);
+        stored_files_release(&source->files);
+    }
+    free(plan->files);
+    free(plan->sources);
+    *plan = (struct merge_plan){.sources = NULL};
+}

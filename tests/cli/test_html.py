@@ -1,0 +1,214 @@
+"""html: what the page says against diagnose, steps and the fixtures themselves; nothing of a trace becomes markup."""
+
+import collections
+import re
+import statistics
+
+from tests.cli import reader
+from tests.cli.page import HOSTILE, Page, hostile_job
+from tests.cli.support import TOP, Case, inspector_trace, tag
+
+SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
+NAMES = {"html", "head", "meta", "title", "style", "body", "a", "header", "h1", "h2", "h3", "p", "nav", "ul", "li", "main", "section",
+         "div", "dl", "dt", "dd", "figure", "figcaption", "span", "svg", "rect", "circle", "path", "text", "tspan", "article",
+         "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "footer", "script"}
+class Html(Case):
+    def page(self, *words, status=0):
+        self.run_program("html", "-o", "page.html", *words, status=status)
+        return Page((self.folder / "page.html").read_text())
+
+    def test_says_what_diagnose_says(self):
+        for fixture in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", "tp2dp2pp2-hang", "tp2dp2pp2-kill", "tp2dp2pp2-clean",
+                        "flight-recorder-hang", "inspector-2.30"):
+            with self.subTest(fixture=fixture):
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", TOP / "fixtures" / fixture, status=None)
+                diagnosis, page = self.json("diagnose", status=None), self.page(status=None)
+                told = [one for one in diagnosis["findings"] if one["confidence"] != "low" or one["kind"] == "missing"]
+                shown = list(page.root.every("article"))
+                self.assertEqual([one.first("h3").text for one in shown], [one["text"] for one in diagnosis["findings"]])
+                for article, finding in zip(shown, diagnosis["findings"]):
+                    words = " ".join(paragraph.text for paragraph in article.every("p"))
+                    self.assertIn(finding["evidence"], words)
+                    self.assertIn(finding["next"], words)
+                    self.assertIn(f"{finding['confidence']} confidence", words)
+                verdict = page.root.first("div", class_="verdict")
+                self.assertEqual("bad" in verdict.attributes["class"], bool(told))
+                if not told:
+                    self.assertIn(verdict.first("p").text, self.run_program("diagnose", status=None).whole)
+
+    def test_evidence_is_drawn(self):
+        """The dots of the finding's steps have the gap of its figures as their median, the others that of other steps."""
+        self.run_program("ingest", SLOW)
+        finding = self.json("diagnose")["findings"][0]
+        dots = Page.dots(self.page().root.first("article").first("figure"))
+        inside = [us for us, is_out, _ in dots.values() if is_out]
+        outside = [us for us, is_out, _ in dots.values() if not is_out]
+        self.assertEqual([step for step, dot in dots.items() if dot[1]],
+                         list(range(finding["first_step"], finding["last_step"] + 1)))
+        figures = finding["figures"]
+        self.assertAlmostEqual(statistics.median_low(inside), figures["gap_us"], delta=figures["gap_us"] * 0.01)
+        self.assertAlmostEqual(statistics.median_low(outside), figures["other_steps_gap_us"], delta=figures["other_steps_gap_us"] * 0.01)
+        # TRUTH: 8 ms of extra work before the AllReduce of optimizer, of rank 1 alone.
+        for us, is_out, peers in dots.values():
+            self.assertAlmostEqual(us - peers, 8e3 if is_out else 0, delta=800)
+
+    def test_network_evidence(self):
+        """TRUTH: sends of rank 1 were delayed by 150 us in steps 6 to 8."""
+        figure = self.page(TOP / "fixtures/tp2dp2pp2-slow-sender").root.first("article").first("figure")
+        self.assertIn("what it sends", figure.first("figcaption").text)
+        dots = Page.dots(figure)
+        self.assertEqual([step for step, dot in dots.items() if dot[1]], [6, 7, 8])
+        for us, is_out, peers in dots.values():
+            self.assertEqual(us > 2 * peers, is_out, dots)
+
+    def test_a_job_that_stopped(self):
+        page = self.page(TOP / "fixtures/tp2dp2pp2-hang")
+        rows = [[cell.text for cell in row.every("td")] for row in page.root.first("article").every("tr")][1:]
+        began = collections.Counter()
+        for operation in reader.Job(TOP / "fixtures/tp2dp2pp2-hang").operations:
+            began[str(operation.rank)] += operation.step == 6
+        self.assertEqual({row[0]: int(row[1]) for row in rows}, dict(began))
+        self.assertEqual(rows[0][0], "5")
+        open_bars = {rank for rank, bars in page.lanes(6).items() if any(bar[5] == 1 for bar in bars)}
+        self.assertIn("7", open_bars)  # in the ReduceScatter that rank 5 never enters
+        self.assertNotIn("5", open_bars)
+
+    def test_heat_map_is_that_of_steps(self):
+        self.run_program("ingest", SLOW)
+        page = self.page()
+        cells = page.heat()
+        rows = self.json("steps", "--map")["rows"]
+        self.assertEqual(len(cells), len(rows))
+        for row in rows:
+            cell = cells[row["process"], row["step"]]
+            for key, name in (("length", "duration_us"), ("waiting", "waiting_us"), ("own", "own_us")):
+                if row[name] is None:
+                    self.assertIsNone(cell[key], (row, name))
+                else:
+                    self.assertAlmostEqual(cell[key], row[name], delta=0.025 * row[name] + 0.5, msg=(row, name))
+        marks = page.data["runs"][0]["heat"]["marks"]
+        self.assertEqual(marks, [[1, 4, 8, "compute"]])
+        self.assertEqual(len(list(page.section("Rank by step").every("rect", class_="frame"))), 1 + 3)
+
+    def test_lanes_are_the_operations(self):
+        job = reader.Job(SLOW)
+        page = self.page(SLOW, "--step", "5-6", "--rank", "0-2")
+        self.assertEqual([one["id"] for one in page.data["runs"][0]["lanes"]], ["lanes-1-5", "lanes-1-6"])
+        for step in (5, 6):
+            lanes = page.lanes(step)
+            self.assertEqual(list(lanes), ["0", "1", "2"])
+            for rank, bars in lanes.items():
+                of_rank = [one for one in job.operations if one.rank == int(rank) and one.step == step]
+                self.assertEqual(sorted((bar[3].split(" on ")[0], bar[4]) for bar in bars),
+                                 sorted((one.function, one.tag) for one in of_rank))
+                for bar in bars:
+                    self.assertEqual(bar[5], 2 if bar[3].split(" ")[0] in ("Send", "Recv") else 0)  # the cut took their ends
+                timed = [one for one in of_rank if not one.is_pair]
+                self.assertAlmostEqual(sum(bar[1] for bar in bars), sum(one.duration for one in timed) / 1e3,
+                                       delta=0.1 * len(bars) + 1)
+        # Who is slow waits for nobody in the AllReduce of all, and the others wait for it.
+        waits = {rank: next(bar[2] for bar in bars if bar[4] == "optimizer") for rank, bars in page.lanes(5).items()}
+        self.assertLess(waits["1"], 200)
+        self.assertGreater(min(waits["0"], waits["2"]), 5000)
+
+    def test_chosen_steps(self):
+        """The longest of the finding's and a usual one; of a healthy job the longest."""
+        self.run_program("ingest", SLOW)
+        lengths = {row["step"]: row["duration_us"] for row in self.json("steps")["rows"] if row["duration_us"]}
+        worst = max(range(4, 8), key=lengths.get)
+        titles = [one["title"] for one in self.page().data["runs"][0]["lanes"]]
+        self.assertRegex(titles[0], rf"^Step {worst}, .*: compute, rank 1$")
+        self.assertRegex(titles[1], r"^Step [1-3], .*: a usual one, for comparison$")
+
+    def test_only_one_script_and_one_style_may_run(self):
+        page = self.page(SLOW)
+        self.assertEqual(page.policy, {
+            "default-src": "'none'", "script-src": Page.digest(page.scripts[1].text),
+            "style-src": Page.digest(page.root.first("style").text), "base-uri": "'none'", "form-action": "'none'"})
+        self.check_markup(page)
+        self.assertNotRegex(page.source, r"https?://|url\(|@import|src=|\bimport\(|fetch\(|XMLHttp|innerHTML|eval\(")
+
+    def check_markup(self, page):
+        """The page's own elements, two scripts, links to itself; headings in order, and a name for what has none."""
+        ids = collections.Counter(one.attributes["id"] for one in page.root.every() if one.attributes.get("id"))
+        self.assertEqual(max(ids.values()), 1, ids)
+        self.assertEqual([one.attributes for one in page.scripts], [{"type": "application/json", "id": "data"}, {}])
+        for element in page.root.every():
+            self.assertIn(element.name or "html", NAMES)
+            for name, value in element.attributes.items():
+                self.assertFalse(name.startswith("on") or name in ("style", "src", "srcdoc"), (element.name, name))
+                if name == "href":
+                    self.assertIn(value[1:], ids)
+            if element.name == "table":
+                self.assertTrue(element.first("caption").text)
+            if element.name == "svg" and "aria-hidden" not in element.attributes and element.parent.name != "svg":
+                self.assertTrue(element.attributes["aria-label"])
+        levels = [int(one.name[1]) for one in page.root.every() if re.fullmatch(r"h\d", one.name)]
+        self.assertEqual(levels[0], 1)
+        self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])), levels)
+
+    def test_hostile_texts_stay_texts(self):
+        page = self.page(hostile_job(self), status=None)
+        self.check_markup(page)
+        self.assertIn("<b>job", page.root.first("h1").text)
+        table = page.section("Bandwidth by phase").text
+        for text in HOSTILE[:2] + HOSTILE[4:5]:
+            self.assertIn(text, table)
+        self.assertNotRegex(page.source, "[\u202a-\u202e\u2066-\u2069\u2028\u2029]")
+        self.assertNotIn("<b>", page.source)
+        self.assertNotIn("</script>", page.source[page.source.index('id="data"'):page.source.index("</script>")])
+
+    def test_standard_output_holds_the_page_alone(self):
+        self.run_program("ingest", SLOW)
+        self.page()
+        for form in ("table", "json", "csv"):
+            self.assertEqual(self.run_program("html", "-o", "-", "--format", form).stdout, (self.folder / "page.html").read_bytes())
+
+    def test_says_what_was_written(self):
+        row = self.json("html", "-o", "page.html", SLOW)["rows"][0]
+        self.assertEqual(row, {"file": "page.html", "bytes": (self.folder / "page.html").stat().st_size, "runs": 1, "findings": 1})
+        self.assertRegex(self.run_program("html", "-o", "page.html", SLOW).out, r"^page.html: [\d.]+ KiB, 1 run, 1 finding\n$")
+
+    def test_wrong_usage(self):
+        self.run_program("ingest", SLOW)
+        self.assertIn("--output", self.run_program("html", status=2).err)
+        for words in (["--tag", "forward"], ["--communicator", "0-7"], ["--sort", "bytes"], ["--top", "1"]):
+            self.assertIn("--rank, --host and --step", self.run_program("html", "-o", "page.html", *words, status=2).err)
+        self.assertFalse((self.folder / "page.html").exists())
+        self.assertIn("nowhere/page.html", self.run_program("html", "-o", "nowhere/page.html", status=1).err)
+
+    def test_nothing_to_judge(self):
+        """The page is written, says so, and the exit status does, too."""
+        self.write("dump_1.json", "[\n" + tag("forward", 0, 1, 5) + "{}]\n")
+        page = self.page("dump_1.json", status=1)
+        self.assertIn("not judged", page.root.first("h1").text)
+        self.write("inspector.log", inspector_trace())
+        page = self.page("inspector.log", status=None)
+        self.assertIn("doubt", page.root.first("div", class_="verdict").attributes["class"])
+        self.assertIn("could not be judged", page.section("Summary").text)
+
+    def test_several_runs(self):
+        self.run_program("ingest", SLOW, TOP / "fixtures/tp2dp2pp2-clean")
+        page = self.page()
+        self.check_markup(page)
+        self.assertIn("2 runs: 1 finding", page.root.first("h1").text)
+        self.assertEqual(len(page.data["runs"]), 2)
+        for run, name in ((1, "slow-rank"), (2, "clean")):
+            self.assertIn("Judged", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
+        alone = self.page("--run", "tp2dp2pp2-clean")
+        self.assertEqual([run["id"] for run in alone.data["runs"]], [2])
+
+    def test_a_large_job_is_folded(self):
+        """Rows of neighbours and of hosts in the picture that stands; all ranks in the data."""
+        files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 --fault compute:70:5:9:4000")
+        page = self.page(*files)
+        still = next(one for one in page.section("Rank by step").every("figure"))
+        labels = [one.text for one in still.every("tspan")]
+        self.assertEqual(len(labels), 10)
+        self.assertTrue(all("(8 ranks)" in label for label in labels), labels)
+        heat = page.data["runs"][0]["heat"]
+        self.assertEqual((len(heat["ranks"]), len(heat["hosts"])), (80, 10))
+        lanes = page.data["runs"][0]["lanes"][0]["lanes"]
+        self.assertEqual(len(lanes), 32)
+        self.assertEqual([lane["name"] for lane in lanes if lane["accused"]], ["70"])

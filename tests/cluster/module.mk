@@ -1,0 +1,6 @@
+# Shards under real schedulers: Debian's Slurm with four nodes on this host, and Open MPI. `make deps-cluster` installs
+# them; as root, since slurmd starts tasks as their users. All of it listens on the loopback address.
+.PHONY: cluster-test
+cluster-test: $(OUT)/ncclprof $(OUT)/simulate
+	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cluster \
+	  $(foreach module,slurm mpi,'python3 -B -m unittest -b tests.cluster.test_$(module)')
