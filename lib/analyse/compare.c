@@ -37,7 +37,8 @@ static const struct analysis_option options[] = {
 static const struct column columns[] = {
     {.name = "what",
      .type = CELL_TEXT,
-     .description = "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
+     .description =
+         "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
     {.name = "key", .type = CELL_TEXT, .description = "of what: the phase, the function, the ranks"},
     {.name = "unit", .type = CELL_TEXT, .description = "of a, b and change: us, % or GB/s"},
     {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A; medians of usual steps"},

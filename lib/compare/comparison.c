@@ -152,7 +152,8 @@ static void judge(struct comparison *of, const struct comparison *steps, double 
     consider(of, COMPARE_WORTH, compare_limit(COMPARE_WORTH) * whole);
     consider(of, COMPARE_WORTH_RANK, compare_limit(COMPARE_WORTH_RANK) * step);
     of->within = of->noise;
-    consider(of, COMPARE_NETWORK, network * fmin(of->series[0]->network, a));
+    double part = fmax(of->series[0]->network, of->kind >= SERIES_OWN ? of->series[1]->network : 0);
+    consider(of, COMPARE_NETWORK, network * fmin(part, of->kind >= SERIES_OWN ? INFINITY : a));
     hold_against_steps(of, steps);
     if (of->verdict == COMPARED_WITHIN && fabs(of->change) > of->noise)
         of->verdict = COMPARED_BEYOND;

@@ -5,6 +5,7 @@
 #include "base/statistics.h"
 #include "baseline/cells.h"
 #include "job/groups.h"
+#include "job/own_time.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ struct owns {
     const struct job *job;
     const struct baseline *baseline;
     const struct usual *usual;
+    const struct network_parts *parts;
     int64_t *ns;    /* owned: [rank * usual steps + place]; TIME_UNKNOWN */
     int64_t *peers; /* owned, likewise: the median of its peers' */
     int64_t *list;  /* owned: scratch, of ranks or of steps */
@@ -33,12 +35,15 @@ static int has_rough_begin(const struct job *job, const struct job_operation *op
     return before >= 0 && (job->operations[before].is_tree || job_is_grouped(job, before));
 }
 
-/* Sends and receives of one call are one kernel, and have one gap before them. */
-static int is_counted(const struct job *job, size_t number)
+/* Since any call of the rank ended, on whatever stream. Sends and receives of one call are one kernel, and
+ * have one gap before them. TIME_UNKNOWN: nothing is counted. */
+static int64_t counted_ns(const struct job *job, size_t number)
 {
     const struct job_operation *operation = &job->operations[number];
-    return operation->own_ns != TIME_UNKNOWN && operation->own_ns > 0 && !has_rough_begin(job, operation) &&
-           (operation->group < 0 || operation->group == (int32_t)number);
+    if (has_rough_begin(job, operation) || (operation->group >= 0 && operation->group != (int32_t)number))
+        return TIME_UNKNOWN;
+    int64_t idle_ns = job_idle_time(job, operation);
+    return idle_ns == TIME_UNKNOWN || idle_ns > 0 ? idle_ns : 0;
 }
 
 static int is_alone(const struct owns *owns, size_t rank)
@@ -58,10 +63,11 @@ static void sum_own(const struct owns *owns, int32_t tag, int is_all)
         int32_t place = operation->step < 0 || operation->step >= job->step_count
                             ? -1
                             : owns->usual->places[operation->step];
-        if (place < 0 || (!is_all && operation->tag != tag) || !is_counted(job, i))
+        int64_t ns = place < 0 || (!is_all && operation->tag != tag) ? TIME_UNKNOWN : counted_ns(job, i);
+        if (ns == TIME_UNKNOWN)
             continue;
         int64_t *own = own_at(owns, (size_t)operation->rank, (size_t)place);
-        *own = (*own == TIME_UNKNOWN ? 0 : *own) + operation->own_ns;
+        *own = (*own == TIME_UNKNOWN ? 0 : *own) + ns;
     }
 }
 
@@ -120,13 +126,14 @@ static void set_place(const struct owns *owns, int32_t role, int32_t position, s
     *place = (struct measured_place){.own_us = (double)NAN};
     for (size_t i = 0; i < owns->usual->count; i++) {
         int32_t cell = baseline_cell(owns->baseline, role, position, seat, owns->usual->steps[i]);
-        if (cell < 0 || !is_counted(owns->job, (size_t)cell))
+        int64_t ns = cell < 0 ? TIME_UNKNOWN : counted_ns(owns->job, (size_t)cell);
+        if (ns == TIME_UNKNOWN)
             continue;
         const struct job_operation *operation = &owns->job->operations[cell];
         const char *tag = job_tag(owns->job, operation->tag);
         place->function = operation->function;
         place->tag = tag ? measured_keep(run, tag) : NULL;
-        owns->list[count++] = operation->own_ns;
+        owns->list[count++] = ns;
     }
     if (count)
         place->own_us = (double)pick_quantile(owns->list, count, 0.5) / 1e3;
@@ -193,6 +200,11 @@ static int add_all(const struct owns *owns, enum series_kind kind, const char *k
         }
         series_add(series, sum_us / ranks);
     }
+    if (series)
+        series->network =
+            owns->parts->all_us * (series->count == owns->usual->count
+                                       ? network_parts_overlap(owns->parts, series->values, series->count)
+                                       : 1);
     return series ? 0 : -1;
 }
 
@@ -212,12 +224,13 @@ static int add_phases(const struct owns *owns, struct measured_run *run)
 }
 
 int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
-                  const struct usual *usual)
+                  const struct usual *usual, const struct network_parts *parts)
 {
     size_t most = job->rank_count > usual->count ? job->rank_count : usual->count;
     struct owns owns = {.job = job,
                         .baseline = baseline,
                         .usual = usual,
+                        .parts = parts,
                         .ns = array_new(job->rank_count * usual->count + 1, sizeof *owns.ns),
                         .peers = array_new(job->rank_count * usual->count + 1, sizeof *owns.peers),
                         .list = array_new(most + 1, sizeof *owns.list)};

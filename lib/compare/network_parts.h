@@ -12,11 +12,20 @@ struct network_parts {
      */
     unsigned char *is_over;
     double all_us;
-    double *by_tag; /* owned: of each tag of the job, and behind them of no tag */
+    double *by_step; /* owned: the same in each usual step */
+    double *by_tag;  /* owned: of each tag of the job, and behind them of no tag */
 };
 
 /* -1 when memory is out; to be released whatever it returns. */
 int network_parts_init(struct network_parts *parts, const struct job *job, const struct usual *usual);
 void network_parts_release(struct network_parts *parts);
+
+/*
+ * What becomes of own time where transfers take longer: computation that goes on beside them leaves so much
+ * less of it behind them. Its part of what transfers take longer, from 0 (nothing goes on beside them) to 1,
+ * as own times of `count` usual steps tell, by their slope against transfers; where they tell it only
+ * roughly, the greatest that it may be (two standard errors).
+ */
+double network_parts_overlap(const struct network_parts *parts, const double *own_us, size_t count);
 
 #endif

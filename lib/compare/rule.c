@@ -62,7 +62,8 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                                    "as smallest, and what is short differs by more; no measured reason",
                                    "transfers of two clean runs differ by so much"},
     [COMPARE_NETWORK] =
-        {"network", 0, STEPS | PHASES | TRANSFERS | EDGES, 0.5, "of what the network takes in A",
+        {"network", 0, STEPS | PHASES | TRANSFERS | EDGES | (OWNS & ~RANKS), 0.5,
+         "of what the network takes in A",
          "recorded clean runs of one job over sockets: transfers took from 612 to 865 us; "
          "--network-noise has another limit",
          "two clean runs of one job differ by so much in transfers between hosts, for placement "
