@@ -121,7 +121,8 @@ static int add_notes(struct report *report, const struct table *notes)
     struct html_page *page = &report->page;
     if (!notes->warning_count)
         return 0;
-    if (html_section_begin(page, "notes", "Notes on the traces") || buffer_append_text(&page->body, "<ul>\n"))
+    if (html_section_begin(page, "notes", "Notes on the traces", "Notes on the traces") ||
+        buffer_append_text(&page->body, "<ul>\n"))
         return -1;
     for (size_t i = 0; i < notes->warning_count; i++)
         if (html_element(&page->body, "li", notes->warnings[i]))

@@ -16,8 +16,7 @@
 
 #include <stdlib.h>
 
-/* Of more ends there is no picture. */
-enum { MOST_EDGES_LISTED = 24, MOST_ENDS = 4096 };
+enum { MOST_EDGES_LISTED = 40 };
 
 /* As stalls judges without options. */
 static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall = 0.03};
@@ -62,8 +61,7 @@ static int put_matrix(const struct html_run *run, const struct stalls *stalls)
                                      .edges = edges,
                                      .edge_count = stalls->edge_count};
         fill_edges(stalls, place_of, edges);
-        if (matrix.end_count <= MOST_ENDS)
-            failed = html_add_matrix(run->page, &matrix);
+        failed = html_add_matrix(run->page, &matrix);
     }
     free(names);
     free(place_of);
@@ -71,7 +69,16 @@ static int put_matrix(const struct html_run *run, const struct stalls *stalls)
     return failed ? -1 : 0;
 }
 
-static int put_edges(const struct html_run *run, struct stalls *stalls, struct table *table)
+/* Whether an edge was slow, to blame or not: the list of them is open then. */
+static int has_trouble(const struct stalls *stalls)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        if (stalls_is_slow(stalls->edges[i].measured) || stalls_is_slow(stalls->edges[i].verdict))
+            return 1;
+    return 0;
+}
+
+static int put_edges(const struct html_run *run, const struct stalls *stalls, struct table *table)
 {
     static const struct html_table how = {.caption = "Edges, those that stood still the longest first",
                                           .bars = "send_wait_us_p50",
@@ -79,7 +86,10 @@ static int put_edges(const struct html_run *run, struct stalls *stalls, struct t
                                           .rest_stands = "ncclprof stalls"};
     table->columns[AT_COMMUNICATOR].hidden = 1;
     return html_run_section(run, "edges", "Network edges") || put_matrix(run, stalls) ||
-                   html_add_table(run->page, table, &how) || html_section_end(run->whole)
+                   buffer_printf(run->page, "<details%s><summary>Each edge</summary>\n",
+                                 has_trouble(stalls) ? " open" : "") ||
+                   html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
+                   html_section_end(run->whole)
                ? -1
                : 0;
 }

@@ -79,6 +79,19 @@ static int say_share(int64_t part_ns, int64_t whole_ns, struct buffer *text)
                : buffer_printf(text, "%.3g %%", 100 * (double)part_ns / (double)whole_ns);
 }
 
+/* What was lost, of a job that stopped until then; and that it did. */
+static int put_loss(const struct html_run *run, struct buffer *text)
+{
+    const struct judgement *judgement = run->judgement;
+    int has_stopped = judgement->stopped_step >= 0;
+    return (has_stopped && buffer_printf(text, "in step %d", (int)judgement->stopped_step)) ||
+                   put_fact(run, "Stopped", text) ||
+                   say_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
+                   put_fact(run, has_stopped ? "Lost until then" : "Lost", text)
+               ? -1
+               : 0;
+}
+
 static int put_facts(const struct html_run *run)
 {
     const struct judgement *judgement = run->judgement;
@@ -92,9 +105,7 @@ static int put_facts(const struct html_run *run)
                  buffer_printf(&text, "%d", (int)(run->job->step_count - run->job->first_step)) ||
                  put_fact(run, "Steps", &text) ||
                  (shares->usual_step_ns != TIME_UNKNOWN && text_time(&text, shares->usual_step_ns)) ||
-                 put_fact(run, "Usual step", &text) ||
-                 say_part(judgement->longer.lost_ns, judgement->longer.whole_ns, &text) ||
-                 put_fact(run, "Lost", &text) ||
+                 put_fact(run, "Usual step", &text) || put_loss(run, &text) ||
                  say_share(shares->communication_ns, shares->steps_ns, &text) ||
                  put_fact(run, "Communication", &text) ||
                  say_share(shares->waiting_ns, shares->steps_ns, &text) || put_fact(run, "Waiting", &text) ||

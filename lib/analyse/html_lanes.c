@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many steps are drawn, of so many ranks, with so many operations in all. */
+/* So many steps are drawn, of so many ranks; of all steps and runs together so many operations. */
 enum { MOST_STEPS = 4, MOST_RANKS = 32, MOST_BARS = 8000 };
 
 struct choice {
@@ -148,7 +148,7 @@ static size_t choose_ranks(const struct html_run *run, unsigned char *is_chosen)
 struct step_lanes {
     struct html_lane *lanes;
     size_t count;
-    size_t bars;
+    size_t room; /* for operations */
     int64_t begin_ns;
     int64_t end_ns;
 };
@@ -157,12 +157,14 @@ static int take_bars(const struct html_run *run, const struct step_bars *from, s
                      struct step_lanes *of, struct html_lane *lane)
 {
     lane->bars = array_new(from->count + 1, sizeof *lane->bars);
+    int has_room = from->count <= of->room;
     lane->missing = from->is_unclocked ? "its clock is not aligned with the others'"
                     : from->is_untimed ? "nothing here says when it ran"
-                                       : NULL;
+                    : has_room         ? NULL
+                                       : "too many operations to draw, too: --rank and --step choose";
     if (!lane->bars)
         return -1;
-    for (size_t i = 0; i < from->count && of->bars < MOST_BARS; i++, of->bars++) {
+    for (size_t i = 0; has_room && i < from->count; i++, of->room--) {
         const struct step_bar *bar = &from->items[i];
         const struct job_operation *operation = &run->job->operations[bar->operation];
         const char *function = function_name(operation->function), *tag = job_tag(run->job, operation->tag);
@@ -197,26 +199,53 @@ static void release_lanes(struct step_lanes *of)
     free(of->lanes);
 }
 
-static int make_lanes(const struct html_run *run, const unsigned char *is_chosen, size_t ranks, int32_t step,
-                      struct intern *texts, struct step_lanes *of)
+/* What the pictures of a run have in common. */
+struct pictures {
+    const struct html_run *run;
+    unsigned char *is_chosen; /* owned: of each rank */
+    size_t ranks;             /* so many are */
+    size_t room;              /* for operations, in each picture */
+    int64_t length_ns;        /* each is so long at least, that steps can be held against each other */
+    size_t drawn;
+};
+
+/* Those of ranks at fault, or the others'. */
+static int fill_lanes(const struct pictures *pictures, int32_t step, int are_accused, struct intern *texts,
+                      struct step_lanes *of)
 {
-    *of = (struct step_lanes){
-        .lanes = array_new(ranks + 1, sizeof *of->lanes), .begin_ns = TIME_UNKNOWN, .end_ns = TIME_UNKNOWN};
-    if (!of->lanes)
-        return -1;
+    const struct html_run *run = pictures->run;
+    struct html_lane *lane = of->lanes;
     for (size_t rank = 0; rank < run->job->rank_count; rank++) {
         struct step_bars bars;
-        if (!is_chosen[rank])
+        if (!pictures->is_chosen[rank])
             continue;
-        struct html_lane *lane = &of->lanes[of->count++];
-        *lane = (struct html_lane){.name = run->job->ranks[rank].name, .is_accused = is_accused(run, rank)};
-        int failed =
-            step_bars_init(&bars, run->job, (int32_t)rank, step) || take_bars(run, &bars, texts, of, lane);
-        step_bars_release(&bars);
-        if (failed)
-            return -1;
+        if (lane->is_accused == are_accused) {
+            int failed = step_bars_init(&bars, run->job, (int32_t)rank, step) ||
+                         take_bars(run, &bars, texts, of, lane);
+            step_bars_release(&bars);
+            if (failed)
+                return -1;
+        }
+        lane++;
     }
     return 0;
+}
+
+static int make_lanes(const struct pictures *pictures, int32_t step, struct intern *texts,
+                      struct step_lanes *of)
+{
+    const struct job *job = pictures->run->job;
+    *of = (struct step_lanes){.lanes = array_new(pictures->ranks + 1, sizeof *of->lanes),
+                              .room = pictures->room,
+                              .begin_ns = TIME_UNKNOWN,
+                              .end_ns = TIME_UNKNOWN};
+    if (!of->lanes)
+        return -1;
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        if (pictures->is_chosen[rank])
+            of->lanes[of->count++] = (struct html_lane){.name = job->ranks[rank].name,
+                                                        .is_accused = is_accused(pictures->run, rank)};
+    return fill_lanes(pictures, step, 1, texts, of) || fill_lanes(pictures, step, 0, texts, of) ? -1 : 0;
 }
 
 static int say_title(const struct html_run *run, const struct choice *choice, struct buffer *title)
@@ -269,19 +298,16 @@ static int put_step(const struct html_run *run, const struct choice *choice, con
     return failed ? -1 : 0;
 }
 
-/* The first picture says how long the others are, at least: steps can be held against each other. */
-static int add_step(const struct html_run *run, const unsigned char *is_chosen, size_t ranks,
-                    const struct choice *choice, int64_t *length_ns, size_t *drawn)
+static int add_step(struct pictures *pictures, const struct choice *choice)
 {
     struct step_lanes of;
     struct intern texts;
     intern_init(&texts);
-    int failed = make_lanes(run, is_chosen, ranks, choice->step, &texts, &of);
+    int failed = make_lanes(pictures, choice->step, &texts, &of);
     if (!failed && of.begin_ns != TIME_UNKNOWN) {
-        end_open_bars(&of, *length_ns);
-        *length_ns = of.end_ns - of.begin_ns;
-        failed = put_step(run, choice, &of, &texts, *drawn == 0);
-        ++*drawn;
+        end_open_bars(&of, pictures->length_ns);
+        pictures->length_ns = of.end_ns - of.begin_ns;
+        failed = put_step(pictures->run, choice, &of, &texts, pictures->drawn++ == 0);
     }
     release_lanes(&of);
     intern_release(&texts);
@@ -319,18 +345,21 @@ static int put_legend(const struct html_run *run, const struct choices *choices,
 
 static int add_steps(const struct html_run *run, const struct choices *choices)
 {
-    unsigned char *is_chosen = array_new(run->job->rank_count + 1, 1);
-    size_t ranks = is_chosen ? choose_ranks(run, is_chosen) : 0, drawn = 0;
-    int64_t length_ns = 0;
-    int failed =
-        !is_chosen || put_legend(run, choices, ranks) || buffer_append_text(run->data, ",\"lanes\":[");
+    struct pictures pictures = {.run = run,
+                                .is_chosen = array_new(run->job->rank_count + 1, 1),
+                                .room = MOST_BARS / run->runs / choices->count};
+    if (!pictures.is_chosen)
+        return -1;
+    pictures.ranks = choose_ranks(run, pictures.is_chosen);
+    int failed = put_legend(run, choices, pictures.ranks) || buffer_append_text(run->data, ",\"lanes\":[");
     for (size_t i = 0; !failed && i < choices->count; i++)
-        failed = add_step(run, is_chosen, ranks, &choices->items[i], &length_ns, &drawn);
+        failed = add_step(&pictures, &choices->items[i]);
     failed = failed || buffer_append_byte(run->data, ']') ||
-             (!drawn && html_element(run->page, "p",
-                                     "No operation of these steps says when it ran on a clock that "
-                                     "ranks share: nothing to draw."));
-    free(is_chosen);
+             (!pictures.drawn &&
+              html_element(run->page, "p",
+                           "No operation of these steps says when it ran on a clock that ranks share: "
+                           "nothing to draw."));
+    free(pictures.is_chosen);
     return failed ? -1 : 0;
 }
 

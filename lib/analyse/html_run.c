@@ -1,14 +1,32 @@
 #include "analyse/html_run.h"
 
+#include <string.h>
+
+/* "run 2 (traces-b): 1 finding": of several runs that is all that leads to one. */
+static int say_link(const struct html_run *run, struct buffer *text)
+{
+    size_t told = html_run_told(run);
+    if (buffer_printf(text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name))
+        return -1;
+    if (told)
+        return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
+    return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "nothing stands out"
+                                                                                 : "not judged");
+}
+
 int html_run_section(const struct html_run *run, const char *key, const char *heading)
 {
-    struct buffer id = BUFFER_INIT, text = BUFFER_INIT;
+    struct buffer id = BUFFER_INIT, text = BUFFER_INIT, link = BUFFER_INIT;
+    int is_linked = !run->names_run || strcmp(key, "summary") == 0;
     int failed = buffer_printf(&id, "run-%lld-%s", (long long)run->job->run_id, key) ||
                  (run->names_run &&
                   buffer_printf(&text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name)) ||
-                 buffer_append_text(&text, heading) || html_section_begin(run->whole, id.data, text.data);
+                 buffer_append_text(&text, heading) ||
+                 (run->names_run ? say_link(run, &link) : buffer_append_text(&link, heading)) ||
+                 html_section_begin(run->whole, id.data, text.data, is_linked ? link.data : NULL);
     buffer_release(&id);
     buffer_release(&text);
+    buffer_release(&link);
     return failed ? -1 : 0;
 }
 

@@ -24,7 +24,8 @@ struct html_run {
     struct table *notes; /* what could not be judged, as warnings */
 };
 
-/* A section with its heading, "run-1-KEY"; with the run's name where there are several. -1 when memory is
+/* A section with its heading, "run-1-KEY"; with the run's name where there are several, of which the summary
+ * alone is linked. -1 when memory is
  * out. */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
 

@@ -200,7 +200,7 @@ static int put_ledger(struct html_page *page, const struct table *table)
 {
     static const struct html_table how = {
         .caption = "By reason", .most_rows = MOST_REASONS, .rest_stands = "ncclprof info --ledger"};
-    return html_section_begin(page, "ledger", "Lines without an event") ||
+    return html_section_begin(page, "ledger", "Lines without an event", "Lines without an event") ||
                    html_element(
                        &page->body, "p",
                        "Lines that became no event: unreadable ones (damage 1), and such as are understood "

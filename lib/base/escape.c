@@ -42,19 +42,48 @@ static int append_hex(struct buffer *buffer, const unsigned char *bytes, size_t 
     return 0;
 }
 
-int escape_terminal(struct buffer *buffer, const char *text, size_t length)
+/* Of a character that means something in markup; NULL. */
+static const char *entity_of(uint32_t code)
+{
+    switch (code) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
+static int escape_shown(struct buffer *buffer, const char *text, size_t length, int is_markup)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     for (size_t at = 0; at < length;) {
         uint32_t code;
         size_t taken = decode(bytes + at, length - at, &code);
+        const char *entity = is_markup && taken ? entity_of(code) : NULL;
         int failed = taken == 0 || is_harmful(code) ? append_hex(buffer, bytes + at, taken ? taken : 1)
+                     : entity                       ? buffer_append_text(buffer, entity)
                                                     : buffer_append(buffer, text + at, taken);
         if (failed)
             return -1;
         at += taken ? taken : 1;
     }
     return buffer_reserve(buffer, 0);
+}
+
+int escape_terminal(struct buffer *buffer, const char *text, size_t length)
+{
+    return escape_shown(buffer, text, length, 0);
+}
+
+int escape_markup(struct buffer *buffer, const char *text, size_t length)
+{
+    return escape_shown(buffer, text, length, 1);
 }
 
 static int append_json(struct buffer *buffer, const char *text, size_t taken, uint32_t code)
@@ -111,34 +140,6 @@ int escape_utf8(struct buffer *buffer, const char *text, size_t length)
             return -1;
     }
     return buffer_reserve(buffer, 0);
-}
-
-static const char *entity_of(char byte)
-{
-    switch (byte) {
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '&':
-        return "&amp;";
-    case '"':
-        return "&quot;";
-    default:
-        return NULL;
-    }
-}
-
-int escape_markup(struct buffer *buffer, const char *text, size_t length)
-{
-    struct buffer shown = BUFFER_INIT;
-    int failed = escape_terminal(&shown, text, length);
-    for (size_t i = 0; !failed && i < shown.length; i++) {
-        const char *entity = entity_of(shown.data[i]);
-        failed = entity ? buffer_append_text(buffer, entity) : buffer_append_byte(buffer, shown.data[i]);
-    }
-    buffer_release(&shown);
-    return failed ? -1 : buffer_reserve(buffer, 0);
 }
 
 size_t escape_width_of(const char *text, size_t length)

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A row for each sender, a column for each receiver, and in them what their network steps waited. */
+/*
+ * A row for each sender, a column for each receiver, and in them what their network steps waited. Of many
+ * ends some neighbours share a row and a column, and their worst edge shows.
+ */
 
 struct html_edge {
     size_t sender; /* places among the ends */
@@ -19,7 +22,7 @@ struct html_edge {
 struct html_matrix {
     const char *const *ends; /* names */
     size_t end_count;
-    struct html_edge *edges; /* in any order; by row and column afterwards */
+    const struct html_edge *edges;
     size_t edge_count;
 };
 

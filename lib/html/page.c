@@ -60,11 +60,17 @@ static int put_header(struct buffer *page, const struct html_page *of, const cha
                : 0;
 }
 
-int html_section_begin(struct html_page *page, const char *id, const char *heading)
+static int put_link(struct html_page *page, const char *id, const char *link)
 {
-    return buffer_printf(&page->contents, "<li><a href=\"#%s\">", id) ||
-                   html_text(&page->contents, heading) ||
-                   buffer_append_text(&page->contents, "</a></li>\n") ||
+    return buffer_printf(&page->contents, "<li><a href=\"#%s\">", id) || html_text(&page->contents, link) ||
+                   buffer_append_text(&page->contents, "</a></li>\n")
+               ? -1
+               : 0;
+}
+
+int html_section_begin(struct html_page *page, const char *id, const char *heading, const char *link)
+{
+    return (link && put_link(page, id, link)) ||
                    buffer_printf(&page->body,
                                  "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">", id,
                                  id, id) ||

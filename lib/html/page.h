@@ -16,8 +16,11 @@ struct html_page {
     struct buffer data;     /* of the script (page.js): members of the array "runs" */
 };
 
-/* A section with a heading and a link to it; `id` is the page's own. Both return -1 when memory is out. */
-int html_section_begin(struct html_page *page, const char *id, const char *heading);
+/*
+ * A section with a heading; `id` is the page's own. `link`: what leads to it at the page's head; NULL:
+ * nothing does. Both return -1 when memory is out.
+ */
+int html_section_begin(struct html_page *page, const char *id, const char *heading, const char *link);
 int html_section_end(struct html_page *page);
 
 /* The document. `lead` stands below its title. */

@@ -81,9 +81,8 @@ class Page:
         return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
     def section(self, name):
-        """The section whose link says so."""
-        link = next((one for one in self.root.every("a") if one.text == name), None)
-        return link and next(one for one in self.root.every("section") if one.attributes["id"] == link.attributes["href"][1:])
+        """The section with that heading."""
+        return next((one for one in self.root.every("section") if one.first("h2").text == name), None)
 
     def heat(self, run=0):
         """{(rank, step): {key: us}} of the heat map; None: not known."""
@@ -140,8 +139,8 @@ HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
 
 
 def hostile_job(case):
-    """Two ranks that use tags of all sorts, in a folder whose name is one, too."""
+    """Two ranks that use tags of all sorts in each of six steps, in a folder whose name is one, too."""
     for rank in range(2):
-        marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(HOSTILE)]
-        case.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=3 * len(HOSTILE), tags=marks))
+        marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(6 * HOSTILE)]
+        case.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=6 * len(HOSTILE), tags=marks))
     return "<b>job"

@@ -70,6 +70,10 @@ class Html(Case):
             began[str(operation.rank)] += operation.step == 6
         self.assertEqual({row[0]: int(row[1]) for row in rows}, dict(began))
         self.assertEqual(rows[0][0], "5")
+        facts = page.root.first("dl", class_="facts")
+        facts = dict(zip([one.text for one in facts.every("dt")], [one.text for one in facts.every("dd")]))
+        self.assertEqual((facts["Stopped"], facts["Ranks"]), ("in step 6", "8"))
+        self.assertNotIn("Lost", facts)
         open_bars = {rank for rank, bars in page.lanes(6).items() if any(bar[5] == 1 for bar in bars)}
         self.assertIn("7", open_bars)  # in the ReduceScatter that rank 5 never enters
         self.assertNotIn("5", open_bars)
@@ -155,6 +159,7 @@ class Html(Case):
         table = page.section("Bandwidth by phase").text
         for text in HOSTILE[:2] + HOSTILE[4:5]:
             self.assertIn(text, table)
+        self.assertIn(HOSTILE[0], page.data["runs"][0]["lanes"][0]["texts"])
         self.assertNotRegex(page.source, "[\u202a-\u202e\u2066-\u2069\u2028\u2029]")
         self.assertNotIn("<b>", page.source)
         self.assertNotIn("</script>", page.source[page.source.index('id="data"'):page.source.index("</script>")])
@@ -194,6 +199,8 @@ class Html(Case):
         self.check_markup(page)
         self.assertIn("2 runs: 1 finding", page.root.first("h1").text)
         self.assertEqual(len(page.data["runs"]), 2)
+        links = [one.text for one in page.root.first("nav").every("a")]
+        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): nothing stands out"])
         for run, name in ((1, "slow-rank"), (2, "clean")):
             self.assertIn("Judged", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
         alone = self.page("--run", "tp2dp2pp2-clean")

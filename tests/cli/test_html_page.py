@@ -150,6 +150,13 @@ class HtmlPage(Case):
             self.assertEqual(page.run("getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'"), scheme == "light")
             self.check_quiet(page)
 
+    def test_tables_fit_a_screen(self):
+        page = self.page(TOP / "fixtures/tp2dp2pp2-slow-sender", width=1200)
+        page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        wide = page.run("[...document.querySelectorAll('.scroll')].filter(one => one.querySelector('table') && one.scrollWidth > "
+                        "one.clientWidth).map(one => one.getAttribute('aria-label'))")
+        self.assertEqual([name for name in wide if name != "By reason"], [])  # that one has paths
+
     def test_for_who_cannot_see_it(self):
         """What can be used has a name and a role in the accessibility tree."""
         page = self.page(SLOW)

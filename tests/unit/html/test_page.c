@@ -33,15 +33,18 @@ static void nothing_ends_the_data(void **state)
     enum { ROOM = 1 << 20 };
     static char content[ROOM];
     struct html_page page = {.body = BUFFER_INIT};
-    assert_int_equal(html_section_begin(&page, "run-1-x", "<Head>"), 0);
+    assert_int_equal(html_section_begin(&page, "run-1-x", "<Head>", "<Link>"), 0);
+    assert_int_equal(html_section_end(&page), 0);
+    assert_int_equal(html_section_begin(&page, "run-1-y", "Unlinked", NULL), 0);
     assert_int_equal(html_section_end(&page), 0);
     assert_int_equal(buffer_append_text(&page.data, "{\"a\":\"</script><!--&\"}"), 0);
     write_page(&page, content, ROOM);
     assert_non_null(
         strstr(content, "{\"runs\":[{\"a\":\"\\u003c/script\\u003e\\u003c!--\\u0026\"}]}</script>"));
     assert_non_null(strstr(content, "<title>a &lt;title&gt;</title>"));
-    assert_non_null(strstr(content, "<li><a href=\"#run-1-x\">&lt;Head&gt;</a></li>"));
+    assert_non_null(strstr(content, "<li><a href=\"#run-1-x\">&lt;Link&gt;</a></li>"));
     assert_non_null(strstr(content, "<h2 id=\"run-1-x-title\">&lt;Head&gt;</h2>\n</section>"));
+    assert_null(strstr(content, "#run-1-y"));
     assert_int_equal(strncmp(content, "<!DOCTYPE html>", 15), 0);
     html_page_release(&page);
 }

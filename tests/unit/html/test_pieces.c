@@ -259,6 +259,28 @@ static void a_matrix(void **state)
     buffer_release(&page);
 }
 
+/* 300 ends: three by three share a cell, which shows the worst of them. */
+static void a_large_matrix(void **state)
+{
+    enum { ENDS = 300 };
+    const char *ends[ENDS];
+    for (int i = 0; i < ENDS; i++)
+        ends[i] = i == 299 ? "last" : "x";
+    const struct html_edge edges[] = {{.sender = 0, .receiver = 299, .wait_us = 10, .verdict = "first"},
+                                      {.sender = 2, .receiver = 297, .wait_us = 30, .verdict = "worst"},
+                                      {.sender = 1, .receiver = 298, .wait_us = 20, .verdict = "middle"},
+                                      {.sender = 3, .receiver = 0, .wait_us = 10, .verdict = "other"}};
+    struct html_matrix matrix = {.ends = ends, .end_count = ENDS, .edges = edges, .edge_count = 4};
+    struct buffer page = BUFFER_INIT;
+    assert_int_equal(html_add_matrix(&page, &matrix), 0);
+    assert_has(&page, "a cell is 3 by 3 of them");
+    assert_has(&page, "viewBox=\"0 0 100 100\"");
+    assert_has(&page, "<path class=\"l2\" d=\"M99 0h1v1h-1z\"/>"); /* three times the median */
+    assert_int_equal(count_of(&page, "<title>"), 2);
+    assert_has(&page, "worst</title>");
+    buffer_release(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_chart_of_many_steps),
         cmocka_unit_test(lanes_on_one_clock),
         cmocka_unit_test(a_matrix),
+        cmocka_unit_test(a_large_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
