@@ -331,6 +331,7 @@ static int compare(const struct analysis_request *request, struct measured_run *
         result->alarm = answer == ANSWER_SLOWER;
         result->undecided = answer == ANSWER_UNDECIDED;
     }
+    result->unjudged = !runs[0].run_name || !runs[1].run_name;
     comparisons_release(&all);
     return failed;
 }

@@ -263,6 +263,8 @@ static int say_silence(const struct comparisons *all, size_t told, struct buffer
 
 static int say_run(const struct measured_run *run, const char *side, struct buffer *text)
 {
+    if (!run->run_name)
+        return buffer_printf(text, "%s: no operations\n", side);
     return buffer_printf(text, "%s: ", side) || say_text(text, run->run_name) ||
            buffer_printf(text, " (run %lld), %lld rank%s, %d usual step%s of %d\n", (long long)run->run_id,
                          (long long)run->ranks, run->ranks == 1 ? "" : "s", (int)run->usual,

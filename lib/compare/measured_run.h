@@ -81,7 +81,7 @@ struct measured_run {
     int64_t *hosts; /* owned: of each global rank, the first rank of its host; NULL: not known of all */
     int64_t ranks;  /* that recorded something */
     int64_t run_id;
-    char *run_name;  /* owned; hostile */
+    char *run_name;  /* owned; hostile; NULL: nothing was measured */
     int32_t steps;   /* after the warm-up */
     int32_t usual;   /* of them, those that the figures are of */
     uint64_t calls;  /* what a step calls, on all ranks; 0: not known */
