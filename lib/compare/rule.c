@@ -43,10 +43,9 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                            "a run has fewer usual steps after the warm-up"},
     [COMPARE_CHANCE] =
         {"chance", 0, FIGURES, 0.01, "of comparisons of equal runs",
-         "one false alarm in a hundred nights: half of it for the length of steps, a quarter each for "
-         "transfers and "
-         "edges; phases with shares, and ranks, which are asked only where that changed, have a quarter "
-         "each, too",
+         "one false alarm in a hundred nights: a quarter each for the length of steps, transfers, edges and "
+         "own "
+         "times; phases and shares, which are asked only where steps differ, have another",
          "the noise of steps makes a difference of so much, in any of the rows that share a part, in so many "
          "comparisons (Welch's t on medians of batches of steps; Holm's correction)"},
     [COMPARE_DRIFT] = {"drift", 0, FIGURES, 1, "times the drift of a run",
@@ -68,7 +67,7 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
          "--network-noise has another limit",
          "two clean runs of one job differ by so much in transfers between hosts, for placement "
          "and for others on the machines and links; of a step, a phase or a share it is what such "
-         "transfers make up of it"},
+         "transfers make up of it, of own time what goes on beside them"},
     [COMPARE_WORTH] = {"worth", 0, FIGURES & ~RANKS, 0.01, "of a usual step of A",
                        "what no figure of a step shows is worth nobody's time",
                        "a difference of so much hardly shows in the length of a step"},

@@ -46,8 +46,8 @@ static int add_compared(struct buffer *json, const struct compare_rule_text *rul
         count = 0;
     for (int kind = 0; !failed && kind < COMPARED_KINDS; kind++)
         if (rule->kinds >> kind & 1)
-            failed =
-                (count++ && buffer_append_byte(json, ',')) || text_json_quote(json, comparison_name(kind));
+            failed = (count++ && buffer_append_byte(json, ',')) ||
+                     text_json_quote(json, kind == SERIES_RANK ? "own of a rank" : comparison_name(kind));
     return failed || buffer_append_byte(json, ']') || text_json_key(json, "limit") ||
            buffer_printf(json, "%.4g", rule->limit) || text_json_string(json, "unit", rule->unit) ||
            text_json_string(json, "found", rule->found) || text_json_string(json, "says", rule->says) ||
