@@ -63,7 +63,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
         (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
          suspects_doubt_unrest(&suspects, job, baseline)))
         failed = error_no_memory(error);
-    failed = failed || (timed && replay_init(timed, job, baseline->excess, *transfers, error));
+    failed = failed || (timed && replay_init(timed, job, &baseline->excess, *transfers, error));
     if (!failed)
         suspects_weigh(&suspects, job, baseline, *transfers, timed);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))

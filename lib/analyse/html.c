@@ -156,26 +156,32 @@ static int say_title(const struct report *report, struct buffer *title)
                : 0;
 }
 
-static int write_page(const struct report *report, const char *path, uint64_t *bytes, struct error *error)
+static int write_page(const struct report *report, struct output *output, struct error *error)
 {
     struct buffer title = BUFFER_INIT;
-    if (say_title(report, &title)) {
-        buffer_release(&title);
-        return error_no_memory(error);
-    }
-    struct output *output = output_open(path, OUTPUT_PLAIN, error);
-    int failed =
-        !output || html_page_write(&report->page, title.data,
-                                   "NCCL communication of all ranks: who held the job up, since when, "
-                                   "and what it cost.",
-                                   output, error);
-    *bytes = failed ? 0 : output_bytes(output);
-    if (failed)
-        output_discard(output);
-    else
-        failed = output_close(output, error);
+    int failed = say_title(report, &title)
+                     ? error_no_memory(error)
+                     : html_page_write(&report->page, title.data,
+                                       "NCCL communication of all ranks: who held the job up, since when, "
+                                       "and what it cost.",
+                                       output, error);
     buffer_release(&title);
-    return failed ? -1 : 0;
+    return failed;
+}
+
+/* That the file cannot be written is said before anything is analysed. */
+static int make_page(struct report *report, const char *path, const struct runs *runs, struct table *notes,
+                     uint64_t *bytes, struct error *error)
+{
+    struct output *output = output_open(path, OUTPUT_PLAIN, error);
+    if (!output)
+        return -1;
+    if (add_runs(report, runs, notes, error) || write_page(report, output, error)) {
+        output_discard(output);
+        return -1;
+    }
+    *bytes = output_bytes(output);
+    return output_close(output, error);
 }
 
 static int add_row(const struct report *report, const char *path, uint64_t bytes,
@@ -201,7 +207,7 @@ static int make_report(struct report *report, const char *path, const struct run
     uint64_t bytes;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         diagnose_options_usual(&report->diagnose, report->request->store, error) ||
-        add_runs(report, runs, &result->table, error) || write_page(report, path, &bytes, error))
+        make_page(report, path, runs, &result->table, &bytes, error))
         return -1;
     result->wrote_output = strcmp(path, "-") == 0;
     result->unjudged = !report->operations && !report->findings;

@@ -179,6 +179,15 @@ static int add_run(const struct job *job, struct table *table, struct error *err
     return failed;
 }
 
+/* The latest first; equals by run, communicator and rank, in whatever order their files arrived. */
+static int sort_rows(struct table *table, struct error *error)
+{
+    return table_sort_rows(table, AT_RANK, 1, error) || table_sort_rows(table, AT_COMMUNICATOR, 1, error) ||
+                   table_sort_rows(table, AT_RUN, 1, error) || table_sort_rows(table, AT_LATE, 0, error)
+               ? -1
+               : 0;
+}
+
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
@@ -198,7 +207,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         job_release(&job);
     }
     runs_release(&runs);
-    return failed || table_sort_rows(&result->table, AT_LATE, 0, error) ? -1 : 0;
+    return failed || sort_rows(&result->table, error) ? -1 : 0;
 }
 
 const struct analysis analysis_startup = {

@@ -216,7 +216,7 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     struct delay *delays = NULL;
     int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
     if (!failed && !waits)
-        waits = delays = delays_measure(job, baseline.excess, transfers, error);
+        waits = delays = delays_measure(job, &baseline.excess, transfers, error);
     failed = failed || !waits || show(job, &findings, waits, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||

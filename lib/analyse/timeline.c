@@ -130,10 +130,13 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
                    struct error *error)
 {
     long long run = (long long)job->run_id;
-    if (counts->unaligned && table_add_warning(table, error,
-                                               "run %lld: the clocks of %lld ranks are not aligned with "
-                                               "others': these ranks begin at 0, and have no arrows",
-                                               run, (long long)counts->unaligned))
+    if (counts->unaligned &&
+        table_add_warning(
+            table, error,
+            "run %lld: the clocks of %lld ranks are not aligned with others': these ranks %s, and "
+            "have no arrows",
+            run, (long long)counts->unaligned,
+            counts->adrift ? "begin at 0" : "are where their wall clocks have them"))
         return -1;
     if (counts->untimed &&
         table_add_warning(table, error,

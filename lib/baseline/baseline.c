@@ -25,16 +25,16 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     baseline->late_ns =
         array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
     baseline->positions = array_new(job->operation_count, sizeof *baseline->positions);
-    baseline->excess = array_new(job->operation_count, sizeof *baseline->excess);
     baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
     baseline->stretch_of_step =
         array_new((size_t)baseline->step_count + 1, sizeof *baseline->stretch_of_step);
     baseline->rank_count = job->rank_count;
-    if (!baseline->positions || !baseline->excess || !baseline->hidden || !baseline->late_ns ||
-        !baseline->role_of_rank || !baseline->stretch_of_step || !baseline->rank_in_role ||
-        !baseline->predecessors || warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
-        baseline_fill_cells(baseline, job) || baseline_measure_steps(baseline, job) ||
-        warm_up_find_first(baseline) || baseline_measure_places(baseline, job, options->sigmas)) {
+    if (excess_list_init(&baseline->excess, job->operation_count) || !baseline->positions ||
+        !baseline->hidden || !baseline->late_ns || !baseline->role_of_rank || !baseline->stretch_of_step ||
+        !baseline->rank_in_role || !baseline->predecessors || warm_up_find(baseline, job) ||
+        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
+        baseline_measure_steps(baseline, job) || warm_up_find_first(baseline) ||
+        baseline_measure_places(baseline, job, options->sigmas)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }
@@ -78,7 +78,7 @@ void baseline_release(struct baseline *baseline)
     free(baseline->stretch_of_step);
     free(baseline->warm_up);
     free(baseline->positions);
-    free(baseline->excess);
+    excess_list_release(&baseline->excess);
     free(baseline->hidden);
     free(baseline->step_ns);
     free(baseline->roles);

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_BASELINE_BASELINE_H
 #define NCCLPROF_BASELINE_BASELINE_H
 
+#include "baseline/excess_list.h"
 #include "job/job.h"
 
 /*
@@ -43,15 +44,6 @@ struct place_limits {
     int64_t in_all_steps_ns; /* beyond its peers' */
 };
 
-/* What of an operation is beyond the usual at its place: durations in nanoseconds of its device timeline. */
-struct excess {
-    int64_t late_beyond_ns; /* its host's lateness (job_lateness) less the usual; TIME_UNKNOWN */
-    int64_t beyond_ns;      /* own time less the usual, less than 0 where it is shorter; TIME_UNKNOWN */
-    int64_t excess_ns; /* by how much its rank was late by itself: own time that stands out, bounded by what
-                          others waited; 0 where it does not. Where own time is unknown, of hidden_ns what is
-                          found to be the rank's own (candidates_own.c) */
-};
-
 /* Lateness whose origin is hidden: of an operation whose own time is unknown. */
 struct hidden_lateness {
     int64_t hidden_ns; /* what others waited for it beyond the usual at its place; 0 where it is no more */
@@ -61,7 +53,7 @@ struct hidden_lateness {
 struct baseline {
     int32_t *positions;             /* owned: of each operation of the job, by its number, in the canonical
                                        sequence of its step; -1 */
-    struct excess *excess;          /* owned, likewise */
+    struct excess_list excess;      /* owned, likewise */
     struct hidden_lateness *hidden; /* owned, likewise; NULL once it is forgotten */
     int64_t *explained_ns; /* owned, likewise: of its own time, what received data explain beyond the usual;
                               NULL: nobody receives what may differ */
@@ -116,10 +108,10 @@ static inline int32_t position_in_step(const struct role *role, int32_t position
 }
 
 /* An operation of the job's. */
-static inline struct excess *excess_of(const struct baseline *baseline, const struct job *job,
-                                       const struct job_operation *operation)
+static inline struct excess excess_of(const struct baseline *baseline, const struct job *job,
+                                      const struct job_operation *operation)
 {
-    return &baseline->excess[operation - job->operations];
+    return excess_listed(&baseline->excess, (size_t)(operation - job->operations));
 }
 
 /* Whether half of all steps are whole, or more: else nothing can be held against its own place. */

@@ -14,6 +14,7 @@
 /* A place, and the operation that each rank has there in each step. */
 struct cells {
     const struct baseline *baseline;
+    struct excess_list *excess; /* the baseline's */
     const struct job *job;
     const struct role *role;
     struct explained *explained;
@@ -21,11 +22,12 @@ struct cells {
     size_t count;
 };
 
-static struct cells cells_at(const struct baseline *baseline, const struct job *job,
-                             struct explained *explained, size_t role, int32_t position)
+static struct cells cells_at(struct baseline *baseline, const struct job *job, struct explained *explained,
+                             size_t role, int32_t position)
 {
     size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
     return (struct cells){.baseline = baseline,
+                          .excess = &baseline->excess,
                           .job = job,
                           .role = &baseline->roles[role],
                           .explained = explained,
@@ -193,10 +195,12 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
         int32_t operation = judged(cells, own, i);
         if (operation < 0)
             continue;
-        struct excess *excess = &cells->baseline->excess[operation];
-        excess->beyond_ns = own->value[i];
-        if ((double)own->value[i] > sigmas * (double)sigma)
-            excess->excess_ns = bounded(cells->job, operation, own->value[i]);
+        int stands_out = (double)own->value[i] > sigmas * (double)sigma;
+        excess_put(
+            cells->excess, (size_t)operation,
+            (struct excess){.late_beyond_ns = TIME_UNKNOWN,
+                            .beyond_ns = own->value[i],
+                            .excess_ns = stands_out ? bounded(cells->job, operation, own->value[i]) : 0});
     }
 }
 
@@ -214,14 +218,15 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
         int64_t excess = idle->value[i], grown = own->apart[i];
         if (operation < 0)
             continue;
-        int64_t *excess_ns = &cells->baseline->excess[operation].excess_ns;
-        if (*excess_ns > excess)
-            *excess_ns = excess > 0 ? excess : 0;
-        if (grown == TIME_UNKNOWN || (double)excess <= sigmas * (double)sigma || grown < excess / 2)
-            continue;
-        excess = bounded(cells->job, operation, excess < grown ? excess : grown);
-        if (excess > *excess_ns)
-            *excess_ns = excess;
+        struct excess here = excess_listed(cells->excess, (size_t)operation);
+        if (here.excess_ns > excess)
+            here.excess_ns = excess > 0 ? excess : 0;
+        if (grown != TIME_UNKNOWN && (double)excess > sigmas * (double)sigma && grown >= excess / 2) {
+            excess = bounded(cells->job, operation, excess < grown ? excess : grown);
+            if (excess > here.excess_ns)
+                here.excess_ns = excess;
+        }
+        excess_put(cells->excess, (size_t)operation, here);
     }
 }
 
@@ -253,7 +258,8 @@ static void judge_host_lateness(const struct cells *cells, struct place *place, 
         int32_t operation = judged(cells, place, i);
         if (operation < 0)
             continue;
-        cells->baseline->excess[operation].late_beyond_ns = place->value[i];
+        if (excess_ns_at(cells->excess, (size_t)operation))
+            excess_written(cells->excess, (size_t)operation)->late_beyond_ns = place->value[i];
         cells->baseline->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] +=
             place->apart[i];
     }
@@ -277,7 +283,7 @@ static void judge_place(const struct cells *cells, struct place *own, struct pla
     judge_host_lateness(cells, place, sigmas);
 }
 
-static int measure_role(const struct baseline *baseline, const struct job *job, size_t number, double sigmas)
+static int measure_role(struct baseline *baseline, const struct job *job, size_t number, double sigmas)
 {
     struct place place = {0}, own = {0};
     struct explained explained = {0};
@@ -313,10 +319,8 @@ int baseline_measure_places(struct baseline *baseline, const struct job *job, do
         if (!baseline->explained_ns)
             return -1;
     }
-    for (size_t i = 0; i < job->operation_count; i++)
-        baseline->excess[i] = (struct excess){.late_beyond_ns = TIME_UNKNOWN, .beyond_ns = TIME_UNKNOWN};
     for (size_t role = 0; role < baseline->role_count; role++)
         if (measure_role(baseline, job, role, sigmas))
             return -1;
-    return 0;
+    return baseline->excess.failed ? -1 : 0;
 }

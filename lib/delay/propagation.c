@@ -31,7 +31,7 @@ struct memory {
 
 struct delays {
     const struct job *job;
-    const struct excess *excess;             /* per operation */
+    const struct excess_list *excess;
     const struct transfer_excess *transfers; /* per instance */
     struct delay *items;
     struct memory *memories; /* per rank */
@@ -235,7 +235,7 @@ static int measure(struct delays *delays, struct error *error)
     for (size_t i = 0; !failed && i < replay.move_count; i++) {
         const struct replay_move *move = &replay.moves[i];
         const struct job_operation *operation = &job->operations[move->operation];
-        int64_t beyond_ns = delays->excess[move->operation].beyond_ns;
+        int64_t beyond_ns = excess_listed(delays->excess, move->operation).beyond_ns;
         if (beyond_ns != TIME_UNKNOWN)
             remember(&delays->memories[operation->rank], operation->rank, beyond_ns);
         failed = move->is_last && meet(delays, move->instance);
@@ -244,7 +244,7 @@ static int measure(struct delays *delays, struct error *error)
     return failed ? error_no_memory(error) : 0;
 }
 
-struct delay *delays_measure(const struct job *job, const struct excess *excess,
+struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
                              const struct transfer_excess *transfers, struct error *error)
 {
     struct delays delays = {.job = job,

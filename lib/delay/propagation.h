@@ -28,7 +28,7 @@ struct delay {
 };
 
 /* One per rank, owned by the caller (free). `excess` is of each operation, `transfers` of each instance. */
-struct delay *delays_measure(const struct job *job, const struct excess *excess,
+struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
                              const struct transfer_excess *transfers, struct error *error);
 
 #endif

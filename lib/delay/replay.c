@@ -85,8 +85,8 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
             operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
         /* Lateness of hidden origin that was found to be the rank's own. */
-        if (operation->own_ns == TIME_UNKNOWN && replay->excess[i].excess_ns > replay->own_ns[i])
-            replay->own_ns[i] = replay->excess[i].excess_ns;
+        if (operation->own_ns == TIME_UNKNOWN && excess_ns_at(replay->excess, i) > replay->own_ns[i])
+            replay->own_ns[i] = excess_ns_at(replay->excess, i);
     }
 }
 
@@ -266,7 +266,7 @@ static int make_room(struct replay *replay)
     return replay->change_ns && replay->latest_ns ? 0 : -1;
 }
 
-int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error)
 {
     size_t operations = job->operation_count, instances = job->instance_count;
@@ -342,11 +342,12 @@ static int64_t transfer_of(const struct replay *replay, int32_t number)
 /* When an operation was over; its instance is, unless it left alone. */
 static int64_t end_of(const struct replay *replay, const struct replay_move *move)
 {
-    if (move->leaver >= 0)
-        return replay->leavers[move->leaver].left_ns;
-    int64_t end_ns = replay->latest_ns[move->instance] + transfer_of(replay, move->instance);
+    int32_t leaver = replay_leaver(move);
+    if (leaver >= 0)
+        return replay->leavers[leaver].left_ns;
+    int64_t end_ns = replay->latest_ns[move->instance] + transfer_of(replay, (int32_t)move->instance);
     if (replay->tail_ns[move->instance])
-        end_ns += tail_of(replay, move->instance, &replay->job->operations[move->operation]);
+        end_ns += tail_of(replay, (int32_t)move->instance, &replay->job->operations[move->operation]);
     return end_ns;
 }
 
@@ -354,7 +355,7 @@ static int64_t end_of(const struct replay *replay, const struct replay_move *mov
 static int64_t time_to_leave(const struct replay *replay, const struct replay_move *move)
 {
     int64_t change_ns = replay->change_ns[move->instance];
-    int64_t stay_ns = replay->leavers[move->leaver].stay_ns + (change_ns < 0 ? change_ns : 0);
+    int64_t stay_ns = replay->leavers[replay_leaver(move)].stay_ns + (change_ns < 0 ? change_ns : 0);
     return stay_ns > 0 ? stay_ns : 0;
 }
 
@@ -378,16 +379,17 @@ int64_t replay_run(struct replay *replay)
     int64_t last_ns = 0;
     for (size_t i = 0; i < replay->move_count; i++) {
         struct replay_move *move = &replay->moves[i];
-        int64_t start_ns = replay->own_ns[move->own];
+        int32_t leaver = replay_leaver(move);
+        int64_t start_ns = replay->own_ns[replay_own(replay, move)];
         if (move->after >= 0)
             start_ns += end_of(replay, &replay->moves[move->after]);
-        if (move->leaver >= 0)
-            replay->leavers[move->leaver].left_ns = start_ns + time_to_leave(replay, move);
+        if (leaver >= 0)
+            replay->leavers[leaver].left_ns = start_ns + time_to_leave(replay, move);
         if (move->is_first || start_ns > replay->latest_ns[move->instance])
             replay->latest_ns[move->instance] = start_ns;
         if (!move->is_last)
             continue;
-        int64_t end_ns = end_of_instance(replay, move->instance);
+        int64_t end_ns = end_of_instance(replay, (int32_t)move->instance);
         if (end_ns > last_ns)
             last_ns = end_ns;
     }
@@ -396,7 +398,8 @@ int64_t replay_run(struct replay *replay)
 
 static int64_t start_of(const struct replay *replay, const struct replay_move *move)
 {
-    return replay->own_ns[move->own] + (move->after >= 0 ? end_of(replay, &replay->moves[move->after]) : 0);
+    return replay->own_ns[replay_own(replay, move)] +
+           (move->after >= 0 ? end_of(replay, &replay->moves[move->after]) : 0);
 }
 
 /* The instance that ended last. -1: none. */
@@ -405,8 +408,9 @@ static int32_t last_instance(const struct replay *replay)
     int64_t last_ns = 0;
     int32_t last = -1;
     for (size_t i = 0; i < replay->move_count; i++)
-        if (replay->moves[i].is_last && end_of_instance(replay, replay->moves[i].instance) > last_ns) {
-            last = replay->moves[i].instance;
+        if (replay->moves[i].is_last &&
+            end_of_instance(replay, (int32_t)replay->moves[i].instance) > last_ns) {
+            last = (int32_t)replay->moves[i].instance;
             last_ns = end_of_instance(replay, last);
         }
     return last;
@@ -418,16 +422,16 @@ size_t replay_critical_path(const struct replay *replay, int32_t *path)
     int32_t instance = last_instance(replay), wanted = -1;
     for (size_t i = replay->move_count; i-- > 0;) {
         const struct replay_move *move = &replay->moves[i];
-        int is_latest =
-            move->instance == instance && start_of(replay, move) == replay->latest_ns[move->instance];
+        int is_latest = (int32_t)move->instance == instance &&
+                        start_of(replay, move) == replay->latest_ns[move->instance];
         if ((int32_t)i != wanted && !(wanted < 0 && is_latest))
             continue;
-        path[count++] = move->own;
+        path[count++] = replay_own(replay, move);
         if (move->after < 0)
             return count;
-        int leaves = replay->moves[move->after].leaver >= 0;
+        int leaves = replay_leaver(&replay->moves[move->after]) >= 0;
         wanted = leaves ? move->after : -1;
-        instance = leaves ? -1 : replay->moves[move->after].instance;
+        instance = leaves ? -1 : (int32_t)replay->moves[move->after].instance;
     }
     return 0;
 }

@@ -7,13 +7,12 @@
 
 /* One operation in the order in which they can be played. */
 struct replay_move {
-    int32_t operation;
-    int32_t own;   /* whose own time comes before it: the first of its group */
-    int32_t after; /* the move it comes after, an earlier one; -1: its rank's begin */
-    int32_t instance;
-    int32_t leaver;   /* its number among those that do not wait for the others; -1: it does */
-    uint8_t is_first; /* of the members of its instance */
-    uint8_t is_last;
+    int32_t after;         /* the move it comes after, an earlier one; -1: its rank's begin */
+    int32_t own_or_leaver; /* replay_own, replay_leaver */
+    unsigned operation : 31;
+    unsigned is_first : 1; /* of the members of its instance */
+    unsigned instance : 31;
+    unsigned is_last : 1;
 };
 
 /* An operation that does not wait for the others of its instance. */
@@ -35,14 +34,15 @@ struct replay_leaver {
  */
 struct replay {
     const struct job *job;                   /* borrowed */
-    const struct excess *excess;             /* borrowed; per operation */
+    const struct excess_list *excess;        /* borrowed */
     const struct transfer_excess *transfers; /* borrowed; per instance */
     int64_t *own_ns;                         /* per operation that is the first of its group */
     int64_t
         *transfer_ns;   /* per instance, as recorded; of pairs in groups no more than usual (bound_groups) */
     int64_t *change_ns; /* per instance: by how much longer it is to be */
     int64_t *tail_ns;   /* per instance: what a slow link took beyond that, for the members that show it */
-    int32_t *after;     /* scratch, per operation: the one it comes after; -1: its rank's begin */
+    int32_t *after;     /* scratch, per operation: the one it comes after; -1: its rank's begin. Once it is
+                           placed, its move: -2 less that (replay_order.c) */
     int64_t *ends;      /* scratch, per operation */
     unsigned char *receives; /* scratch, per operation: whether a group that begins with it receives */
     int64_t *latest_ns;      /* per instance: when its last member started in the last run */
@@ -52,7 +52,19 @@ struct replay {
     size_t leaver_count;
 };
 
-int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+/* The number of a move's operation among those that do not wait for the others; -1: it does. */
+static inline int32_t replay_leaver(const struct replay_move *move)
+{
+    return move->own_or_leaver < 0 ? -1 - move->own_or_leaver : -1;
+}
+
+/* Whose own time comes before a move: the first of its operation's group. */
+static inline int32_t replay_own(const struct replay *replay, const struct replay_move *move)
+{
+    return move->own_or_leaver < 0 ? replay->job->operations[move->operation].group : move->own_or_leaver;
+}
+
+int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error);
 void replay_release(struct replay *replay);
 

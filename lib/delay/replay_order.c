@@ -59,7 +59,6 @@ struct sequel {
     int32_t *sibling;     /* per operation: another one that comes after the same; of a ready one, the next */
     int32_t ready;        /* the first of the operations to place; -1 */
     int32_t *arrived;     /* per instance: members that are placed */
-    int32_t *place;       /* per operation: its move; -1 */
     int32_t *latest;      /* per rank: its operation that was placed last; -1 */
     size_t turn;          /* how many operations of each rank have been asked whether they are stuck */
     size_t asked;         /* ranks asked in this turn */
@@ -70,7 +69,6 @@ static void sequel_release(struct sequel *sequel)
     free(sequel->first_child);
     free(sequel->sibling);
     free(sequel->arrived);
-    free(sequel->place);
     free(sequel->latest);
 }
 
@@ -81,12 +79,11 @@ static int sequel_init(struct sequel *sequel, const struct replay *replay)
                               .sibling = array_new(operations, sizeof *sequel->sibling),
                               .ready = -1,
                               .arrived = array_new(replay->job->instance_count, sizeof *sequel->arrived),
-                              .place = array_new(operations, sizeof *sequel->place),
                               .latest = array_new(replay->job->rank_count, sizeof *sequel->latest)};
-    if (!sequel->first_child || !sequel->sibling || !sequel->arrived || !sequel->place || !sequel->latest)
+    if (!sequel->first_child || !sequel->sibling || !sequel->arrived || !sequel->latest)
         return -1;
     for (size_t i = 0; i < operations; i++)
-        sequel->first_child[i] = sequel->sibling[i] = sequel->place[i] = -1;
+        sequel->first_child[i] = sequel->sibling[i] = -1;
     for (size_t i = 0; i < replay->job->rank_count; i++)
         sequel->latest[i] = -1;
     for (size_t i = 0; i < operations; i++) {
@@ -96,6 +93,12 @@ static int sequel_init(struct sequel *sequel, const struct replay *replay)
         *list = (int32_t)i;
     }
     return 0;
+}
+
+/* Where an operation was placed; -1: nowhere yet. */
+static int32_t place_of(const struct replay *replay, int32_t at)
+{
+    return replay->after[at] <= -2 ? -2 - replay->after[at] : -1;
 }
 
 static void follow(struct sequel *sequel, int32_t at)
@@ -116,18 +119,18 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     int32_t after = replay->after[at];
-    if (sequel->place[at] >= 0)
+    if (place_of(replay, at) >= 0)
         return;
     struct replay_move *move = &replay->moves[replay->move_count];
-    *move = (struct replay_move){.operation = at,
-                                 .own = operation->group,
-                                 .after = after < 0 ? -1 : sequel->place[after],
-                                 .instance = operation->instance,
-                                 .leaver = leaves_alone(replay, at) ? leaver_of(replay, at) : -1,
+    int leaves = leaves_alone(replay, at);
+    *move = (struct replay_move){.operation = (unsigned)at & INT32_MAX,
+                                 .own_or_leaver = leaves ? -1 - leaver_of(replay, at) : operation->group,
+                                 .after = after < 0 ? -1 : place_of(replay, after),
+                                 .instance = (unsigned)operation->instance & INT32_MAX,
                                  .is_first = !sequel->arrived[operation->instance]++};
-    sequel->place[at] = (int32_t)replay->move_count++;
+    replay->after[at] = -2 - (int32_t)replay->move_count++;
     sequel->latest[operation->rank] = at;
-    if (move->leaver >= 0)
+    if (leaves)
         follow(sequel, at);
     if (sequel->arrived[operation->instance] < instance->members)
         return;
@@ -149,7 +152,7 @@ static int32_t stuck(struct sequel *sequel, const struct replay *replay)
             sequel->turn++;
         }
         const struct job_rank *rank = &job->ranks[sequel->asked++];
-        if (sequel->turn < rank->count && sequel->place[rank->first + sequel->turn] < 0)
+        if (sequel->turn < rank->count && place_of(replay, (int32_t)(rank->first + sequel->turn)) < 0)
             return (int32_t)(rank->first + sequel->turn);
     }
     return -1;

@@ -31,7 +31,7 @@ static int64_t excess_since_last_met(const struct job *job, const struct baselin
         const struct job_operation *before = &job->operations[i];
         if (before->communicator == operation->communicator || before->step < operation->step - 1)
             break;
-        excess_ns += baseline->excess[i].excess_ns;
+        excess_ns += excess_ns_at(&baseline->excess, i);
     }
     return excess_ns;
 }
@@ -42,10 +42,11 @@ static void gather_known(const struct job *job, const struct baseline *baseline,
         const struct job_operation *operation = &job->operations[i];
         if (operation->step < 0)
             continue;
-        *strength_cell(strength, (size_t)operation->rank, operation->step) += baseline->excess[i].excess_ns;
-        if (baseline->excess[i].beyond_ns > 0)
+        *strength_cell(strength, (size_t)operation->rank, operation->step) +=
+            excess_ns_at(&baseline->excess, i);
+        if (excess_listed(&baseline->excess, i).beyond_ns > 0)
             strength->unbounded_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
-                                   strength->excess_ns] += baseline->excess[i].beyond_ns;
+                                   strength->excess_ns] += excess_listed(&baseline->excess, i).beyond_ns;
     }
 }
 
@@ -58,7 +59,6 @@ static void gather_of_hidden_origin(const struct job *job, struct baseline *base
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        struct excess *excess = &baseline->excess[i];
         int64_t hidden_ns = baseline->hidden[i].hidden_ns;
         if (hidden_ns <= 0 || operation->step < 0 ||
             known_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
@@ -67,9 +67,11 @@ static void gather_of_hidden_origin(const struct job *job, struct baseline *base
                 hidden_ns)
             continue;
         int64_t counted_ns = excess_since_last_met(job, baseline, i);
-        excess->excess_ns = hidden_ns > counted_ns ? hidden_ns - counted_ns : 0;
+        struct excess excess = excess_listed(&baseline->excess, i);
+        excess.excess_ns = hidden_ns > counted_ns ? hidden_ns - counted_ns : 0;
+        excess_put(&baseline->excess, i, excess);
         baseline->hidden[i].hidden_ns = 0;
-        *strength_cell(strength, (size_t)operation->rank, operation->step) += excess->excess_ns;
+        *strength_cell(strength, (size_t)operation->rank, operation->step) += excess.excess_ns;
     }
 }
 
@@ -83,16 +85,16 @@ static int gather(const struct job *job, struct baseline *baseline, struct stren
     memcpy(known_ns, strength->excess_ns, cells * sizeof *known_ns);
     gather_of_hidden_origin(job, baseline, known_ns, strength);
     free(known_ns);
-    return 0;
+    return baseline->excess.failed ? -1 : 0;
 }
 
 static void gather_hidden(const struct job *job, const struct baseline *baseline, struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (baseline->excess[i].excess_ns > 0 && is_hidden_pair(job, baseline, operation))
+        if (excess_ns_at(&baseline->excess, i) > 0 && is_hidden_pair(job, baseline, operation))
             strength->hidden_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
-                                strength->excess_ns] += baseline->excess[i].excess_ns;
+                                strength->excess_ns] += excess_ns_at(&baseline->excess, i);
     }
 }
 
@@ -104,8 +106,8 @@ static int32_t latest_position(const struct job *job, const struct baseline *bas
     int32_t position = -1;
     struct job_range range = job_operations_in(job, rank, step, step);
     for (size_t i = range.first; i < range.end; i++)
-        if (baseline->excess[i].excess_ns > most_ns) {
-            most_ns = baseline->excess[i].excess_ns;
+        if (excess_ns_at(&baseline->excess, i) > most_ns) {
+            most_ns = excess_ns_at(&baseline->excess, i);
             position = baseline->positions[i];
         }
     return position;
@@ -117,7 +119,7 @@ static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t po
     if (position < 0 || role < 0)
         return 1;
     int32_t cell = baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[rank], step);
-    return cell >= 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN;
+    return cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN;
 }
 
 /* Steps between two in which a rank was late, where nothing is known of the place at which it was: lost. */
@@ -143,7 +145,7 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
  */
 static int64_t margin_of(const struct job *job, const struct baseline *baseline, size_t at)
 {
-    int64_t excess_ns = baseline->excess[at].excess_ns;
+    int64_t excess_ns = excess_ns_at(&baseline->excess, at);
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     int64_t mine = arrival_stay_ns(job, (int32_t)at), nearest = INT64_MAX;
@@ -170,7 +172,7 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     int64_t total = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]))
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)))
             total += margin_of(job, baseline, i);
     return total;
 }
@@ -181,9 +183,9 @@ static int rests_on_estimates(const struct suspect *suspect, const struct job *j
     int64_t estimated_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
             job_is_own_estimated(job, &job->operations[i]))
-            estimated_ns += baseline->excess[i].excess_ns;
+            estimated_ns += excess_ns_at(&baseline->excess, i);
     return estimated_ns * 2 > suspect->total_ns;
 }
 
@@ -196,9 +198,9 @@ static int begins_steps(const struct suspect *suspect, const struct job *job, co
     int64_t first_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
             baseline->positions[i] == 0)
-            first_ns += baseline->excess[i].excess_ns;
+            first_ns += excess_ns_at(&baseline->excess, i);
     return job->in_stages && suspect->first_step > baseline->first_step && first_ns * 2 > suspect->total_ns;
 }
 

@@ -61,10 +61,10 @@ static const struct job_operation *operation_at(const struct suspect *suspect, c
     int64_t latest_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
-            baseline->positions[i] == position && baseline->excess[i].excess_ns > latest_ns) {
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
+            baseline->positions[i] == position && excess_ns_at(&baseline->excess, i) > latest_ns) {
             latest = &job->operations[i];
-            latest_ns = baseline->excess[i].excess_ns;
+            latest_ns = excess_ns_at(&baseline->excess, i);
         }
     return latest;
 }
@@ -164,7 +164,7 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
         if (measure_own(&once, job, baseline, position, &times))
             return -1;
     }
-    return times.mine_ns == TIME_UNKNOWN ? say_waited(suspect, job, latest, number,
-                                                      excess_of(baseline, job, latest)->excess_ns, finding)
-                                         : say_own(suspect, job, latest, number, step, &times, finding);
+    return times.mine_ns == TIME_UNKNOWN
+               ? say_waited(suspect, job, latest, number, excess_of(baseline, job, latest).excess_ns, finding)
+               : say_own(suspect, job, latest, number, step, &times, finding);
 }

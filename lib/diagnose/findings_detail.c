@@ -67,7 +67,7 @@ static void note_rank(struct details *details, struct finding *finding, int32_t 
         if (operation->step < 0 || !finding_has_step(finding, operation->step))
             continue;
         int64_t excess_ns = finding->certainty > 0 ? beyond_peers(details, finding, i)
-                                                   : details->baseline->excess[i].excess_ns;
+                                                   : excess_ns_at(&details->baseline->excess, i);
         if (excess_ns > 0)
             note(details, finding, operation->instance, operation->tag, excess_ns);
     }

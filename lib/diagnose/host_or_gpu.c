@@ -9,13 +9,13 @@ enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 int is_late_by_host(const struct job *job, const struct baseline *baseline,
                     const struct job_operation *operation)
 {
-    const struct excess *excess = excess_of(baseline, job, operation);
+    const struct excess excess = excess_of(baseline, job, operation);
     if (operation->own_ns == TIME_UNKNOWN)
         return operation->enqueued_ns != TIME_UNKNOWN &&
-               operation->start_ns - operation->enqueued_ns < excess->excess_ns / HOSTS_PART;
+               operation->start_ns - operation->enqueued_ns < excess.excess_ns / HOSTS_PART;
     int within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
-    return excess->late_beyond_ns != TIME_UNKNOWN &&
-           excess->late_beyond_ns >= excess->excess_ns / (within ? HOSTS_PART_WITHIN : HOSTS_PART);
+    return excess.late_beyond_ns != TIME_UNKNOWN &&
+           excess.late_beyond_ns >= excess.excess_ns / (within ? HOSTS_PART_WITHIN : HOSTS_PART);
 }
 
 int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline)
@@ -24,12 +24,12 @@ int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const 
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (!suspect_has_operation(suspect, operation, &baseline->excess[i]))
+        if (!suspect_has_operation(suspect, operation, excess_ns_at(&baseline->excess, i)))
             continue;
         int known = operation->own_ns != TIME_UNKNOWN;
-        total_ns[known] += baseline->excess[i].excess_ns;
+        total_ns[known] += excess_ns_at(&baseline->excess, i);
         if (is_late_by_host(job, baseline, operation))
-            host_ns[known] += baseline->excess[i].excess_ns;
+            host_ns[known] += excess_ns_at(&baseline->excess, i);
     }
     if (total_ns[1] * 3 >= total_ns[0])
         return host_ns[1] * 2 > total_ns[1];

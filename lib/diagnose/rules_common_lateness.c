@@ -77,7 +77,7 @@ static int another_tells(const struct baseline *baseline, int32_t role, int32_t 
 {
     for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
         int32_t cell = baseline_cell(baseline, role, position, rank, step);
-        if (rank != but && cell >= 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN)
+        if (rank != but && cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN)
             return 1;
     }
     return 0;
@@ -89,7 +89,7 @@ static int another_member_tells(const struct job *job, const struct baseline *ba
     const struct job_instance *instance = &job->instances[job->operations[operation].instance];
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job_member_at(job, instance, i);
-        if (member != operation && baseline->excess[member].beyond_ns != TIME_UNKNOWN)
+        if (member != operation && excess_listed(&baseline->excess, member).beyond_ns != TIME_UNKNOWN)
             return 1;
     }
     return 0;
@@ -109,9 +109,9 @@ static int is_alone_in(const struct suspect *suspect, const struct job *job, con
     size_t place = (size_t)baseline->rank_in_role[suspect->rank];
     for (int32_t position = 0; position < baseline->roles[role].length; position++) {
         int32_t cell = baseline_cell(baseline, role, position, place, step);
-        int64_t excess_ns = cell < 0 ? 0 : baseline->excess[cell].excess_ns;
+        int64_t excess_ns = cell < 0 ? 0 : excess_ns_at(&baseline->excess, cell);
         late_ns += excess_ns;
-        if (excess_ns > 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN &&
+        if (excess_ns > 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN &&
             !another_tells(baseline, role, position, step, place) &&
             !another_member_tells(job, baseline, cell))
             alone_ns += excess_ns;

@@ -50,7 +50,7 @@ static int may_be_leaf(const struct job *job, const struct baseline *baseline,
     if (operation->previous < 0 || job->operations[operation->previous].function != FUNCTION_ALL_REDUCE)
         return 0;
     return others_went_on(job, &job->operations[operation->previous]) >=
-           excess_of(baseline, job, operation)->excess_ns / 2;
+           excess_of(baseline, job, operation).excess_ns / 2;
 }
 
 static double measure_leaf(const struct suspect *suspect, const struct job *job,
@@ -59,9 +59,9 @@ static double measure_leaf(const struct suspect *suspect, const struct job *job,
     int64_t held_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
             may_be_leaf(job, baseline, &job->operations[i]))
-            held_ns += baseline->excess[i].excess_ns;
+            held_ns += excess_ns_at(&baseline->excess, i);
     return ratio_of(held_ns, suspect->total_ns);
 }
 
@@ -78,12 +78,13 @@ static double measure_behind_root(const struct suspect *suspect, const struct jo
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (!suspect_has_operation(suspect, operation, &baseline->excess[i]) || operation->previous < 0)
+        if (!suspect_has_operation(suspect, operation, excess_ns_at(&baseline->excess, i)) ||
+            operation->previous < 0)
             continue;
         enum function before = job->operations[operation->previous].function;
         if (function_is_full_exchange(operation->function) && !function_is_full_exchange(before) &&
             !function_is_point_to_point(before))
-            after_ns += baseline->excess[i].excess_ns;
+            after_ns += excess_ns_at(&baseline->excess, i);
     }
     return ratio_of(after_ns, suspect->total_ns);
 }

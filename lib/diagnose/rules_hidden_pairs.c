@@ -13,9 +13,9 @@
 enum { MOST_LOOKED_AT = 4096 };
 
 /* Own time less what is beyond the usual, as far as that is known. */
-static int64_t usual_own_ns(const struct job_operation *operation, const struct excess *excess)
+static int64_t usual_own_ns(const struct job_operation *operation, const struct excess excess)
 {
-    return operation->own_ns - (excess->beyond_ns == TIME_UNKNOWN ? 0 : excess->beyond_ns);
+    return operation->own_ns - (excess.beyond_ns == TIME_UNKNOWN ? 0 : excess.beyond_ns);
 }
 
 /*
@@ -32,7 +32,7 @@ static int64_t least_of_kind(const struct job *job, const struct baseline *basel
     struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
     for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
         const struct job_operation *other = &job->operations[i];
-        int64_t usual_ns = usual_own_ns(other, &baseline->excess[i]);
+        int64_t usual_ns = usual_own_ns(other, excess_listed(&baseline->excess, i));
         if (baseline->positions[i] >= 0 && baseline->positions[i] != position &&
             other->step == operation->step && other->communicator == operation->communicator &&
             other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
@@ -58,7 +58,7 @@ static int64_t excess_in_step(const struct job *job, const struct baseline *base
     struct job_range range = job_operations_in(job, rank, step, step);
     for (size_t i = range.first; i < range.end; i++)
         if (job->operations[i].step == step)
-            excess_ns += baseline->excess[i].excess_ns;
+            excess_ns += excess_ns_at(&baseline->excess, i);
     return excess_ns;
 }
 

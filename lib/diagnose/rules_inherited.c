@@ -78,7 +78,7 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
     const struct transfer_excess *transfer = &transfers[previous->instance];
-    int64_t excess_ns = excess_of(baseline, job, operation)->excess_ns;
+    int64_t excess_ns = excess_of(baseline, job, operation).excess_ns;
     if ((!previous->is_tree && (!previous->incomplete || previous->all_taken)) ||
         (is_late_by_host(job, baseline, operation) && previous->step == operation->step))
         return 0;
@@ -176,8 +176,8 @@ static double measure_lost(const struct suspect *suspect, const struct job *job,
         int lacks = operation->step >= rank->tail_step ||
                     (rank->may_lack_file && !is_late_within(job, baseline, operation) &&
                      may_hide_pair(job, baseline, operation));
-        if (lacks && suspect_has_operation(suspect, operation, &baseline->excess[i]))
-            hidden_ns += baseline->excess[i].excess_ns;
+        if (lacks && suspect_has_operation(suspect, operation, excess_ns_at(&baseline->excess, i)))
+            hidden_ns += excess_ns_at(&baseline->excess, i);
     }
     return ratio_of(hidden_ns, suspect->total_ns);
 }
@@ -190,10 +190,10 @@ static double measure_waiting(const struct suspects *suspects, const struct susp
     int64_t waited_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
             (may_have_waited(suspects, suspect, job, &job->operations[i]) ||
              may_have_been_held(suspects, suspect, job, baseline, edges, transfers, &job->operations[i])))
-            waited_ns += baseline->excess[i].excess_ns;
+            waited_ns += excess_ns_at(&baseline->excess, i);
     return ratio_of(waited_ns, suspect->total_ns);
 }
 

@@ -18,7 +18,7 @@ static int is_late_after_all(const struct job *job, const struct baseline *basel
     const struct job_operation *previous = &job->operations[operation->previous];
     return job->communicators[previous->communicator].size >= (int64_t)job->rank_count &&
            function_is_full_exchange(previous->function) &&
-           all_have_left(job, previous, excess_of(baseline, job, operation)->excess_ns / 2);
+           all_have_left(job, previous, excess_of(baseline, job, operation).excess_ns / 2);
 }
 
 int is_hidden_pair(const struct job *job, const struct baseline *baseline,
@@ -90,7 +90,7 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (!suspect_has_operation(suspect, operation, &baseline->excess[i]))
+        if (!suspect_has_operation(suspect, operation, excess_ns_at(&baseline->excess, i)))
             continue;
         if (operation->step != clear.step) {
             close_step(&doubt, &clear, least_ns);
@@ -100,17 +100,17 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
         int may_be_end = may_hide(job, baseline, operation),
             may_be_pair = !may_be_end && is_hidden_pair(job, baseline, operation);
         if (operation->own_ns != TIME_UNKNOWN)
-            doubt.known_ns += baseline->excess[i].excess_ns;
+            doubt.known_ns += excess_ns_at(&baseline->excess, i);
         if (may_be_end)
-            doubt.ends_ns += baseline->excess[i].excess_ns;
+            doubt.ends_ns += excess_ns_at(&baseline->excess, i);
         if (may_be_pair)
-            doubt.pairs_ns += baseline->excess[i].excess_ns;
+            doubt.pairs_ns += excess_ns_at(&baseline->excess, i);
         else
-            clear.of_pairs_ns += baseline->excess[i].excess_ns;
+            clear.of_pairs_ns += excess_ns_at(&baseline->excess, i);
         if (!may_be_end && !may_be_pair)
-            clear.of_both_ns += baseline->excess[i].excess_ns;
+            clear.of_both_ns += excess_ns_at(&baseline->excess, i);
         if (has_open_end(job, operation->previous) && !within)
-            doubt.groups_ns += baseline->excess[i].excess_ns;
+            doubt.groups_ns += excess_ns_at(&baseline->excess, i);
     }
     close_step(&doubt, &clear, least_ns);
     return doubt;

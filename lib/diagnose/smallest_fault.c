@@ -60,7 +60,7 @@ static int64_t *lateness_by_cell(const struct job *job, const struct baseline *b
         const struct job_operation *operation = &job->operations[i];
         if (operation->step >= baseline->first_step && !is_found(findings, operation->rank, operation->step))
             late_ns[(size_t)operation->rank * steps + (size_t)operation->step] +=
-                baseline->excess[i].excess_ns;
+                excess_ns_at(&baseline->excess, i);
     }
     return late_ns;
 }

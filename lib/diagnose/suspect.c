@@ -8,9 +8,9 @@ void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading)
 }
 
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
-                          const struct excess *excess)
+                          int64_t excess_ns)
 {
-    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && excess->excess_ns > 0 &&
+    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && excess_ns > 0 &&
            operation->step >= suspect->first_step && operation->step <= suspect->last_step;
 }
 

@@ -51,9 +51,10 @@ struct suspects {
 /* Whether so many steps are in both that it is more than half of the lesser one. */
 int suspects_are_together(const struct suspect *a, const struct suspect *b);
 
-/* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
+/* Whether an operation, by how much its rank was late by itself (excess_ns_at), or an instance's slow
+ * transfer is part of the suspicion. */
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
-                          const struct excess *excess);
+                          int64_t excess_ns);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance,
                          const struct transfer_excess *transfer);
 

@@ -40,8 +40,9 @@ static void count_suspect(const struct suspect *suspect, const struct job *job,
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]))
-            count_in(tally, job->operations[i].tag, baseline->positions[i], baseline->excess[i].excess_ns);
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)))
+            count_in(tally, job->operations[i].tag, baseline->positions[i],
+                     excess_ns_at(&baseline->excess, i));
 }
 
 static int32_t greatest(const int64_t *values, size_t count)

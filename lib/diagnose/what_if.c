@@ -29,8 +29,8 @@ static void change(struct replay *replay, const struct suspect *suspect, int sig
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], &replay->excess[i]))
-            replay->own_ns[i] += sign * replay->excess[i].excess_ns;
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(replay->excess, i)))
+            replay->own_ns[i] += sign * excess_ns_at(replay->excess, i);
 }
 
 static int by_total(const void *a, const void *b)

@@ -42,10 +42,10 @@ static int write_tables(const struct export_request *request, struct plain_file 
 
 int export_sqlite(const struct export_request *request, struct error *error)
 {
-    struct output *output = output_open(request->path, OUTPUT_BY_NAME, error);
+    struct output *output = output_open(request->path, OUTPUT_BY_DESCRIPTOR, error);
     if (!output)
         return -1;
-    struct plain_file *file = plain_file_open(output_name(output), error);
+    struct plain_file *file = plain_file_open(output_descriptor(output), error);
     int failed = !file || write_tables(request, file, error);
     if (failed)
         plain_file_discard(file);

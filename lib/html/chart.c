@@ -14,7 +14,7 @@ enum {
     HEIGHT = 210,
     LEFT = 62,
     RIGHT = 12,
-    TOP = 10,
+    TOP = 14,
     BOTTOM = 34,
     MOST_DOTS = 360,
     TICKS = 4,

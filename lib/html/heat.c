@@ -34,13 +34,18 @@ static const struct {
     [HTML_HEAT_OWN] = {"own", "Late by itself"},
 };
 
-/* What the pictures show of a value: of length what is beyond the usual. */
+/* What is usual is what length is held against; where nothing is, it is the length that shows. */
+static const char *title_of(const struct html_heat *heat, enum html_heat_value value)
+{
+    return value == HTML_HEAT_LENGTH && heat->usual_ns == TIME_UNKNOWN ? "Length of the step"
+                                                                       : values[value].title;
+}
+
 static double drawn_us(const struct html_heat *heat, enum html_heat_value value, size_t cell)
 {
     int64_t time_ns = heat->values[value][cell];
-    if (time_ns == TIME_UNKNOWN || (value == HTML_HEAT_LENGTH && heat->usual_ns == TIME_UNKNOWN))
-        return (double)NAN;
-    return (double)(time_ns - (value == HTML_HEAT_LENGTH ? heat->usual_ns : 0)) / 1e3;
+    int is_beyond = value == HTML_HEAT_LENGTH && heat->usual_ns != TIME_UNKNOWN;
+    return time_ns == TIME_UNKNOWN ? (double)NAN : (double)(time_ns - (is_beyond ? heat->usual_ns : 0)) / 1e3;
 }
 
 static void mark_cells(const struct html_heat *heat, struct heat_map *map)
@@ -160,7 +165,7 @@ static int put_still(struct buffer *page, const struct html_heat *heat, enum htm
     int failed = make_map(&map, heat, value, 0) || heat_map_fold_rows(&map, STILL_ROWS);
     if (!failed) {
         heat_map_fold_steps(&map, STILL_COLUMNS);
-        failed = put_picture(page, &map, values[value].title);
+        failed = put_picture(page, &map, title_of(heat, value));
     }
     release_map(&map);
     return failed ? -1 : 0;
@@ -203,7 +208,7 @@ static int add_layer(struct buffer *data, const struct html_heat *heat, enum htm
     heat_map_fold_steps(map, most ? most : 1);
     scale = html_scale_of(map->values, map->row_count * map->columns);
     return buffer_append_text(data, value ? ",{" : "{") || text_json_string(data, "key", values[value].key) ||
-                   text_json_string(data, "title", values[value].title) ||
+                   text_json_string(data, "title", title_of(heat, value)) ||
                    buffer_printf(data, ",\"least\":%.9g,\"most\":%.9g,\"cells\":\"", scale.least,
                                  scale.most) ||
                    html_add_cells(data, map->values, map->row_count, map->columns, &scale) ||
@@ -280,8 +285,7 @@ static int put_figure(struct buffer *page, const struct html_heat *heat)
                       (long long)heat->run))
         return -1;
     for (int value = 0; value < HTML_HEAT_VALUES; value++)
-        if ((value != HTML_HEAT_LENGTH || heat->usual_ns != TIME_UNKNOWN) &&
-            put_still(page, heat, (enum html_heat_value)value))
+        if (put_still(page, heat, (enum html_heat_value)value))
             return -1;
     return buffer_append_text(page, "</div>\n");
 }

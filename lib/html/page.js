@@ -376,23 +376,37 @@
       this.draw_marks(context, width, pixels, each);
     }
 
+    /* The cells in view, a pixel each; of several together the greatest. Kept until the view or the colours change. */
+    paint(first, last, together, shown, each) {
+      const palette = this.palette(), key = [first, last, together, shown, each, this.first_row, this.by, this.layer.key, ...palette].join();
+      if (key === this.painted) return this.still;
+      const across = Math.ceil((last - first) / together), image = new ImageData(across, shown);
+      const words = new Uint32Array(image.data.buffer), {cells, levels} = this.layer;
+      for (let row = 0; row < this.rows_in_view; row++)
+        for (const rank of this.rows[this.first_row + row].ranks) {
+          let at = Math.floor(row / each) * across, left = together;
+          for (let cell = rank * this.columns + first, end = rank * this.columns + last; cell < end; cell++) {
+            const level = levels[cells[cell]];
+            if (level > words[at]) words[at] = level;
+            if (--left === 0) {
+              at++;
+              left = together;
+            }
+          }
+        }
+      for (let i = 0; i < words.length; i++) words[i] = palette[words[i]];
+      this.still = element('canvas');
+      this.still.width = across;
+      this.still.height = shown;
+      this.still.getContext('2d').putImageData(image, 0, 0);
+      this.painted = key;
+      return this.still;
+    }
+
     draw_cells(context, width, shown, pixels, each) {
       const room = width - this.left, first = Math.floor(this.from), last = Math.min(this.columns, Math.ceil(this.to));
       const together = Math.max(1, Math.floor((last - first) / Math.max(1, room))), across = Math.ceil((last - first) / together);
-      const image = new ImageData(across, shown), words = new Uint32Array(image.data.buffer), palette = this.palette();
-      const {cells, levels} = this.layer;
-      for (let row = 0; row < this.rows_in_view; row++)
-        for (const rank of this.rows[this.first_row + row].ranks)
-          for (let column = first, base = rank * this.columns; column < last; column++) {
-            const at = Math.floor(row / each) * across + Math.floor((column - first) / together);
-            const level = levels[cells[base + column]];
-            if (level > words[at]) words[at] = level;
-          }
-      for (let i = 0; i < words.length; i++) words[i] = palette[words[i]];
-      const still = element('canvas');
-      still.width = across;
-      still.height = shown;
-      still.getContext('2d').putImageData(image, 0, 0);
+      const still = this.paint(first, last, together, shown, each);
       const scale = room / (this.to - this.from);
       context.save();
       context.beginPath();

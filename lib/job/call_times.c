@@ -7,12 +7,12 @@
 
 static int64_t duration_of(const struct job *job, int32_t at)
 {
-    return job->drafts[at].duration_ns;
+    return job_draft_duration(job, (size_t)at);
 }
 
 static int has_times(const struct job *job, int32_t at)
 {
-    return duration_of(job, at) != TIME_UNKNOWN && job->drafts[at].issued_ns != TIME_UNKNOWN &&
+    return duration_of(job, at) != TIME_UNKNOWN && job->drafts.issued_ns[at] != TIME_UNKNOWN &&
            !job->operations[at].unfinished;
 }
 
@@ -21,7 +21,7 @@ static int64_t called_ns(const struct job *job, const struct job_instance *insta
 {
     int64_t latest = 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        int64_t issued_ns = job->drafts[job_member_at(job, instance, i)].issued_ns;
+        int64_t issued_ns = job->drafts.issued_ns[job_member_at(job, instance, i)];
         if (issued_ns != TIME_UNKNOWN && issued_ns > latest)
             latest = issued_ns;
     }
@@ -38,7 +38,7 @@ static int64_t end_of(const struct job *job, const struct job_instance *instance
         int32_t at = job_member_at(job, instance, i);
         if (!has_times(job, at))
             continue;
-        int64_t begin_ns = job->drafts[at].issued_ns;
+        int64_t begin_ns = job->drafts.issued_ns[at];
         if (instance->kind == OPERATION_COLLECTIVE && free_ns > begin_ns)
             begin_ns = free_ns;
         if (end_ns == TIME_UNKNOWN || begin_ns + duration_of(job, at) > end_ns)
@@ -113,7 +113,7 @@ static void pace_rank(const struct job *job, const struct job_rank *rank, struct
         if (!first || operation->step != first->step) {
             first = operation;
             pace->steps++;
-            is_unsure = job->drafts[i].issued_ns < ended_ns;
+            is_unsure = job->drafts.issued_ns[i] < ended_ns;
             pace->unsure += is_unsure;
         }
         if (!is_unsure && operation->communicator != first->communicator)

@@ -134,7 +134,7 @@ static int64_t *leaving_times(const struct job *job)
 {
     int64_t *left = job_next_starts(job);
     for (size_t i = 0; left && i < job->operation_count; i++)
-        left[i] = left_at(&job->operations[i], job->drafts[i].free_ns, left[i]);
+        left[i] = left_at(&job->operations[i], job->drafts.free_ns[i], left[i]);
     return left;
 }
 

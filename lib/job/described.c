@@ -1,17 +1,17 @@
 #include "job/described.h"
 
 #include "base/array.h"
-#include "base/ids.h"
 #include "schemas.h"
 #include "store/statement.h"
 
 static int take(struct loader *loader, struct statement *statement, struct error *error)
 {
     struct job *job = loader->job;
-    int64_t at =
-        find_id(loader->ids, job->operation_count, sizeof *loader->ids, 0, statement_integer(statement, 0));
+    int64_t at = id_runs_find(&job->operation_ids, statement_integer(statement, 0));
     if (at < 0)
         return 0;
+    if (loader_list_places(loader))
+        return error_no_memory(error);
     if (!job->described) {
         job->described = array_new(job->operation_count, sizeof *job->described);
         if (!job->described)

@@ -43,6 +43,11 @@ static int fill_gaps(struct host_delays *delays)
     return 1;
 }
 
+static int64_t noticed_at(const struct job *job, size_t at)
+{
+    return job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : TIME_UNKNOWN;
+}
+
 static int measure_delays(const struct job *job, const struct job_rank *rank, struct host_delays *delays)
 {
     delays->count = rank->count / JOB_DELAY_BLOCK + 1;
@@ -52,7 +57,7 @@ static int measure_delays(const struct job *job, const struct job_rank *rank, st
     for (size_t i = 0; i < delays->count; i++)
         delays->least[i] = TIME_UNKNOWN;
     for (size_t i = 0; i < rank->count; i++) {
-        int64_t delay = job->drafts[rank->first + i].noticed_ns;
+        int64_t delay = noticed_at(job, rank->first + i);
         int64_t *least = &delays->least[i / JOB_DELAY_BLOCK];
         if (delay != TIME_UNKNOWN && (*least == TIME_UNKNOWN || delay < *least))
             *least = delay;
@@ -68,18 +73,20 @@ static void map_time(int64_t *time, int64_t delay)
 }
 
 /* An operation without kernel events has its device times from the host, in a rank that has a GPU clock. */
-static void map_operation(struct job_operation *operation, struct job_draft *draft, int64_t delay)
+static void map_operation(struct job *job, size_t at)
 {
-    int by_gpu = draft->noticed_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
-    map_time(&draft->issued_ns, delay);
+    struct job_operation *operation = &job->operations[at];
+    int64_t delay = job_delay(job, operation);
+    int by_gpu = noticed_at(job, at) != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
+    map_time(&job->drafts.issued_ns[at], delay);
     map_time(&operation->enqueued_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);
     if (operation->ends == ENDS_BY_PROXY || operation->ends == ENDS_BY_HOST)
         map_time(&operation->end_ns, delay);
-    map_time(&draft->free_ns, delay);
-    if (draft->free_ns < operation->end_ns)
-        draft->free_ns = operation->end_ns;
+    map_time(&job->drafts.free_ns[at], delay);
+    if (job->drafts.free_ns[at] < operation->end_ns)
+        job->drafts.free_ns[at] = operation->end_ns;
 }
 
 int job_map_rank(struct job *job, struct job_rank *rank)
@@ -90,10 +97,10 @@ int job_map_rank(struct job *job, struct job_rank *rank)
         return -1;
     rank->has_gpu_clock = fill_gaps(&delays);
     rank->delays_ns = delays.least;
-    while (first < end && job->drafts[first].issued_ns == TIME_UNKNOWN)
+    while (first < end && job->drafts.issued_ns[first] == TIME_UNKNOWN)
         first++;
-    rank->first_issued_ns = first < end ? job->drafts[first].issued_ns : 0;
+    rank->first_issued_ns = first < end ? job->drafts.issued_ns[first] : 0;
     for (size_t i = rank->first; i < end; i++)
-        map_operation(&job->operations[i], &job->drafts[i], job_delay(job, &job->operations[i]));
+        map_operation(job, i);
     return 0;
 }

@@ -23,8 +23,8 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
     if (end <= job->operations[at].end_ns)
         return 0;
     job->operations[at].end_ns = end;
-    if (job->drafts[at].free_ns < end)
-        job->drafts[at].free_ns = end;
+    if (job->drafts.free_ns[at] < end)
+        job->drafts.free_ns[at] = end;
     return 1;
 }
 
@@ -131,7 +131,7 @@ static int mend_early_stops(struct job *job, const struct job_instance *instance
 static int64_t over_at(const struct job *job, int32_t at, int64_t next_ns)
 {
     const struct job_operation *member = &job->operations[at];
-    int64_t free_ns = job->drafts[at].free_ns;
+    int64_t free_ns = job->drafts.free_ns[at];
     if (member->end_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
     if (next_ns == TIME_UNKNOWN || next_ns >= free_ns)
@@ -207,8 +207,8 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
         if (next[at] < held)
             held = next[at];
         held = not_after_others(job, at, held, doubt);
-        if (job->drafts[at].free_ns < held)
-            job->drafts[at].free_ns = held;
+        if (job->drafts.free_ns[at] < held)
+            job->drafts.free_ns[at] = held;
         job->operations[at].held = 1;
         mended = 1;
     }

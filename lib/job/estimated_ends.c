@@ -24,8 +24,8 @@ static int bounds_init(struct bounds *bounds, const struct job *job)
         if (job->operations[i].end_ns == TIME_UNKNOWN)
             continue;
         bounds->told[group] = 1;
-        if (job->drafts[i].free_ns > bounds->over_ns[group])
-            bounds->over_ns[group] = job->drafts[i].free_ns;
+        if (job->drafts.free_ns[i] > bounds->over_ns[group])
+            bounds->over_ns[group] = job->drafts.free_ns[i];
     }
     for (size_t i = 0; i < count; i++) {
         const struct job_operation *operation = &job->operations[i];
@@ -92,7 +92,7 @@ static void end_group(struct job *job, size_t head, int64_t end_ns)
 {
     int32_t group = job->operations[head].group;
     for (size_t i = head; i < job->operation_count && job->operations[i].group == group; i++) {
-        job->operations[i].end_ns = job->drafts[i].free_ns = end_ns;
+        job->operations[i].end_ns = job->drafts.free_ns[i] = end_ns;
         job->operations[i].ends = ENDS_ESTIMATED;
     }
 }

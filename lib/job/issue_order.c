@@ -13,7 +13,7 @@
 
 static int64_t issue_of(const struct job *job, size_t i)
 {
-    int64_t issued_ns = job->drafts[i].issued_ns;
+    int64_t issued_ns = job->drafts.issued_ns[i];
     return issued_ns != TIME_UNKNOWN ? issued_ns : job->operations[i].start_ns;
 }
 
@@ -29,29 +29,27 @@ static void count_ranks(struct job *job)
     }
 }
 
-/* Operations by rank in order of issue; `next` is scratch, an index a rank. */
-static int list_issues(const struct job *job, size_t *next, struct keyed *issued)
+/* Deals operations out to their ranks, in the order in which they were read. -1 when memory is out. */
+static int deal_out(const struct job *job, int32_t *order)
 {
-    size_t longest = 0;
-    for (size_t i = 0; i < job->rank_count; i++) {
+    size_t *next = array_new(job->rank_count, sizeof *next);
+    for (size_t i = 0; next && i < job->rank_count; i++)
         next[i] = job->ranks[i].first;
-        longest = job->ranks[i].count > longest ? job->ranks[i].count : longest;
-    }
-    for (size_t i = 0; i < job->operation_count; i++)
-        issued[next[job->operations[i].rank]++] = (struct keyed){issue_of(job, i), (int32_t)i};
-    struct keyed *scratch = array_new(longest, sizeof *scratch);
-    for (size_t i = 0; scratch && i < job->rank_count; i++)
-        keyed_sort(issued + job->ranks[i].first, scratch, job->ranks[i].count);
-    free(scratch);
-    return scratch ? 0 : -1;
+    for (size_t i = 0; next && i < job->operation_count; i++)
+        order[next[job->operations[i].rank]++] = (int32_t)i;
+    free(next);
+    return next ? 0 : -1;
 }
 
 /* What there is of an operation, in several arrays. */
 struct laid {
     struct job_operation operation;
-    struct job_draft draft;
+    int64_t issued_ns;
     int64_t initial_sync_ns;
     int64_t gpu_busy_ns;
+    int64_t duration_ns;
+    int64_t noticed_ns;
+    int32_t stream;
     int32_t source;
     struct job_call call;
 };
@@ -59,9 +57,12 @@ struct laid {
 static struct laid take(const struct job *job, size_t at)
 {
     return (struct laid){job->operations[at],
-                         job->drafts[at],
+                         job->drafts.issued_ns[at],
                          job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
+                         job->drafts.durations_ns ? job->drafts.durations_ns[at] : 0,
+                         job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : 0,
+                         job->drafts.streams ? job->drafts.streams[at] : 0,
                          job->sources ? job->sources[at] : -1,
                          job->calls ? job->calls[at] : (struct job_call){0}};
 }
@@ -69,34 +70,38 @@ static struct laid take(const struct job *job, size_t at)
 static void put(struct job *job, size_t at, const struct laid *laid)
 {
     job->operations[at] = laid->operation;
-    job->drafts[at] = laid->draft;
+    job->drafts.issued_ns[at] = laid->issued_ns;
     if (job->initial_sync_ns)
         job->initial_sync_ns[at] = laid->initial_sync_ns;
     if (job->gpu_busy_ns)
         job->gpu_busy_ns[at] = laid->gpu_busy_ns;
+    if (job->drafts.durations_ns)
+        job->drafts.durations_ns[at] = laid->duration_ns;
+    if (job->drafts.noticed_ns)
+        job->drafts.noticed_ns[at] = laid->noticed_ns;
+    if (job->drafts.streams)
+        job->drafts.streams[at] = laid->stream;
     if (job->sources)
         job->sources[at] = laid->source;
     if (job->calls)
         job->calls[at] = laid->call;
 }
 
-/* Moves each operation once, along the circles of who takes whose place. */
-static void move(struct job *job, struct keyed *issued)
+/* Moves each operation once, along the circles of who takes whose place; `moved` has a bit for each. */
+static void move(struct job *job, const int32_t *order, uint8_t *moved)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
-        if (issued[i].index == (int32_t)i)
+        if (order[i] == (int32_t)i || moved[i / 8] >> i % 8 & 1)
             continue;
         struct laid first = take(job, i);
         size_t at = i;
-        while (issued[at].index != (int32_t)i) {
-            size_t from = (size_t)issued[at].index;
-            struct laid moved = take(job, from);
-            put(job, at, &moved);
-            issued[at].index = (int32_t)at;
-            at = from;
+        for (size_t from; (from = (size_t)order[at]) != i; at = from) {
+            struct laid next = take(job, from);
+            put(job, at, &next);
+            moved[at / 8] |= (uint8_t)(1u << at % 8);
         }
         put(job, at, &first);
-        issued[at].index = (int32_t)at;
+        moved[at / 8] |= (uint8_t)(1u << at % 8);
     }
 }
 
@@ -139,39 +144,71 @@ static void order_group(const struct job *job, struct keyed *issued, size_t coun
  * The calls of one group are seen in any order where times are coarse: by peer they come in the same order in
  * every step, and at every rank.
  */
-static int order_groups(const struct job *job, struct keyed *issued)
+static void order_groups(const struct job *job, struct keyed *issued, size_t count, struct grouped *list)
 {
-    struct grouped *list = array_new(job->operation_count, sizeof *list);
-    for (size_t i = 0, next; list && i < job->operation_count; i = next) {
+    for (size_t i = 0, next; i < count; i = next) {
         next = i + 1;
-        while (next < job->operation_count &&
+        while (next < count &&
                job_same_group(job, (size_t)issued[next - 1].index, (size_t)issued[next].index))
             next++;
         if (next > i + 2)
             order_group(job, issued + i, next - i, list);
     }
-    free(list);
-    return list ? 0 : -1;
 }
 
-static int note_places(const struct job *job, const struct keyed *issued, int32_t **places)
+/* A rank's operations while they are sorted. */
+struct sorting {
+    struct keyed *issued; /* owned, as all of them */
+    struct keyed *scratch;
+    struct grouped *list;
+};
+
+static int sorting_init(struct sorting *sorting, const struct job *job)
 {
-    *places = array_new(job->operation_count, sizeof **places);
-    for (size_t i = 0; *places && i < job->operation_count; i++)
-        (*places)[issued[i].index] = (int32_t)i;
-    return *places ? 0 : -1;
+    size_t longest = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        longest = job->ranks[i].count > longest ? job->ranks[i].count : longest;
+    *sorting = (struct sorting){.issued = array_new(longest, sizeof *sorting->issued),
+                                .scratch = array_new(longest, sizeof *sorting->scratch),
+                                .list = array_new(longest, sizeof *sorting->list)};
+    return sorting->issued && sorting->scratch && sorting->list ? 0 : -1;
 }
 
-int job_lay_out(struct job *job, int32_t **places)
+static void sorting_release(struct sorting *sorting)
+{
+    free(sorting->issued);
+    free(sorting->scratch);
+    free(sorting->list);
+}
+
+static void sort_rank(const struct job *job, struct sorting *sorting, int32_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sorting->issued[i] = (struct keyed){issue_of(job, (size_t)order[i]), order[i]};
+    keyed_sort(sorting->issued, sorting->scratch, count);
+    order_groups(job, sorting->issued, count, sorting->list);
+    for (size_t i = 0; i < count; i++)
+        order[i] = sorting->issued[i].index;
+}
+
+static int find_order(const struct job *job, int32_t *order)
+{
+    struct sorting sorting;
+    int failed = sorting_init(&sorting, job) || deal_out(job, order);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        sort_rank(job, &sorting, order + job->ranks[i].first, job->ranks[i].count);
+    sorting_release(&sorting);
+    return failed;
+}
+
+int job_lay_out(struct job *job)
 {
     count_ranks(job);
-    struct keyed *issued = array_new(job->operation_count, sizeof *issued);
-    size_t *next = array_new(job->rank_count, sizeof *next);
-    int failed = !issued || !next || list_issues(job, next, issued) || order_groups(job, issued) ||
-                 (places && note_places(job, issued, places));
+    uint8_t *moved = array_new(job->operation_count / 8 + 1, sizeof *moved);
+    job->read_order = array_new(job->operation_count, sizeof *job->read_order);
+    int failed = !moved || !job->read_order || find_order(job, job->read_order);
     if (!failed)
-        move(job, issued);
-    free(issued);
-    free(next);
+        move(job, job->read_order, moved);
+    free(moved);
     return failed ? -1 : 0;
 }

@@ -3,10 +3,8 @@
 
 #include "job/job.h"
 
-/*
- * Puts operations, read in order of their ids, by rank in order of issue. *places, unless NULL,
- * tells where each went and is the caller's to free. -1 when memory is out.
+/* Puts operations, as they were read, by rank in order of issue: fills job.read_order. -1 when memory is out.
  */
-int job_lay_out(struct job *job, int32_t **places);
+int job_lay_out(struct job *job);
 
 #endif

@@ -47,6 +47,11 @@ int64_t *job_next_starts(const struct job *job)
     return next;
 }
 
+int64_t job_operation_id(const struct job *job, size_t operation)
+{
+    return id_runs_at(&job->operation_ids, (size_t)job->read_order[operation]);
+}
+
 size_t job_silent_ranks(const struct job *job)
 {
     size_t count = 0;
@@ -92,6 +97,17 @@ const char *job_source(const struct job *job, size_t operation)
     return source >= 0 ? intern_text(&job->tags, source) : NULL;
 }
 
+void job_drafts_release(struct job_drafts *drafts)
+{
+    free(drafts->issued_ns);
+    free(drafts->free_ns);
+    free(drafts->durations_ns);
+    free(drafts->noticed_ns);
+    free(drafts->streams);
+    free(drafts->stream_ids);
+    *drafts = (struct job_drafts){0};
+}
+
 void job_release(struct job *job)
 {
     for (size_t i = 0; i < job->rank_count; i++) {
@@ -110,8 +126,9 @@ void job_release(struct job *job)
     free(job->ranks);
     free(job->communicators);
     free(job->operations);
-    free(job->operation_ids);
-    free(job->drafts);
+    id_runs_release(&job->operation_ids);
+    free(job->read_order);
+    job_drafts_release(&job->drafts);
     free(job->initial_sync_ns);
     free(job->gpu_busy_ns);
     free(job->sources);

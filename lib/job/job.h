@@ -2,6 +2,7 @@
 #define NCCLPROF_JOB_JOB_H
 
 #include "base/error.h"
+#include "base/id_runs.h"
 #include "base/intern.h"
 #include "model/event.h"
 #include "store/roster.h"
@@ -37,38 +38,49 @@ struct job_operation {
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
 
-    int32_t rank;
     int32_t communicator;
     int32_t instance;
-    int32_t step;           /* -1 unknown */
-    int32_t tag;            /* number in job.tags; -1 none */
-    int32_t previous;       /* on the same stream; of a group, the one that held it longest */
-    int32_t group;          /* first operation of its group: those of one group call run at once */
-    signed root : 25;       /* rank in the communicator; -1 */
-    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
-    unsigned datatype : 6;
-    uint8_t kind;
-    uint8_t function;
-    uint8_t ends; /* end_kind */
+    int32_t previous; /* on the same stream; of a group, the one that held it longest */
+    int32_t group;    /* first operation of its group: those of one group call run at once */
+
+    signed rank : 24;
+    unsigned function : 5;
+    unsigned ends : 3; /* end_kind */
+    signed step : 28;  /* -1 unknown */
+    unsigned kind : 2;
     unsigned unfinished : 1;
+    unsigned held : 1;        /* it held its stream beyond its end, by the clocks (early_stops.c) */
+    signed tag : 28;          /* number in job.tags; -1 none */
     unsigned is_tree : 1;     /* its kernel's stop may come before its end (early_stops.c) */
     unsigned may_be_tree : 1; /* an AllReduce of which the algorithm is not told */
     unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
-    unsigned held : 1;        /* and held its stream beyond its end, by the clocks (early_stops.c) */
     unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
-    unsigned by_call : 1;     /* its times are the earliest that its members' calls allow (call_times.c) */
+    signed root : 24;         /* rank in the communicator; -1 */
+    unsigned datatype : 6;
+    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
+    unsigned by_call : 1;   /* its times are the earliest that its members' calls allow (call_times.c) */
+};
+
+/* What there is room for in an operation: so many at most. */
+enum {
+    JOB_MOST_RANKS = 1 << 23,
+    JOB_MOST_ROOTS = 1 << 23,
+    JOB_MOST_STEPS = 1 << 27,
+    JOB_MOST_TAGS = 1 << 27
 };
 
 /*
- * What of an operation is forgotten when its timeline is built. Times are the recording host's until
+ * What of operations is forgotten when their timelines are built; of each one, owned. What is not told of any
+ * has no list, nor has what is not asked for any more: NULL. Times are the recording host's until
  * job_map_rank has put them on the device timeline.
  */
-struct job_draft {
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
-    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
-    uint64_t stream;
-    int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
+struct job_drafts {
+    int64_t *issued_ns; /* the call; TIME_UNKNOWN */
+    int64_t *free_ns;   /* its stream was: end_ns, or later where channels without a stop took data longer */
+    int64_t *durations_ns; /* of one whose start is not known, as the recorder gives it; TIME_UNKNOWN */
+    int64_t *noticed_ns;   /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    int32_t *streams;      /* index in stream_ids */
+    uint64_t *stream_ids;  /* the first is 0: not told */
 };
 
 /* An operation that held its stream beyond its end (`held`), and until when. */
@@ -257,8 +269,9 @@ struct job {
     size_t warning_count;
     size_t warning_capacity;
     struct job_operation *operations; /* by rank, in order of issue */
-    int64_t *operation_ids;   /* of each operation: its row in the store; NULL in a job made by hand */
-    struct job_draft *drafts; /* while it is loaded: of each operation */
+    struct id_runs operation_ids; /* their rows in the store, as they were read; none in a job made by hand */
+    int32_t *read_order;          /* of each operation: the index of its id there */
+    struct job_drafts drafts;     /* while it is loaded */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
@@ -348,6 +361,9 @@ static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t 
     return job->ranks[a].clock_uncertainty_ns + job->ranks[b].clock_uncertainty_ns;
 }
 
+/* An operation's row in the store, of a job that was loaded. */
+int64_t job_operation_id(const struct job *job, size_t operation);
+
 /* How many ranks left no trace of what they called. */
 size_t job_silent_ranks(const struct job *job);
 /* And how many left one. */
@@ -359,6 +375,14 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
 /* When the next operation of its stream started, for each; TIME_UNKNOWN. Freed by the caller; NULL: no
  * memory. */
 int64_t *job_next_starts(const struct job *job);
+
+/* Of an operation, while the job is loaded: how long it took, where its start is not known. TIME_UNKNOWN. */
+static inline int64_t job_draft_duration(const struct job *job, size_t operation)
+{
+    return job->drafts.durations_ns ? job->drafts.durations_ns[operation] : TIME_UNKNOWN;
+}
+
+void job_drafts_release(struct job_drafts *drafts);
 
 /* What load.h loaded. */
 void job_release(struct job *job);

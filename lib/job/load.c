@@ -22,7 +22,7 @@ static int load_all(struct loader *loader, struct job *job, struct error *error)
     if (loader_init(loader, job, error) || loader_read_instances(loader, error) ||
         loader_read_operations(loader, error))
         return -1;
-    if (job_lay_out(job, &loader->places) || loader_keep_ids(loader) || loader_list_members(job) ||
+    if (job_lay_out(job) || loader_draft_ends(job) || loader_list_members(job) ||
         (job->calls && job_time_calls(job)) || job_find_parts(job) || job_find_successions(job) ||
         job_find_stages(job))
         return error_no_memory(error);

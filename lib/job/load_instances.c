@@ -42,12 +42,11 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
         return -1;
     size_t count = job->instance_count + rows->count;
-    if (array_reserve((void **)&job->instances, &loader->instance_capacity, count, sizeof *job->instances) ||
-        array_reserve((void **)&loader->instance_ids, &loader->instance_id_capacity, count,
-                      sizeof *loader->instance_ids))
+    if (array_reserve((void **)&job->instances, &loader->instance_capacity, count, sizeof *job->instances))
         return error_no_memory(error);
     for (size_t row = 0; row < rows->count; row++) {
-        loader->instance_ids[job->instance_count] = scan->block_id + rows->values[INSTANCE_ORDINAL][row];
+        if (id_runs_add(&loader->instance_ids, scan->block_id + rows->values[INSTANCE_ORDINAL][row]))
+            return error_no_memory(error);
         struct job_instance *instance = &job->instances[job->instance_count++];
         *instance = make_instance(loader, (int32_t)communicator, scan, row);
         job->has_durations |= !rows->absent[INSTANCE_TRANSFER][row];

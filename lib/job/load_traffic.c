@@ -1,7 +1,6 @@
 #include "job/load_traffic.h"
 
 #include "base/array.h"
-#include "base/ids.h"
 #include "base/keyed.h"
 #include "job/groups.h"
 #include "job/membership.h"
@@ -91,13 +90,11 @@ static void take_channel(struct job_operation *operation, uint8_t *channels)
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
     struct job *job = loader->job;
-    size_t last = job->traffic_count ? (size_t)job->traffic[job->traffic_count - 1].operation : 0;
-    int64_t read = find_id(loader->ids, job->operation_count, sizeof *loader->ids, last,
-                           statement_integer(statement, 0));
+    int64_t read = id_runs_find(&job->operation_ids, statement_integer(statement, 0));
     if (read < 0)
         return 0;
     struct job_operation *operation = &job->operations[loader->places[read]];
-    int64_t *free_ns = &job->drafts[loader->places[read]].free_ns;
+    int64_t *free_ns = &job->drafts.free_ns[loader->places[read]];
     int32_t peer = job_rank_in(job, operation->communicator, statement_integer(statement, 3));
     int receives = statement_integer(statement, 1) == DIRECTION_RECV;
     if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,
@@ -155,6 +152,8 @@ static int is_ordered(const struct job *job)
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
+    if (loader_list_places(loader))
+        return error_no_memory(error);
     if (loader_read(loader, schema_analysis_job_traffic, read_traffic, error))
         return -1;
     if (!is_ordered(job) && order_traffic(job))

@@ -1,7 +1,6 @@
 #include "job/loader.h"
 
 #include "base/array.h"
-#include "base/ids.h"
 #include "job/lost_files.h"
 #include "job/membership.h"
 #include "model/pack.h"
@@ -71,17 +70,10 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
     int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
     if (text && number < 0)
         return error_no_memory(error);
+    if (number >= JOB_MOST_TAGS)
+        return error_set(error, "it has more than %d tags and places of calls", JOB_MOST_TAGS);
     *tag = (int32_t)number;
     return 0;
-}
-
-static int64_t find_instance(struct loader *loader, int64_t id)
-{
-    const struct job *job = loader->job;
-    int64_t at =
-        find_id(loader->instance_ids, job->instance_count, sizeof *loader->instance_ids, loader->latest, id);
-    loader->latest = at < 0 ? loader->latest : (size_t)at;
-    return at;
 }
 
 int64_t loader_member(struct loader *loader, int64_t id)
@@ -134,6 +126,11 @@ static int read_channels(const struct stored_operation *stored, int64_t base_ns,
                     : 0;
 }
 
+static int64_t duration_of(const struct operation *recorded)
+{
+    return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+}
+
 /*
  * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
  * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
@@ -161,22 +158,19 @@ static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
 }
 
 /* Host times stay on the host's clock here; timeline.c maps them. */
-static int take_times(struct job_operation *operation, struct job_draft *draft,
-                      const struct stored_operation *stored, uint8_t *channels, struct error *error)
+static int take_times(struct job_operation *operation, const struct stored_operation *stored,
+                      struct kernel_times *kernel, struct error *error)
 {
     int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
-    struct kernel_times kernel;
-    if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, &kernel, error))
+    if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, kernel, error))
         return -1;
-    draft->noticed_ns = kernel.noticed_late_ns;
-    operation->incomplete = (uint8_t)kernel.incomplete;
-    *channels = (uint8_t)kernel.channels;
-    if (!kernel.gpu_begin) {
-        take_host_times(operation, draft->duration_ns, &stored->operation);
+    operation->incomplete = kernel->incomplete != 0;
+    if (!kernel->gpu_begin) {
+        take_host_times(operation, duration_of(&stored->operation), &stored->operation);
         return 0;
     }
-    operation->start_ns = (int64_t)kernel.gpu_begin;
-    operation->end_ns = kernel.gpu_end > kernel.gpu_begin ? (int64_t)kernel.gpu_end : TIME_UNKNOWN;
+    operation->start_ns = (int64_t)kernel->gpu_begin;
+    operation->end_ns = kernel->gpu_end > kernel->gpu_begin ? (int64_t)kernel->gpu_end : TIME_UNKNOWN;
     operation->ends = operation->end_ns == TIME_UNKNOWN ? ENDS_UNKNOWN : ENDS_BY_KERNEL;
     return 0;
 }
@@ -187,59 +181,124 @@ static int make_room(struct loader *loader, struct error *error)
     size_t count = job->operation_count + 1;
     if (array_reserve((void **)&job->operations, &loader->operation_capacity, count,
                       sizeof *job->operations) ||
-        array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
-        (job->initial_sync_ns && array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, count,
-                                               sizeof *job->initial_sync_ns)) ||
-        (job->sources &&
-         array_reserve((void **)&job->sources, &loader->source_capacity, count, sizeof *job->sources)) ||
-        array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
+        array_reserve((void **)&job->drafts.issued_ns, &loader->issued_capacity, count,
+                      sizeof *job->drafts.issued_ns) ||
         (loader->has_traffic && array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
                                               sizeof *loader->channels)))
         return error_no_memory(error);
     return 0;
 }
 
-static int64_t duration_of(const struct operation *recorded)
+/*
+ * What few recorders tell: there is no list before there is anything to tell. Of operations before the first
+ * it says `not_told`.
+ */
+static int take_told(int64_t **list, size_t *capacity, size_t at, int64_t told, int64_t not_told)
 {
-    return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+    int is_first = !*list;
+    if (array_reserve((void **)list, capacity, at + 1, sizeof **list))
+        return -1;
+    for (size_t i = 0; is_first && i < at; i++)
+        (*list)[i] = not_told;
+    (*list)[at] = told;
+    return 0;
+}
+
+/* The same of small numbers. */
+static int take_number(int32_t **list, size_t *capacity, size_t at, int32_t number, int32_t none)
+{
+    int is_first = !*list;
+    if (array_reserve((void **)list, capacity, at + 1, sizeof **list))
+        return -1;
+    for (size_t i = 0; is_first && i < at; i++)
+        (*list)[i] = none;
+    (*list)[at] = number;
+    return 0;
 }
 
 /*
  * Only symmetric kernels wait for all their peers first. The others call so what their blocks take to begin
  * with, and wait later.
  */
-static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded,
-                             struct error *error)
+static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded)
 {
     struct job *job = loader->job;
     int is_wait = recorded->is_symmetric && recorded->kind == OPERATION_COLLECTIVE;
     int64_t sync_ns = is_wait ? recorded->initial_sync_ns : 0;
-    if (!job->initial_sync_ns && sync_ns > 0) {
-        if (array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, at + 1,
-                          sizeof *job->initial_sync_ns))
-            return error_no_memory(error);
-        memset(job->initial_sync_ns, 0, at * sizeof *job->initial_sync_ns);
-    }
-    if (job->initial_sync_ns)
-        job->initial_sync_ns[at] = sync_ns;
-    return 0;
+    return job->initial_sync_ns || sync_ns > 0
+               ? take_told(&job->initial_sync_ns, &loader->sync_capacity, at, sync_ns, 0)
+               : 0;
 }
 
-/* Few recorders tell it: there is no list where nothing is told. */
+static int take_busy(struct loader *loader, size_t at, int64_t busy_ns)
+{
+    struct job *job = loader->job;
+    return job->gpu_busy_ns || busy_ns > 0
+               ? take_told(&job->gpu_busy_ns, &loader->busy_capacity, at, busy_ns, 0)
+               : 0;
+}
+
+static int take_duration(struct loader *loader, size_t at, const struct operation *recorded)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    int64_t duration_ns =
+        loader->job->operations[at].start_ns == TIME_UNKNOWN ? duration_of(recorded) : TIME_UNKNOWN;
+    return drafts->durations_ns || duration_ns != TIME_UNKNOWN
+               ? take_told(&drafts->durations_ns, &loader->duration_capacity, at, duration_ns, TIME_UNKNOWN)
+               : 0;
+}
+
+static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    return drafts->noticed_ns || noticed_ns != TIME_UNKNOWN
+               ? take_told(&drafts->noticed_ns, &loader->noticed_capacity, at, noticed_ns, TIME_UNKNOWN)
+               : 0;
+}
+
+/* The index of a stream's id; -1 when memory is out. */
+static int64_t number_stream(struct loader *loader, uint64_t id)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    size_t count = loader->stream_numbers.count;
+    if (count && drafts->stream_ids[loader->latest_stream] == id)
+        return loader->latest_stream;
+    if (array_reserve((void **)&drafts->stream_ids, &loader->stream_id_capacity, count + 1,
+                      sizeof *drafts->stream_ids))
+        return -1;
+    int added;
+    int64_t *number = map_put(&loader->stream_numbers, (struct map_key){{id}}, (int64_t)count, &added);
+    if (!number)
+        return -1;
+    if (added)
+        drafts->stream_ids[count] = id;
+    loader->latest_stream = (int32_t)*number;
+    return *number;
+}
+
+static int take_stream(struct loader *loader, size_t at, uint64_t id)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    if (!drafts->streams && !id)
+        return 0;
+    if (!drafts->streams && number_stream(loader, 0) < 0)
+        return -1;
+    int64_t number = number_stream(loader, id);
+    return number < 0 ? -1 : take_number(&drafts->streams, &loader->stream_capacity, at, (int32_t)number, 0);
+}
+
 static int take_source(struct loader *loader, size_t at, const char *source, struct error *error)
 {
     struct job *job = loader->job;
-    if (!job->sources && source) {
-        if (array_reserve((void **)&job->sources, &loader->source_capacity, at + 1, sizeof *job->sources))
-            return error_no_memory(error);
-        for (size_t i = 0; i < at; i++)
-            job->sources[i] = -1;
-    }
-    return job->sources ? loader_tag(loader, source, &job->sources[at], error) : 0;
+    int32_t number;
+    if (!job->sources && !source)
+        return 0;
+    if (loader_tag(loader, source, &number, error))
+        return -1;
+    return take_number(&job->sources, &loader->source_capacity, at, number, -1) ? error_no_memory(error) : 0;
 }
 
-static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored,
-                     struct error *error)
+static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored)
 {
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
@@ -247,7 +306,7 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
     if (!loader->tells_states)
         return 0;
     if (array_reserve((void **)&job->calls, &loader->call_capacity, at + 1, sizeof *job->calls))
-        return error_no_memory(error);
+        return -1;
     job->calls[at] = (struct job_call){.number = recorded->sequence,
                                        .count = recorded->count,
                                        .peer = recorded->peer,
@@ -258,19 +317,18 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
     return 0;
 }
 
-/* Likewise. */
-static int take_busy(struct loader *loader, size_t at, int64_t busy_ns, struct error *error)
+/* What is not told of all operations. */
+static int take_more(struct loader *loader, size_t at, const struct stored_operation *stored,
+                     const struct kernel_times *kernel, struct error *error)
 {
-    struct job *job = loader->job;
-    if (!job->gpu_busy_ns && busy_ns <= 0)
-        return 0;
-    int is_first = !job->gpu_busy_ns;
-    if (array_reserve((void **)&job->gpu_busy_ns, &loader->busy_capacity, at + 1, sizeof *job->gpu_busy_ns))
+    const struct operation *recorded = &stored->operation;
+    if (loader->has_traffic)
+        loader->channels[at] = (uint8_t)kernel->channels;
+    if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
+        take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
+        take_noticed(loader, at, kernel->noticed_late_ns) || take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
-    if (is_first)
-        memset(job->gpu_busy_ns, 0, at * sizeof *job->gpu_busy_ns);
-    job->gpu_busy_ns[at] = busy_ns;
-    return 0;
+    return take_source(loader, at, recorded->source, error);
 }
 
 int32_t loader_step(const struct loader *loader, int64_t step)
@@ -278,35 +336,30 @@ int32_t loader_step(const struct loader *loader, int64_t step)
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
 }
 
-enum { MOST_ROOTS = 1 << 24 }; /* what job_operation has room for */
-
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
 {
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
     int64_t member = loader_member(loader, stored->member_id);
-    int64_t instance = find_instance(loader, stored->instance_id);
+    int64_t instance = id_runs_find(&loader->instance_ids, stored->instance_id);
     if (member < 0 || instance < 0)
         return 0;
     if (make_room(loader, error))
         return -1;
     size_t at = job->operation_count++;
-    loader->ids[at] = stored->id;
-    struct job_draft *draft = &job->drafts[at];
-    *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
-                                .duration_ns = duration_of(recorded),
-                                .stream = recorded->stream,
-                                .free_ns = TIME_UNKNOWN};
+    if (id_runs_add(&job->operation_ids, stored->id))
+        return error_no_memory(error);
+    job->drafts.issued_ns[at] = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns);
     struct job_operation *operation = &job->operations[at];
     *operation = (struct job_operation){
         .rank = (int32_t)(member >> 32),
         .communicator = (int32_t)(member & 0xffffffff),
         .instance = (int32_t)instance,
         .step = loader_step(loader, stored->step),
-        .kind = (uint8_t)recorded->kind,
-        .function = (uint8_t)recorded->function,
+        .kind = (unsigned)recorded->kind & 3,
+        .function = recorded->function < FUNCTION_COUNT ? recorded->function : FUNCTION_UNKNOWN,
         .datatype = (unsigned)recorded->datatype,
-        .root = recorded->root >= 0 && recorded->root < MOST_ROOTS ? (signed)recorded->root : -1,
+        .root = recorded->root >= 0 && recorded->root < JOB_MOST_ROOTS ? (signed)recorded->root : -1,
         .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE &&
                    !recorded->is_symmetric,
         .may_be_tree = recorded->algorithm == ALGORITHM_UNKNOWN &&
@@ -316,14 +369,13 @@ static int take_operation(struct loader *loader, const struct stored_operation *
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
         .previous = -1,
         .unfinished = recorded->unfinished != 0};
-    uint8_t channels = 0;
-    if (loader_tag(loader, stored->tag, &operation->tag, error) ||
-        take_times(operation, draft, stored, &channels, error) ||
-        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error) ||
-        take_call(loader, at, stored, error) || take_busy(loader, at, recorded->gpu_busy_ns, error))
+    struct kernel_times kernel;
+    int32_t tag;
+    if (loader_tag(loader, stored->tag, &tag, error))
         return -1;
-    if (loader->has_traffic)
-        loader->channels[at] = channels;
+    operation->tag = tag;
+    if (take_times(operation, stored, &kernel, error) || take_more(loader, at, stored, &kernel, error))
+        return -1;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;
 }
@@ -367,19 +419,35 @@ int loader_list_members(struct job *job)
     return 0;
 }
 
-int loader_keep_ids(struct loader *loader)
+int loader_draft_ends(struct job *job)
 {
-    struct job *job = loader->job;
-    job->operation_ids = array_new(job->operation_count, sizeof *job->operation_ids);
-    for (size_t i = 0; job->operation_ids && i < job->operation_count; i++)
-        job->operation_ids[loader->places[i]] = loader->ids[i];
-    return job->operation_ids ? 0 : -1;
+    job->drafts.free_ns = array_new(job->operation_count, sizeof *job->drafts.free_ns);
+    for (size_t i = 0; job->drafts.free_ns && i < job->operation_count; i++)
+        job->drafts.free_ns[i] = TIME_UNKNOWN;
+    return job->drafts.free_ns ? 0 : -1;
+}
+
+int loader_list_places(struct loader *loader)
+{
+    const struct job *job = loader->job;
+    if (loader->places)
+        return 0;
+    loader->places = array_new(job->operation_count, sizeof *loader->places);
+    for (size_t i = 0; loader->places && i < job->operation_count; i++)
+        loader->places[job->read_order[i]] = (int32_t)i;
+    return loader->places ? 0 : -1;
 }
 
 int loader_init(struct loader *loader, struct job *job, struct error *error)
 {
     *loader = (struct loader){.job = job};
+    map_init(&loader->stream_numbers);
     int64_t has_traffic;
+    if (job->rank_count > JOB_MOST_RANKS)
+        return error_set(error, "it has more than %d ranks", JOB_MOST_RANKS);
+    /* So many are doubted in the end (job_doubt_steps). */
+    if (job->step_count > JOB_MOST_STEPS)
+        job->step_count = 0;
     if (seat_members(job) || seat_told(job))
         return error_no_memory(error);
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
@@ -391,8 +459,8 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
 
 void loader_release(struct loader *loader)
 {
-    free(loader->instance_ids);
-    free(loader->ids);
+    id_runs_release(&loader->instance_ids);
+    map_release(&loader->stream_numbers);
     free(loader->places);
     free(loader->channels);
 }

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOB_LOADER_H
 #define NCCLPROF_JOB_LOADER_H
 
+#include "base/map.h"
 #include "job/job.h"
 
 struct statement;
@@ -11,22 +12,25 @@ struct loader {
     int64_t member_id; /* the last member that was looked for */
     int64_t member;
     int member_known;
-    size_t latest;         /* the instance that was found last */
-    int64_t *instance_ids; /* owned: ascending */
-    size_t instance_id_capacity;
-    int has_traffic;   /* some proxy operation is there: `channels` is needed */
-    int64_t *ids;      /* owned: of operations as they were read, ascending */
-    int32_t *places;   /* owned: where each of those was laid out */
-    uint8_t *channels; /* owned: of each of those, how many of its kernel are not known to have received;
-                          CHANNELS_MANY: or more */
-    size_t id_capacity;
+    struct id_runs instance_ids; /* owned: by instance */
+    int has_traffic;             /* some proxy operation is there: `channels` is needed */
+    int32_t *places;             /* owned: where each operation, as they were read, was laid out; NULL before
+                                    loader_list_places */
+    uint8_t *channels; /* owned: of each, as they were read, how many of its kernel are not known to have
+                          received; CHANNELS_MANY: or more */
     size_t channel_capacity;
     size_t instance_capacity;
     size_t operation_capacity;
-    size_t draft_capacity;
+    size_t issued_capacity;
     size_t sync_capacity;
     size_t busy_capacity;
     size_t source_capacity;
+    size_t duration_capacity;
+    size_t noticed_capacity;
+    size_t stream_capacity;
+    size_t stream_id_capacity;
+    struct map stream_numbers; /* stream -> index of its id */
+    int32_t latest_stream;     /* the one that was looked for last */
     size_t call_capacity;
     int tells_states; /* all that is recorded tells how far calls came: job->calls is filled */
 };
@@ -61,8 +65,11 @@ int loader_read_number(struct loader *loader, const char *sql, int64_t *number, 
 /* The operations, in order of their ids. Instances are there. */
 int loader_read_operations(struct loader *loader, struct error *error);
 
-/* Operations are laid out: keeps their ids in the job. -1 when memory is out. */
-int loader_keep_ids(struct loader *loader);
+/* Operations are laid out: when their streams were free is not known yet. -1 when memory is out. */
+int loader_draft_ends(struct job *job);
+
+/* Operations are laid out: fills `places`, unless it is. -1 when memory is out. */
+int loader_list_places(struct loader *loader);
 
 /* Operations are laid out: which of them are of each instance. -1 when memory is out. */
 int loader_list_members(struct job *job);

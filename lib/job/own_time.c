@@ -6,8 +6,8 @@
 void job_infer_start(struct job *job, size_t at)
 {
     struct job_operation *operation = &job->operations[at];
-    struct job_draft *draft = &job->drafts[at];
-    if (operation->start_ns != TIME_UNKNOWN || draft->duration_ns == TIME_UNKNOWN || operation->previous < 0)
+    int64_t duration_ns = job_draft_duration(job, at);
+    if (operation->start_ns != TIME_UNKNOWN || duration_ns == TIME_UNKNOWN || operation->previous < 0)
         return;
     operation->previous = job_last_of_group(job, operation->previous);
     const struct job_operation *previous = &job->operations[operation->previous];
@@ -15,7 +15,7 @@ void job_infer_start(struct job *job, size_t at)
         return;
     operation->start_ns =
         previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
-    operation->end_ns = draft->free_ns = operation->start_ns + draft->duration_ns;
+    operation->end_ns = job->drafts.free_ns[at] = operation->start_ns + duration_ns;
     operation->ends = ENDS_BY_HOST;
     operation->inferred = 1;
 }
@@ -29,7 +29,7 @@ void job_measure_own(struct job *job, struct job_operation *operation)
     /* Where starts are inferred, ends of a group are known only now. */
     if (job->operations[operation->previous].inferred)
         operation->previous = job_last_of_group(job, operation->previous);
-    int64_t free_ns = job->drafts[operation->previous].free_ns;
+    int64_t free_ns = job->drafts.free_ns[operation->previous];
     if (free_ns == TIME_UNKNOWN)
         return;
     operation->own_ns = operation->start_ns - free_ns;

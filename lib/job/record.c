@@ -41,12 +41,11 @@ int job_find_record(const struct job *job, size_t operation, struct job_record *
 {
     int is_wall_clock = 0;
     *record = (struct job_record){.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
-    if (!job->operation_ids)
+    if (!job->read_order)
         return 0;
+    int64_t id = job_operation_id(job, operation);
     struct statement *row = store_prepare(job->store, schema_analysis_job_record, error);
-    int found = row && statement_bind_integer(row, 1, job->operation_ids[operation], error) == 0
-                    ? statement_step(row, error)
-                    : -1;
+    int found = row && statement_bind_integer(row, 1, id, error) == 0 ? statement_step(row, error) : -1;
     if (found == 1 && read_record(row, record, &is_wall_clock, error))
         found = -1;
     statement_free(row);

@@ -59,7 +59,7 @@ static int64_t approach_of(const struct job *job, int32_t call)
     const struct job_operation *first = &job->operations[call];
     if (first->previous < 0 || first->start_ns == TIME_UNKNOWN || first->inferred)
         return TIME_UNKNOWN;
-    int64_t free_ns = job->drafts[job_last_of_group(job, first->previous)].free_ns;
+    int64_t free_ns = job->drafts.free_ns[job_last_of_group(job, first->previous)];
     return free_ns == TIME_UNKNOWN || free_ns > first->start_ns ? TIME_UNKNOWN : first->start_ns - free_ns;
 }
 

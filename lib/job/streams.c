@@ -13,6 +13,12 @@ struct stream_end {
     int32_t before; /* of the group before it, likewise */
 };
 
+/* The stream that the trace names; 0: it names none. */
+static uint64_t named_stream(const struct job *job, size_t at)
+{
+    return job->drafts.streams ? job->drafts.stream_ids[job->drafts.streams[at]] : 0;
+}
+
 /*
  * Where a trace names no streams, operations of different communicators that overlap on the device cannot
  * share one: then each communicator counts as a stream. A few pairs in so many may seem to overlap by the
@@ -26,7 +32,7 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
     for (size_t i = 1; i < rank->count; i++) {
         const struct job_operation *before = &job->operations[rank->first + i - 1];
         const struct job_operation *after = before + 1;
-        if (job->drafts[rank->first + i].stream || before->communicator == after->communicator ||
+        if (named_stream(job, rank->first + i) || before->communicator == after->communicator ||
             before->end_ns == TIME_UNKNOWN || after->start_ns == TIME_UNKNOWN ||
             before->start_ns == TIME_UNKNOWN)
             continue;
@@ -38,8 +44,8 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
 
 static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
 {
-    if (job->drafts[at].stream)
-        return job->drafts[at].stream;
+    if (named_stream(job, at))
+        return named_stream(job, at);
     return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
 }
 
@@ -48,7 +54,7 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
     struct job_operation *operation = &job->operations[at];
     if (end->newest >= 0 && job_same_group(job, (size_t)end->newest, (size_t)at)) {
         operation->group = job->operations[end->last].group;
-        if (job->drafts[at].free_ns > job->drafts[end->last].free_ns)
+        if (job->drafts.free_ns[at] > job->drafts.free_ns[end->last])
             end->last = at;
     } else {
         operation->group = at;

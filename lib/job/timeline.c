@@ -29,21 +29,40 @@ static int keep_holds(struct job *job)
         return -1;
     for (size_t i = 0, count = 0; i < job->operation_count; i++)
         if (job->operations[i].held)
-            job->holds[count++] = (struct job_hold){(int64_t)i, job->drafts[i].free_ns};
+            job->holds[count++] = (struct job_hold){(int64_t)i, job->drafts.free_ns[i]};
     return 0;
+}
+
+static void drop(int64_t **list)
+{
+    free(*list);
+    *list = NULL;
+}
+
+/* After that who was issued when is not asked for any more, nor on which stream. */
+static int map_and_chain(struct job *job)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = job_map_rank(job, &job->ranks[i]);
+    drop(&job->drafts.noticed_ns);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = job_chain_rank(job, &job->ranks[i]);
+    drop(&job->drafts.issued_ns);
+    free(job->drafts.streams);
+    job->drafts.streams = NULL;
+    return failed;
 }
 
 int job_build_timelines(struct job *job, struct error *error)
 {
-    int failed = 0;
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
-        failed = job_map_rank(job, &job->ranks[i]) || job_chain_rank(job, &job->ranks[i]);
-    if (failed)
+    if (map_and_chain(job))
         return error_no_memory(error);
     for (size_t i = 0; i < job->operation_count; i++) {
         job_infer_start(job, i);
         job_measure_own(job, &job->operations[i]);
     }
+    drop(&job->drafts.durations_ns);
     int mended, estimated;
     if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error) ||
         job_mend_shared_kernels(job, &mended, error))
@@ -59,8 +78,7 @@ int job_build_timelines(struct job *job, struct error *error)
     }
     if (keep_holds(job))
         return error_no_memory(error);
-    free(job->drafts);
-    job->drafts = NULL;
+    job_drafts_release(&job->drafts);
     job_find_synced(job);
     for (size_t i = 0; i < job->instance_count; i++)
         job->instances[i].transfer_ns = arrival_transfer_ns(job, &job->instances[i]);

@@ -135,9 +135,9 @@ int output_printf(struct output *output, struct error *error, const char *format
     return outcome;
 }
 
-const char *output_name(const struct output *output)
+int output_descriptor(const struct output *output)
 {
-    return output->temporary;
+    return output->descriptor;
 }
 
 uint64_t output_bytes(const struct output *output)
@@ -177,7 +177,7 @@ static int make_temporary(struct output *output, int (*make)(struct output *outp
 
 static int make_named(struct output *output, const char *path)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 }
 
 static int link_nameless(struct output *output, const char *path)
@@ -194,7 +194,7 @@ static int open_nameless(const char *target)
     struct buffer folder = BUFFER_INIT;
     int descriptor = -1;
     if (access("/proc/self/fd", X_OK) == 0 && split(target, &folder) && buffer_append_text(&folder, ".") == 0)
-        descriptor = open(folder.data, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+        descriptor = open(folder.data, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
     buffer_release(&folder);
     return descriptor;
 }
@@ -206,9 +206,9 @@ static int keep_mode(const struct output *output, const struct stat *before, str
                : 0;
 }
 
-static int open_replacement(struct output *output, enum output_kind kind, struct error *error)
+static int open_replacement(struct output *output, struct error *error)
 {
-    output->descriptor = kind == OUTPUT_BY_NAME ? -1 : open_nameless(output->target);
+    output->descriptor = open_nameless(output->target);
     if (output->descriptor < 0)
         output->descriptor = make_temporary(output, make_named, error);
     return output->descriptor < 0 ? -1 : 0;
@@ -223,7 +223,7 @@ static int open_as_it_is(struct output *output, struct error *error)
 static int open_path(struct output *output, enum output_kind kind, struct error *error)
 {
     struct stat before;
-    if (strcmp(output->path, "-") == 0 && kind == OUTPUT_BY_NAME)
+    if (strcmp(output->path, "-") == 0 && kind == OUTPUT_BY_DESCRIPTOR)
         return error_set(error, "it cannot be written to standard output: it takes a file");
     if (strcmp(output->path, "-") == 0) {
         output->descriptor = STDOUT_FILENO;
@@ -232,7 +232,7 @@ static int open_path(struct output *output, enum output_kind kind, struct error 
     int exists = stat(output->path, &before) == 0;
     if (exists && S_ISDIR(before.st_mode))
         return error_set(error, "%s: is a directory", output->path);
-    if (exists && !S_ISREG(before.st_mode) && kind == OUTPUT_BY_NAME)
+    if (exists && !S_ISREG(before.st_mode) && kind == OUTPUT_BY_DESCRIPTOR)
         return error_set(error, "%s: is no file", output->path);
     if (exists && !S_ISREG(before.st_mode))
         return open_as_it_is(output, error);
@@ -241,7 +241,7 @@ static int open_path(struct output *output, enum output_kind kind, struct error 
     output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
     if (!output->target)
         return errno == ENOMEM ? error_no_memory(error) : fail(output, errno, "cannot be found", error);
-    return open_replacement(output, kind, error) || (exists && keep_mode(output, &before, error)) ? -1 : 0;
+    return open_replacement(output, error) || (exists && keep_mode(output, &before, error)) ? -1 : 0;
 }
 
 static int open_gzip(struct output *output, struct error *error)

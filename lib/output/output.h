@@ -16,7 +16,7 @@ struct output;
 enum output_kind {
     OUTPUT_PLAIN,
     OUTPUT_GZIP,
-    OUTPUT_BY_NAME /* who writes it opens it at output_name; it can be nothing but a file */
+    OUTPUT_BY_DESCRIPTOR /* written at any place in it, by output_descriptor; it can be nothing but a file */
 };
 
 /*
@@ -26,8 +26,8 @@ enum output_kind {
  */
 struct output *output_open(const char *path, enum output_kind kind, struct error *error);
 
-/* Where the file lies until output_close, of OUTPUT_BY_NAME. */
-const char *output_name(const struct output *output);
+/* Open for reading and writing, of OUTPUT_BY_DESCRIPTOR; it stays the output's. */
+int output_descriptor(const struct output *output);
 
 /* Errors come here or later, for bytes are kept until there are many. */
 int output_write(struct output *output, const void *bytes, size_t length, struct error *error);

@@ -132,7 +132,7 @@ static void read_cell(struct place_times *times, const struct sheet_source *sour
     const struct job *job = source->job;
     times->own[cell] = TIME_UNKNOWN;
     times->open[cell] = 0;
-    if (at < 0 || source->baseline->excess[at].beyond_ns == TIME_UNKNOWN)
+    if (at < 0 || excess_listed(&source->baseline->excess, at).beyond_ns == TIME_UNKNOWN)
         return;
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation), late_ns = job_lateness_in(job, operation, idle_ns);

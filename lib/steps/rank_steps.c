@@ -22,7 +22,7 @@ static void measure_own(const struct job *job, const struct baseline *baseline, 
     struct job_range range = job_operations_in(job, rank, step, step);
     for (size_t i = range.first; i < range.end; i++)
         if (job->operations[i].step == step && step >= baseline->first_step)
-            add(&of->own_ns, baseline->excess[i].excess_ns);
+            add(&of->own_ns, excess_ns_at(&baseline->excess, i));
 }
 
 /* What each member of an instance waited for the last of them. */

@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 /*
- * The process that holds a lock on the store, as /proc/locks tells; 0 when nobody is seen. The file itself
- * must not be opened for this: closing it again would drop the locks of our own connection (POSIX).
+ * The process that holds a lock on the store, as /proc/locks tells; 0 when nobody is seen, or no path is
+ * known. The file itself must not be opened for this: closing it again would drop the locks of our own
+ * connection (POSIX).
  */
 static long lock_holder(const char *path)
 {
     struct stat status;
-    FILE *list = stat(path, &status) ? NULL : fopen("/proc/locks", "re");
+    FILE *list = !path || stat(path, &status) ? NULL : fopen("/proc/locks", "re");
     if (!list)
         return 0;
     char line[256];

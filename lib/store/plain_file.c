@@ -3,7 +3,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "schemas.h"
-#include "store/internal.h"
+#include "store/descriptor_file.h"
 #include "store/views.h"
 
 #include <stdlib.h>
@@ -11,37 +11,31 @@
 
 struct plain_file {
     struct store store; /* the connection; no store in the sense of store.h */
+    struct descriptor_file file;
 };
 
-static int open_file(struct plain_file *file, struct error *error)
+static int open_file(struct plain_file *file, int descriptor, struct error *error)
 {
     struct store *store = &file->store;
-    int code = sqlite3_open_v2(store->path, &store->handle,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (descriptor_file_init(&file->file, descriptor) != SQLITE_OK)
+        return error_no_memory(error);
+    int code =
+        sqlite3_open_v2("file", &store->handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, file->file.name);
     if (code != SQLITE_OK)
         return store->handle ? store_error(store, error, "cannot open it") : error_no_memory(error);
     sqlite3_extended_result_codes(store->handle, 1);
     return store_execute(store, schema_export_plain_begin, error);
 }
 
-/* SQLite takes no name for anything but a path that begins like one. */
-static char *path_of(const char *path)
-{
-    struct buffer text = BUFFER_INIT;
-    if (buffer_append_text(&text, *path == '/' ? "" : "./") || buffer_append_text(&text, path))
-        buffer_release(&text);
-    return buffer_detach(&text);
-}
-
-struct plain_file *plain_file_open(const char *path, struct error *error)
+struct plain_file *plain_file_open(int descriptor, struct error *error)
 {
     struct plain_file *file = calloc(1, sizeof *file);
-    if (!file || !(file->store.path = path_of(path))) {
+    if (!file) {
         error_no_memory(error);
-        plain_file_discard(file);
         return NULL;
     }
-    if (open_file(file, error)) {
+    if (open_file(file, descriptor, error)) {
         plain_file_discard(file);
         return NULL;
     }
@@ -53,7 +47,7 @@ void plain_file_discard(struct plain_file *file)
     if (!file)
         return;
     sqlite3_close_v2(file->store.handle);
-    free(file->store.path);
+    descriptor_file_release(&file->file);
     free(file);
 }
 

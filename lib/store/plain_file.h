@@ -15,8 +15,8 @@ struct view;
  * plain_file_close.
  */
 
-/* At `path`, which is an empty file, or none. NULL on error. */
-struct plain_file *plain_file_open(const char *path, struct error *error);
+/* In an empty file that is open for reading and writing; the descriptor stays the caller's. NULL on error. */
+struct plain_file *plain_file_open(int descriptor, struct error *error);
 
 /*
  * A table of the view's name and columns with all rows of `rows` (view_rows), its indexes, and a row for each

@@ -25,7 +25,7 @@ struct keyed *operations_by_id(const struct job *job)
     struct keyed *ids = array_new(job->operation_count, sizeof *ids);
     struct keyed *scratch = array_new(job->operation_count, sizeof *scratch);
     for (size_t i = 0; ids && scratch && i < job->operation_count; i++)
-        ids[i] = (struct keyed){job->operation_ids[i], (int32_t)i};
+        ids[i] = (struct keyed){job_operation_id(job, i), (int32_t)i};
     if (ids && scratch)
         keyed_sort(ids, scratch, job->operation_count);
     if (!scratch) {

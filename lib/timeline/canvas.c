@@ -11,7 +11,7 @@ int canvas_init(struct canvas *canvas, const struct job *job, const struct findi
     *counts = (struct timeline_counts){.most_uncertain = -1};
     if (perfetto_open(&canvas->perfetto, output, error) || calls_read(job, &canvas->calls, error))
         return -1;
-    return common_clock_init(&canvas->clock, job, canvas->calls) ? error_no_memory(error) : 0;
+    return common_clock_init(&canvas->clock, job, canvas->calls, error);
 }
 
 void canvas_release(struct canvas *canvas)

@@ -9,7 +9,8 @@
 /* When an operation held its stream, on its rank's device timeline. */
 struct drawn {
     int64_t begin_ns;
-    int64_t end_ns; /* INT64_MAX: it never ended */
+    int64_t end_ns;   /* INT64_MAX: it never ended */
+    int64_t shown_ns; /* when it begins on the one clock, not after any that begins later */
     int32_t operation;
     int32_t stream;
 };
@@ -43,7 +44,10 @@ static struct drawn make_drawn(const struct job_operation *operation, int32_t at
 {
     int64_t end_ns = end_of(operation);
     int64_t begin_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : end_ns;
-    return (struct drawn){begin_ns, end_ns != TIME_UNKNOWN ? end_ns : begin_ns, at, stream};
+    return (struct drawn){.begin_ns = begin_ns,
+                          .end_ns = end_ns != TIME_UNKNOWN ? end_ns : begin_ns,
+                          .operation = at,
+                          .stream = stream};
 }
 
 static int by_stream(const void *a, const void *b)
@@ -177,7 +181,7 @@ struct drawing {
     struct canvas *canvas;
     const struct waits *waits;
     struct strip strip;
-    int32_t held[LANES_MOST]; /* operations; -1 */
+    const struct drawn *held[LANES_MOST]; /* NULL: none */
     struct words words;
     struct buffer text;
 };
@@ -264,42 +268,52 @@ static int draw_slice(struct drawing *drawing, struct perfetto_event *event, siz
 static int release_held(struct drawing *drawing, int lane, int64_t limit_ns, struct error *error)
 {
     struct canvas *canvas = drawing->canvas;
-    if (drawing->held[lane] < 0)
+    const struct drawn *held = drawing->held[lane];
+    if (!held)
         return 0;
-    size_t operation = (size_t)drawing->held[lane];
+    size_t operation = (size_t)held->operation;
     const struct job_operation *of = &canvas->job->operations[operation];
-    int64_t begin_ns = canvas_begin_ns(canvas, operation);
-    int64_t end_ns =
-        of->unfinished && of->end_ns == TIME_UNKNOWN ? INT64_MAX : canvas_end_ns(canvas, operation);
+    int64_t end_ns = held->end_ns == INT64_MAX ? INT64_MAX : canvas_end_ns(canvas, operation);
     if (describe(canvas, operation, &drawing->words))
         return error_no_memory(error);
-    end_by(&begin_ns, limit_ns);
     struct perfetto_event event = {.track = drawing->strip.tracks[lane],
-                                   .at_ns = begin_ns,
+                                   .at_ns = held->shown_ns,
                                    .category = "operation",
                                    .name = drawing->words.name.data,
                                    .arguments = drawing->words.arguments,
                                    .argument_count = drawing->words.count};
-    drawing->held[lane] = -1;
+    drawing->held[lane] = NULL;
     if (end_ns == TIME_UNKNOWN || of->start_ns == TIME_UNKNOWN)
         return perfetto_mark(&canvas->perfetto, &event, error);
     end_by(&end_ns, limit_ns);
-    return draw_slice(drawing, &event, operation, end_ns > begin_ns ? end_ns : begin_ns, error);
+    return draw_slice(drawing, &event, operation, end_ns > event.at_ns ? end_ns : event.at_ns, error);
 }
 
-static int draw_stream(struct drawing *drawing, const struct drawn *items, size_t count, struct error *error)
+/*
+ * A GPU's clock is put on its host's block by block, and where the next block has it otherwise by more than
+ * lies between two operations, the second must not seem to come first.
+ */
+static void order_begins(const struct canvas *canvas, struct drawn *items, size_t count)
+{
+    int64_t next_ns = INT64_MAX;
+    for (size_t i = count; i-- > 0;) {
+        int64_t begin_ns = canvas_begin_ns(canvas, (size_t)items[i].operation);
+        next_ns = begin_ns < next_ns ? begin_ns : next_ns;
+        items[i].shown_ns = next_ns;
+    }
+}
+
+static int draw_stream(struct drawing *drawing, struct drawn *items, size_t count, struct error *error)
 {
     int failed = 0, lane;
-    for (int i = 0; i < LANES_MOST; i++)
-        drawing->held[i] = -1;
+    order_begins(drawing->canvas, items, count);
     for (size_t i = 0; !failed && i < count; i++) {
         failed =
             strip_place(drawing->canvas, &drawing->strip, items[i].begin_ns, items[i].end_ns, &lane, error);
         if (failed || lane < 0)
             continue;
-        failed =
-            release_held(drawing, lane, canvas_begin_ns(drawing->canvas, (size_t)items[i].operation), error);
-        drawing->held[lane] = items[i].operation;
+        failed = release_held(drawing, lane, items[i].shown_ns, error);
+        drawing->held[lane] = &items[i];
     }
     for (lane = 0; !failed && lane < drawing->strip.lanes.count; lane++)
         failed = release_held(drawing, lane, INT64_MAX, error);

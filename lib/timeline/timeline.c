@@ -1,7 +1,6 @@
 #include "timeline/timeline.h"
 
 #include "base/buffer.h"
-#include "job/record.h"
 #include "timeline/canvas.h"
 #include "timeline/draw_calls.h"
 #include "timeline/draw_findings.h"
@@ -84,34 +83,12 @@ static int begin_rank(struct canvas *canvas, int32_t number, struct error *error
     return failed;
 }
 
-/* What a clock on the wall said at 0; TIME_UNKNOWN: the trace does not tell. */
-static int find_wall_time(const struct canvas *canvas, int64_t *wall_ns, struct error *error)
-{
-    const struct job *job = canvas->job;
-    struct job_record record;
-    size_t operation = 0;
-    *wall_ns = TIME_UNKNOWN;
-    while (operation < job->operation_count &&
-           job->ranks[job->operations[operation].rank].clock_method != CLOCK_REFERENCE)
-        operation++;
-    if (operation == job->operation_count)
-        return 0;
-    int failed = job_find_record(job, operation, &record, error);
-    int64_t at_ns = common_clock_host(&canvas->clock, job->operations[operation].rank, record.at_ns);
-    if (!failed && at_ns != TIME_UNKNOWN && record.wall_ns != TIME_UNKNOWN)
-        *wall_ns = record.wall_ns - at_ns;
-    job_record_release(&record);
-    return failed;
-}
-
 /* What all times are since. */
 static int draw_zero(struct canvas *canvas, struct error *error)
 {
     struct strip strip = {.rank = NO_RANK, .name = "clock"};
     struct buffer utc = BUFFER_INIT;
-    int64_t wall_ns;
-    if (find_wall_time(canvas, &wall_ns, error))
-        return -1;
+    int64_t wall_ns = canvas->clock.wall_ns;
     int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
     const struct perfetto_argument arguments[] = {
         {"zero", "the first call or operation of the job, on the clock of the first rank", 0},
@@ -155,6 +132,7 @@ int timeline_write(const struct job *job, const struct findings *findings,
     int failed =
         canvas_init(&canvas, job, findings, selection, output, counts, error) || draw(&canvas, error);
     counts->slices = canvas.perfetto.slices;
+    counts->adrift = canvas.clock.adrift;
     canvas_release(&canvas);
     return failed ? -1 : 0;
 }

@@ -26,7 +26,8 @@ struct timeline_counts {
     int64_t findings;
     int64_t untimed;        /* operations that the trace tells no time of */
     int64_t crowded;        /* what overlaps too much else, and is not drawn */
-    int64_t unaligned;      /* ranks whose clock is not */
+    int64_t unaligned;      /* ranks whose clock is not aligned: they have no arrows */
+    int64_t adrift;         /* ranks of the run that begin at 0 for want of a wall clock, too */
     int64_t uncertainty_ns; /* the greatest of those whose clock is */
     int32_t most_uncertain; /* whose; -1: none */
 };

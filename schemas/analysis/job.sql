@@ -171,7 +171,7 @@ SELECT DISTINCT job_rank_id, 1
 -- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
 -- statement: record
 SELECT file.path, byte_offset, coalesce(enqueue_begin_ns, api_begin_ns, device_begin_ns),
-       file.dialect GLOB 'inspector*'
+       file.dialect GLOB 'inspector*' OR file.dialect GLOB 'flight-recorder*'
   FROM operation JOIN file ON file_id = operation_id >> 32
  WHERE operation_id = ?1;
 

@@ -1,8 +1,10 @@
 """timeline: what stands in the trace, read by protobuf's rules (perfetto.py), against fixtures read a second time."""
 
 import collections
+import datetime
 import gzip
 import random
+import re
 
 from tests.cli import reader
 from tests.cli.perfetto import Trace
@@ -286,6 +288,18 @@ class Timeline(Case):
         self.assertTrue(all(bar.is_mark for bar in drawn.of("call")))
         self.assertEqual(drawn.of("operation"), [])
         self.assertTrue(drawn.of("step"))
+        # Nothing aligns the clocks: they are drawn by what they say, since 1970.
+        self.assertIn("are where their wall clocks have them", " ".join(self.answer["warnings"]))
+        called = collections.defaultdict(list)
+        for rank, at_ns in self.rows("SELECT v.rank_name, o.enqueue_begin_ns FROM operation o JOIN v_operation v USING (operation_id)"):
+            called[f"rank {rank}"].append(at_ns)
+        first_ns = min(map(min, called.values()))
+        for rank, times in called.items():
+            bars = sorted(bar.begin for bar in drawn.of("call", rank))
+            self.assertEqual(bars, sorted(at_ns - first_ns for at_ns in times))
+        (zero,) = [bar for bar in drawn.of("clock") if drawn.process_of(bar) is None]
+        said = datetime.datetime.fromisoformat(zero.arguments["utc"].replace("Z", "+00:00")).timestamp()
+        self.assertAlmostEqual(said, first_ns / 1e9, places=5)
 
     def test_no_times(self):
         self.write("trace.pftrace", "as it was")
@@ -358,6 +372,58 @@ class Timeline(Case):
         self.assertIn("clock not aligned", {label for track in drawn.tracks.values() for label in track.labels})
         for rank in range(2):
             self.assertEqual(min(bar.begin for bar in drawn.slices if drawn.process_of(bar) == f"rank {rank}"), 0)
+
+    def test_a_clock_that_is_known_better_later(self):
+        """Where a GPU's clock moves on the host's by more than lies between operations, they keep their order, and room."""
+        lines = ""
+        for number in range(512):
+            at, late = 1000 + 3 * number, 40 if number < 256 else 0
+            line = kernel(number, 0, 9, 0, "0x1", 900, at, at + 2)
+            for edge in ("b", "e"):  # when the host noticed
+                before = at if edge == "b" else at + 2
+                line = line.replace(f'"cat": "GPU", "ph": "{edge}", "id": 0, "pid": 1000, "tid": 1, "ts": {before:.6f}',
+                                    f'"cat": "GPU", "ph": "{edge}", "id": 0, "pid": 1000, "tid": 1, "ts": {before + late:.6f}')
+            lines += line
+        self.write("a.json", "[\n" + lines + "{}]\n")
+        drawn = self.draw(self.folder / "a.json")
+        bars = drawn.of("operation")
+        self.assertEqual([bar.arguments["number"] for bar in bars], list(range(512)))
+        self.assertEqual(len({bar.track for bar in bars}), 1)
+        short = [bar for bar in bars if bar.end - bar.begin != 2000]
+        self.assertTrue(0 < len(short) < 20, len(short))
+        for before, after in zip(bars, bars[1:]):
+            self.assertLessEqual(before.end, after.begin)
+
+    def test_a_step_that_reaches_into_the_next(self):
+        """Communication that goes on while the next step begins: its phase ends with its step, the operation does not."""
+        lines = ""
+        for step in range(6):
+            at = 10_000 + 1000 * step
+            lines += tag("forward", 0, 1000, at) + kernel(step, 0, 9, 0, "0x1", at + 10, at + 100, at + 1050)
+            lines += tag("backward", 0, 1000, at + 400) + kernel(step, 0, 8, 0, "0x2", at + 500, at + 600, at + 1550)
+        self.write("a.json", "[\n" + lines + "{}]\n")
+        drawn = self.draw(self.folder / "a.json")
+        self.assertEqual([bar.name for bar in drawn.of("step")], [f"step {number}" for number in range(6)])
+        steps = drawn.of("step")
+        beyond = [bar for bar in drawn.of("operation") if bar.end > steps[bar.arguments["step"]].end]
+        self.assertTrue(beyond)
+        for bar in beyond:
+            (phase,) = [phase for phase in drawn.of("phase")
+                        if phase.parent is steps[bar.arguments["step"]] and phase.name == bar.arguments["tag"]]
+            self.assertEqual(phase.end, phase.parent.end)
+        self.assertEqual({bar.end - bar.begin for bar in drawn.of("operation")}, {950_000})
+        self.assertEqual({bar.track.name for bar in drawn.of("operation")},
+                         {"operations, stream 0x1", "operations, stream 0x2"})
+
+    def test_what_comes_after_one_that_never_ended(self):
+        lines = [kernel(number, 0, 9, 0, "0x1", 100, 1000 + 300 * number, 1100 + 300 * number) for number in range(6)]
+        # Its kernel began, and nothing more is told of it.
+        begun = [line for line in lines[2].splitlines(True) if '"ph": "b"' in line]
+        lines[2] = re.sub(r'"StopGpuClk": \d+', '"StopGpuClk": 0', "".join(begun))
+        self.write("a.json", "[\n" + "".join(lines) + "{}]\n")
+        bars = self.draw(self.folder / "a.json").of("operation")
+        self.assertEqual([bar.end is None for bar in bars], [number == 2 for number in range(6)])
+        self.assertEqual({bar.end - bar.begin for bar in bars if bar.end is not None}, {100_000})
 
     def test_overlapping(self):
         """64 at once have room; what overlaps is drawn beside each other, and nothing is lost in silence."""

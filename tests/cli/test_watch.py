@@ -1,11 +1,14 @@
 """`watch`: lines as files grow, against what was planted in the job."""
 
 import json
+import re
+import shutil
 import signal
 import subprocess
 import time
 import unittest
 
+from tests.cli import schema
 from tests.cli.support import PROGRAM, TOP, Case
 
 # Rank 1's GPU is slow in steps 12 to 19 of 40.
@@ -16,7 +19,11 @@ PATIENCE_S = 60
 class Watch(Case):
     def once(self, *more, status=0):
         result = self.run_program("watch", "--once", "--format", "json", *more, "job", status=status)
-        return [json.loads(line) for line in result.out.splitlines()], result
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        for line in lines:
+            self.assertEqual(list(schema.complaints(line, schema.load("watch.schema.json"))), [])
+            self.assertEqual(list(schema.unknown_members(line, schema.load("watch.schema.json"))), [])
+        return lines, result
 
     def plant(self, options=PLANTED):
         """A job whose files are written by `grow`."""
@@ -115,6 +122,16 @@ class Watch(Case):
             process.send_signal(number)
             self.assertEqual(self.check_end(process, temporary), [])
             temporary.rmdir()
+
+    def test_a_run_that_is_as_it_was(self):
+        """It is not judged again when another one comes, and what was found in it holds."""
+        shutil.copytree(TOP / "fixtures/tp2dp2pp2-slow-rank", self.folder / "job/slow")
+        process, temporary = self.start("--prometheus", "watch.prom", "--until-idle", "3")
+        self.assertEqual(json.loads(process.stdout.readline())["run"], "slow")
+        shutil.copytree(TOP / "fixtures/fsdp-clean", self.folder / "job/clean")
+        self.assertEqual(self.check_end(process, temporary), [])
+        steps = re.findall(r'ncclprof_steps{run="(.*)"} (\d+)', (self.folder / "watch.prom").read_text())
+        self.assertEqual(steps, [("slow", "9"), ("clean", "5")])
 
     def test_a_look_that_fails_is_made_again(self):
         self.plant()

@@ -46,6 +46,7 @@ READERS = {
     "startup": ["startup"],
     "compare": ["compare", "1", "1"],
     "timeline": ["timeline", "--proxy", "-o", "-"],
+    "timeline": ["timeline", "--run", "1", "--proxy", "-o", "-"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
     "html": ["html", "-o", "-"],

@@ -179,6 +179,14 @@ ssize_t pwrite64(int file, const void *bytes, size_t length, off64_t offset)
     return fails(WRITE) ? (errno = ENOSPC, -1) : next(file, bytes, length, offset);
 }
 
+ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset)
+{
+    static ssize_t (*next)(int, const void *, size_t, off_t);
+    if (!next)
+        look_up("pwrite", &next);
+    return fails(WRITE) ? (errno = ENOSPC, -1) : next(file, bytes, length, offset);
+}
+
 int ftruncate64(int file, off64_t length)
 {
     static int (*next)(int, off64_t);
@@ -224,6 +232,14 @@ ssize_t pread64(int file, void *bytes, size_t length, off64_t offset)
     static ssize_t (*next)(int, void *, size_t, off64_t);
     if (!next)
         look_up("pread64", &next);
+    return fails(READ) ? (errno = EIO, -1) : next(file, bytes, length, offset);
+}
+
+ssize_t pread(int file, void *bytes, size_t length, off_t offset)
+{
+    static ssize_t (*next)(int, void *, size_t, off_t);
+    if (!next)
+        look_up("pread", &next);
     return fails(READ) ? (errno = EIO, -1) : next(file, bytes, length, offset);
 }
 

@@ -108,7 +108,7 @@ static void check_excess(struct streams *streams, int rank, int what, int64_t in
 {
     for (int step = 1; step < STEPS; step++)
         assert_int_equal(
-            excess_of(&streams->baseline, &streams->job, at(streams, rank, step, what))->excess_ns,
+            excess_of(&streams->baseline, &streams->job, at(streams, rank, step, what)).excess_ns,
             step >= FIRST_LATE && step <= LAST_LATE ? in_late_steps : 0);
 }
 

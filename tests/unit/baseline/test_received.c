@@ -149,12 +149,12 @@ static void load_is_no_lateness(void **state)
     for (int rank = 0; rank < RANKS; rank++)
         for (int step = 1; step < STEPS; step++) {
             int is_slow = rank == SLOW && step >= FIRST_SLOW && step <= LAST_SLOW;
-            const struct excess *excess = excess_of(&experts.baseline, &experts.job,
-                                                    &experts.operations[number_of(rank, step, EACH - 1)]);
+            const struct excess excess = excess_of(&experts.baseline, &experts.job,
+                                                   &experts.operations[number_of(rank, step, EACH - 1)]);
             if (!is_slow)
-                assert_int_equal(excess->excess_ns, 0);
+                assert_int_equal(excess.excess_ns, 0);
             else
-                assert_in_range(excess->excess_ns, SLOWER_NS * 9 / 10, SLOWER_NS);
+                assert_in_range(excess.excess_ns, SLOWER_NS * 9 / 10, SLOWER_NS);
         }
     baseline_release(&experts.baseline);
 }

@@ -1,6 +1,7 @@
 #include "delay/propagation.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,8 @@ static struct delay *play(struct script *script, const struct played *played, si
     for (int32_t rank = 0; rank < ranks; rank++)
         add_operations(script, played, rank, starts_ns, ends_ns, count);
     struct error error = ERROR_INIT;
-    struct delay *delays = delays_measure(&script->job, script->excess, script->transfers, &error);
+    struct delay *delays =
+        delays_measure(&script->job, written_excess(script->excess), script->transfers, &error);
     assert_non_null(delays);
     return delays;
 }

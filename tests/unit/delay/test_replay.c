@@ -2,6 +2,7 @@
 #include "delay/replay.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 
@@ -97,7 +98,7 @@ static void played_as_it_was(void **state)
     struct replay replay;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &tiny.job, written_excess(tiny.excess), tiny.transfers, &error), 0);
     assert_int_equal(replay_run(&replay), 540);
     int32_t over = 0;
     for (size_t i = 0; i < replay.move_count; i++)
@@ -117,7 +118,7 @@ static void who_was_waited_for_is_on_the_critical_path(void **state)
     struct error error = ERROR_INIT;
     int32_t path[OPERATIONS];
     tiny_init(&tiny);
-    assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &tiny.job, written_excess(tiny.excess), tiny.transfers, &error), 0);
     replay_run(&replay);
     assert_int_equal(replay_critical_path(&replay, path), 4);
     assert_int_equal(path[0], A2_0);
@@ -133,7 +134,7 @@ static void without_the_fault(void **state)
     struct replay replay;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &tiny.job, written_excess(tiny.excess), tiny.transfers, &error), 0);
     replay.own_ns[A1_1] -= 200;
     assert_int_equal(replay_run(&replay), 340);
     replay.own_ns[A1_1] += 200;
@@ -154,7 +155,7 @@ static void blame_is_passed_on(void **state)
     struct tiny tiny;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    struct delay *delays = delays_measure(&tiny.job, tiny.excess, tiny.transfers, &error);
+    struct delay *delays = delays_measure(&tiny.job, written_excess(tiny.excess), tiny.transfers, &error);
     assert_non_null(delays);
     /* A1: 0 waited 200 for 1, all of it 1's own time. */
     assert_int_equal(delays[1].own_ns, 200);
@@ -185,7 +186,7 @@ static void slow_transfers_are_the_networks(void **state)
     tiny.excess[A1_1].beyond_ns = 0;
     tiny.operations[A2_1].start_ns = tiny.operations[A2_0].start_ns;
     tiny.transfers[A1].beyond_ns = 50;
-    struct delay *delays = delays_measure(&tiny.job, tiny.excess, tiny.transfers, &error);
+    struct delay *delays = delays_measure(&tiny.job, written_excess(tiny.excess), tiny.transfers, &error);
     assert_non_null(delays);
     assert_int_equal(delays[1].unexplained_ns, 200);
     /* 2 waited 320 for 0. What 0 had waited for 1 without a reason stays without one. */
@@ -245,7 +246,7 @@ static void a_circle_is_cut(void **state)
     for (int32_t i = 0; i < 4; i++)
         operations[i].function = FUNCTION_ALL_REDUCE;
     two_init(&two, operations, instances, 2);
-    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error), 0);
     assert_int_equal(replay.move_count, 4);
     assert_int_equal(replay_run(&replay), 41);
     /* X came after Y, Y after the part of X that was cut off: no chain leads to the begin. */
@@ -274,7 +275,7 @@ static void a_circle_with_nothing_before_it_is_cut(void **state)
                                                .start_ns = starts[i % 3],
                                                .end_ns = starts[i % 3] + 10};
     two_init(&two, operations, instances, 3);
-    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error), 0);
     assert_int_equal(replay.move_count, 6);
     replay_release(&replay);
 }
@@ -300,7 +301,7 @@ static void a_send_that_leaves_alone_saves_too(void **state)
     for (int32_t i = 0; i < 4; i++)
         operations[i].ends = ENDS_BY_KERNEL;
     two_init(&two, operations, instances, 2);
-    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error), 0);
     assert_int_equal(replay_run(&replay), 120);
     replay_change_transfer(&replay, 0, -80);
     assert_int_equal(replay_run(&replay), 40);
@@ -334,7 +335,8 @@ static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
         two_init(&two, operations, instances, 2);
         if (grouped)
             operations[REDUCE_1].group = RECEIVE;
-        assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
+        assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error),
+                         0);
         assert_int_equal(replay.transfer_ns[0], grouped ? 80 : 20);
         if (!grouped) {
             replay_change_transfer(&replay, 0, -15);
@@ -376,7 +378,8 @@ static void a_held_stream_is_free_with_its_network(void **state)
         operations[NEXT_0].own_ns = 5;
         operations[NEXT_1].own_ns = held ? 5 : 95;
         operations[SLOW_1].held = (uint8_t)held;
-        assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
+        assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error),
+                         0);
         assert_int_equal(replay_run(&replay), 115);
         replay_change_transfer(&replay, 0, -90);
         assert_int_equal(replay_run(&replay), held ? 25 : 115);
@@ -410,7 +413,7 @@ static void a_hold_of_nobodys_stays(void **state)
     operations[NEXT_0].own_ns = 95;
     operations[NEXT_1].own_ns = 15;
     operations[HOLD_1].held = 1;
-    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error), 0);
     assert_int_equal(replay_run(&replay), 125);
     replay.own_ns[NEXT_1] -= 5;
     assert_int_equal(replay_run(&replay), 120);

@@ -1,6 +1,7 @@
 #include "delay/replay.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 /* Small jobs played again, by hand: when an operation is over, and what comes after it. */
 enum { RANKS = 2, OPERATIONS = 6, INSTANCES = 6 };
@@ -57,7 +58,8 @@ static void tiny_init(struct tiny *tiny, const struct job_operation *operations,
 static int64_t played(struct tiny *tiny)
 {
     struct error error = ERROR_INIT;
-    assert_int_equal(replay_init(&tiny->replay, &tiny->job, tiny->excess, tiny->transfers, &error), 0);
+    assert_int_equal(
+        replay_init(&tiny->replay, &tiny->job, written_excess(tiny->excess), tiny->transfers, &error), 0);
     return replay_run(&tiny->replay);
 }
 

@@ -1,6 +1,7 @@
 #include "delay/replay.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 /*
  * Three ranks in a ring: in each of four rounds every rank sends to the next and receives from the one
@@ -80,7 +81,8 @@ static void ring_init(struct ring *ring)
 static int64_t played(struct ring *ring, int is_late)
 {
     struct error error = ERROR_INIT;
-    assert_int_equal(replay_init(&ring->replay, &ring->job, ring->excess, ring->transfers, &error), 0);
+    assert_int_equal(
+        replay_init(&ring->replay, &ring->job, written_excess(ring->excess), ring->transfers, &error), 0);
     if (!is_late)
         ring->replay.own_ns[first_of(1, 2)] -= LATE;
     int64_t end_ns = replay_run(&ring->replay);
@@ -150,14 +152,14 @@ static void a_group_of_sends(void **state)
                       .instances = instances,
                       .instance_members = members,
                       .step_count = 1};
-    const struct excess excess[6] = {{0}};
+    struct excess excess[6] = {{0}};
     const struct transfer_excess transfers[3] = {{.culprit = -1}, {.culprit = -1}, {.culprit = -1}};
     struct replay replay;
     struct error error = ERROR_INIT;
     for (uint32_t i = 0; i < 3; i++)
         instances[i] = (struct job_instance){
             .transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2 * i, .function = FUNCTION_SEND};
-    assert_int_equal(replay_init(&replay, &job, excess, transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &job, written_excess(excess), transfers, &error), 0);
     replay.own_ns[3] += 1000;
     assert_int_equal(replay_run(&replay), 1010);
     assert_int_equal(replay.latest_ns[0], 1000);

@@ -2,6 +2,7 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 #include "support/spoken.h"
+#include "support/written.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,13 +64,11 @@ static void lateness_between_steps(void **state)
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
     struct job_operation *between = at(&small, 1, 2, 1);
     between->step = -1;
-    excess_of(&small.baseline, &small.job, between)->excess_ns =
-        excess_of(&small.baseline, &small.job, between)->beyond_ns =
-            excess_of(&small.baseline, &small.job, between)->late_beyond_ns = 9000;
+    excess_with(&small, between)->excess_ns = excess_with(&small, between)->beyond_ns =
+        excess_with(&small, between)->late_beyond_ns = 9000;
     between = at(&small, 2, 2, 1);
     between->step = -1;
-    excess_of(&small.baseline, &small.job, between)->excess_ns =
-        excess_of(&small.baseline, &small.job, between)->beyond_ns = 5000;
+    excess_with(&small, between)->excess_ns = excess_with(&small, between)->beyond_ns = 5000;
     between = at(&small, 2, 3, 1);
     between->step = -1;
     hidden_at(&small, 2, 3, 1)->hidden_ns = 1500;
@@ -159,7 +158,7 @@ static int64_t margin_without_others(void)
     struct small small;
     small_init(&small);
     struct job_operation *late = at(&small, 1, 2, 0);
-    excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
+    excess_with(&small, late)->excess_ns = 1000;
     late->end_ns = 100;
     struct job_instance *instance = &small.instances[late->instance];
     instance->first_member += 1;
@@ -199,13 +198,11 @@ static double chance_beside_a_receive(int blind)
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
         late->own_ns = 2000;
-        excess_of(&small.baseline, &small.job, late)->beyond_ns =
-            excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
+        excess_with(&small, late)->beyond_ns = excess_with(&small, late)->excess_ns = 1000;
     }
     struct job_operation *waits = at(&small, 2, 3, 0);
     waits->own_ns = 7000;
-    excess_of(&small.baseline, &small.job, waits)->beyond_ns =
-        excess_of(&small.baseline, &small.job, waits)->excess_ns = 3000;
+    excess_with(&small, waits)->beyond_ns = excess_with(&small, waits)->excess_ns = 3000;
     return small_suspicion(&small, 2).chance;
 }
 
@@ -238,7 +235,7 @@ static int32_t last_step_late(int before, int after, int is_lost, int is_known)
                                 .role_count = 1,
                                 .cells = &cells_of_role,
                                 .positions = small.positions,
-                                .excess = small.excess,
+                                .excess = *written_excess(small.excess),
                                 .hidden = small.hidden};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     small_init(&small);

@@ -2,6 +2,7 @@
 
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/written.h"
 
 /*
  * What is said of the second operation of a step and rank 1, which took so much longer than others, who take
@@ -13,7 +14,7 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
     int32_t cells[2 * RANKS * STEPS], *of_role = cells, ranks[RANKS] = {0, 1, 2}, roles[RANKS] = {0};
     struct role role = {.ranks = ranks, .rank_count = RANKS, .length = 2};
     const struct baseline baseline = {.positions = small.positions,
-                                      .excess = small.excess,
+                                      .excess = *written_excess(small.excess),
                                       .roles = &role,
                                       .role_count = 1,
                                       .rank_count = RANKS,
@@ -36,9 +37,9 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
                 int64_t beyond = rank == 1 && position && step ? beyond_us[step - 1] : 0;
                 cells[(position * RANKS + rank) * STEPS + step] = (int32_t)(operation - small.operations);
                 operation->own_ns = beyond == TIME_UNKNOWN ? TIME_UNKNOWN : 100000 + beyond * 1000;
-                excess_of(&small.baseline, &small.job, operation)->excess_ns = beyond == TIME_UNKNOWN ? 7000
-                                                                               : beyond > 0 ? beyond * 1000
-                                                                                            : 0;
+                excess_with(&small, operation)->excess_ns = beyond == TIME_UNKNOWN ? 7000
+                                                            : beyond > 0           ? beyond * 1000
+                                                                                   : 0;
             }
     assert_int_equal(evidence_of_own(&suspect, &small.job, &baseline, 1, finding), 0);
     assert_string_equal(finding->evidence.data ? finding->evidence.data : "", expected);

@@ -49,7 +49,7 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
     slow_job_init(played, slow);
     for (int32_t step = 0; !longer && step + 1 < STEPS; step++)
         played->baseline.step_ns[step] = FIRST_NS + SECOND_NS + 2 * LASTS_NS + 2000;
-    assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
+    assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
     assert_int_equal(suspects_sum_costs(&suspects, played->baseline.step_count), 0);
     assert_int_equal(findings_take_explanations(findings, &suspects, &played->job, &played->baseline,

@@ -82,7 +82,7 @@ static const struct finding *take(struct sending *sending)
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct slow_job *played = &sending->played;
     struct replay replay;
-    assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
+    assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
     assert_int_equal(findings_take_senders(&sending->findings, &sending->suspects, &played->job,
                                            &played->baseline, &played->edges, played->transfers, &replay,

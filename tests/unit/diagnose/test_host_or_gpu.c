@@ -19,9 +19,9 @@ static enum finding_kind kind_where(int by_host, int64_t hidden_ns)
     small_init(&small);
     for (int step = 1; step <= 3; step++) {
         struct job_operation *known = at(&small, 1, step, 0), *hidden = at(&small, 1, step, 1);
-        excess_of(&small.baseline, &small.job, known)->excess_ns = 1000;
-        excess_of(&small.baseline, &small.job, known)->late_beyond_ns = by_host ? 900 : 0;
-        excess_of(&small.baseline, &small.job, hidden)->excess_ns = hidden_ns;
+        excess_with(&small, known)->excess_ns = 1000;
+        excess_with(&small, known)->late_beyond_ns = by_host ? 900 : 0;
+        excess_with(&small, hidden)->excess_ns = hidden_ns;
         hidden->own_ns = TIME_UNKNOWN;
         hidden->start_ns = 50000;
         hidden->enqueued_ns = 0;
@@ -86,7 +86,7 @@ static enum finding_kind kind_where_enqueued(int64_t before_ns)
     small_init(&small);
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 0);
-        excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
+        excess_with(&small, late)->excess_ns = 1000;
         late->own_ns = TIME_UNKNOWN;
         late->start_ns = 50000;
         late->enqueued_ns = 50000 - before_ns;
@@ -108,7 +108,7 @@ static enum finding_kind kind_where_some(int by_host, int not_known)
     small_init(&small);
     for (int step = 1; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 0);
-        excess_of(&small.baseline, &small.job, late)->excess_ns = step < 3 ? 1000 : 2000;
+        excess_with(&small, late)->excess_ns = step < 3 ? 1000 : 2000;
         late->own_ns = TIME_UNKNOWN;
         late->start_ns = 50000;
         late->enqueued_ns = step <= by_host ? 50000 : step <= by_host + not_known ? TIME_UNKNOWN : 0;

@@ -2,6 +2,7 @@
 #include "support/spoken.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 
@@ -140,7 +141,7 @@ static int is_alone(int is_in_role, int is_member, int64_t beyond_ns)
                                       .role_of_rank = role_of_rank,
                                       .rank_in_role = rank_in_role,
                                       .cells = cells_of_role,
-                                      .excess = excess,
+                                      .excess = *written_excess(excess),
                                       .step_count = 1,
                                       .late_ns = late_ns};
     struct suspect suspect = {.kind = FINDING_COMPUTE, .total_ns = 100};

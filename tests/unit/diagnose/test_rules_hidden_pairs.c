@@ -130,9 +130,9 @@ static void where_a_pair_may_hide(void **state)
     struct job_operation *operation = at(&small, 1, 2, 1);
     at(&small, 1, 2, 0)->own_ns = 100;
     operation->own_ns = 1000;
-    excess_of(&small.baseline, &small.job, operation)->beyond_ns = 700; /* usually 300 */
+    excess_with(&small, operation)->beyond_ns = 700; /* usually 300 */
     assert_false(may_hide_pair(&small.job, &small.baseline, operation));
-    excess_of(&small.baseline, &small.job, operation)->beyond_ns = 699;
+    excess_with(&small, operation)->beyond_ns = 699;
     assert_true(may_hide_pair(&small.job, &small.baseline, operation));
     excess_at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
     assert_false(may_hide_pair(&small.job, &small.baseline, operation));

@@ -117,7 +117,7 @@ static void own_time_beside_a_slow_network(void **state)
     small_init(&small);
     small.job.finished_only = 1;
     struct job_operation *send = at(&small, 1, 1, 0), *next = at(&small, 1, 1, 1);
-    excess_of(&small.baseline, &small.job, next)->excess_ns = 600;
+    excess_with(&small, next)->excess_ns = 600;
     send->function = FUNCTION_SEND;
     send->ends = ENDS_BY_HOST;
     assert_true(small_doubted(&small, suspects, 2));
@@ -144,8 +144,8 @@ static void own_time_beside_a_slow_network(void **state)
     assert_false(small_doubted(&small, suspects, 2));
     small.job.finished_only = 1;
     /* The send itself is what is late. */
-    excess_of(&small.baseline, &small.job, next)->excess_ns = 0;
-    excess_of(&small.baseline, &small.job, send)->excess_ns = 600;
+    excess_with(&small, next)->excess_ns = 0;
+    excess_with(&small, send)->excess_ns = 600;
     assert_true(small_doubted(&small, suspects, 2));
     assert_false(small_doubted(&small, suspects, 1));
     send->function = FUNCTION_ALL_REDUCE;
@@ -359,10 +359,9 @@ static int may_be_of_a_lost_file(int times, int by_host, int between)
     small.ranks[1].may_lack_file = 1;
     for (int step = 1; step <= 2; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
-        excess_of(&small.baseline, &small.job, late)->excess_ns =
-            excess_of(&small.baseline, &small.job, late)->beyond_ns = 600;
+        excess_with(&small, late)->excess_ns = excess_with(&small, late)->beyond_ns = 600;
         late->own_ns = times * 1000 + 600;
-        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 600 : 0;
+        excess_with(&small, late)->late_beyond_ns = by_host ? 600 : 0;
         if (between)
             late->step = -1;
     }

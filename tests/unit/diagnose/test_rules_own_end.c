@@ -103,7 +103,7 @@ static int is_doubtful_after(uint8_t function, uint8_t ends, int steps)
         before->start_ns = 50000;
         before->enqueued_ns = 0;
         hidden_at(&small, 1, step, 0)->hidden_ns = 3000;
-        excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
+        excess_with(&small, late)->excess_ns = 1000;
     }
     return is_doubtful(&small);
 }
@@ -231,11 +231,9 @@ static struct suspect late_but_for(enum doubtful why, const int64_t *rest_ns)
     }
     for (int step = 1; step < STEPS && rest_ns[step - 1] >= 0; step++) {
         struct job_operation *first = at(&small, 1, step, 0), *second = at(&small, 1, step, 1);
-        excess_of(&small.baseline, &small.job, first)->excess_ns =
-            excess_of(&small.baseline, &small.job, first)->beyond_ns = rest_ns[step - 1];
+        excess_with(&small, first)->excess_ns = excess_with(&small, first)->beyond_ns = rest_ns[step - 1];
         first->own_ns += rest_ns[step - 1];
-        excess_of(&small.baseline, &small.job, second)->excess_ns =
-            excess_of(&small.baseline, &small.job, second)->beyond_ns = 600;
+        excess_with(&small, second)->excess_ns = excess_with(&small, second)->beyond_ns = 600;
         second->own_ns += 600;
     }
     return suspicion_of(&small);
@@ -291,9 +289,8 @@ static struct suspect late_after(uint8_t function, int32_t communicator, int by_
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 0);
         late->own_ns = 5000;
-        excess_of(&small.baseline, &small.job, late)->beyond_ns =
-            excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
-        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 500 : 0;
+        excess_with(&small, late)->beyond_ns = excess_with(&small, late)->excess_ns = 1000;
+        excess_with(&small, late)->late_beyond_ns = by_host ? 500 : 0;
     }
     return suspicion_of(&small);
 }
@@ -333,9 +330,8 @@ static int may_be_receive_within(int by_host, int64_t usual_ns)
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
         late->own_ns += 1000;
-        excess_of(&small.baseline, &small.job, late)->beyond_ns =
-            excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
-        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 125 : 0;
+        excess_with(&small, late)->beyond_ns = excess_with(&small, late)->excess_ns = 1000;
+        excess_with(&small, late)->late_beyond_ns = by_host ? 125 : 0;
     }
     return suspicion_of(&small).hides_pairs;
 }

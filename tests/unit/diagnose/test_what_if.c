@@ -1,6 +1,7 @@
 #include "diagnose/what_if.h"
 #include "job/step_index.h"
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 
@@ -97,10 +98,11 @@ static void release_steps(struct job *job)
 static size_t weigh(struct tiny *tiny, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
-    const struct baseline baseline = {.excess = tiny->excess};
+    const struct baseline baseline = {.excess = *written_excess(tiny->excess)};
     struct error error = ERROR_INIT;
     struct replay replay;
-    assert_int_equal(replay_init(&replay, &tiny->job, tiny->excess, tiny->transfers, &error), 0);
+    assert_int_equal(replay_init(&replay, &tiny->job, written_excess(tiny->excess), tiny->transfers, &error),
+                     0);
     suspects_weigh(&all, &tiny->job, &baseline, tiny->transfers, &replay);
     replay_release(&replay);
     release_steps(&tiny->job);

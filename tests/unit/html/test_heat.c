@@ -109,6 +109,7 @@ static void steps_share_cells(void **state)
     assert_has(&data, "\"host\":[-1,-1,");
     assert_null(strstr(data.data, "\"usual\":"));
     assert_null(strstr(page.data, "Longer than"));
+    assert_has(&page, "<figcaption>Length of the step</figcaption>");
     assert_has(&page, "Share of the greatest value");
     buffer_release(&page);
     buffer_release(&data);

@@ -2,6 +2,7 @@
 #include "job/arrival.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 
@@ -56,9 +57,9 @@ static void make(struct meeting *meeting, enum function function, const int64_t 
 static int32_t last_of(const struct meeting *meeting, int64_t *waited_ns)
 {
     struct error error = ERROR_INIT;
-    const struct excess excess[MEMBERS] = {{0}};
+    struct excess excess[MEMBERS] = {{0}};
     const struct transfer_excess transfer = {.beyond_ns = TIME_UNKNOWN, .culprit = -1};
-    struct delay *delays = delays_measure(&meeting->job, excess, &transfer, &error);
+    struct delay *delays = delays_measure(&meeting->job, written_excess(excess), &transfer, &error);
     int32_t last = -1;
     *waited_ns = 0;
     assert_non_null(delays);

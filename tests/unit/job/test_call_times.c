@@ -9,7 +9,8 @@ enum { RANKS = 2, STEPS = 4, CALLS = 2, COUNT = RANKS * STEPS * CALLS, STEP_NS =
 struct play {
     struct job job;
     struct job_operation operations[COUNT];
-    struct job_draft drafts[COUNT];
+    int64_t issued_ns[COUNT];
+    int64_t durations_ns[COUNT];
     struct job_instance instances[STEPS * CALLS];
     int32_t members[COUNT];
     struct job_rank ranks[RANKS];
@@ -28,7 +29,7 @@ static void lay_out(struct play *play, int32_t other, int64_t apart_ns)
     memset(play, 0, sizeof *play);
     play->job = (struct job){.operations = play->operations,
                              .operation_count = COUNT,
-                             .drafts = play->drafts,
+                             .drafts = {.issued_ns = play->issued_ns, .durations_ns = play->durations_ns},
                              .instances = play->instances,
                              .instance_count = STEPS * CALLS,
                              .instance_members = play->members,
@@ -47,8 +48,8 @@ static void lay_out(struct play *play, int32_t other, int64_t apart_ns)
                                                                                .step = step,
                                                                                .start_ns = TIME_UNKNOWN,
                                                                                .end_ns = TIME_UNKNOWN};
-            play->drafts[place(rank, step, call)] = (struct job_draft){
-                .issued_ns = 5000 + step * apart_ns + call * 10, .duration_ns = call || rank ? 100 : 400};
+            play->issued_ns[place(rank, step, call)] = 5000 + step * apart_ns + call * 10;
+            play->durations_ns[place(rank, step, call)] = call || rank ? 100 : 400;
             play->instances[i] = (struct job_instance){.communicator = communicator,
                                                        .step = step,
                                                        .members = RANKS,

@@ -13,7 +13,7 @@ struct small {
     struct job job;
     struct job_rank ranks[2];
     struct job_operation operations[68];
-    struct job_draft drafts[68];
+    int64_t free_ns[68];
     struct job_instance instances[2];
     int32_t members[4];
 };
@@ -35,7 +35,7 @@ static void small_init(struct small *small, int64_t next_ns)
              [ROOT_NEXT] = {.rank = 0, .instance = 1, .start_ns = 1200, .end_ns = 1300, .previous = ROOT},
              [LEAF] = {.rank = 1, .start_ns = 0, .end_ns = 10, .previous = -1, .is_tree = 1},
              [LEAF_NEXT] = {.rank = 1, .instance = 1, .start_ns = next_ns, .end_ns = 1250, .previous = LEAF}},
-        .drafts = {{.free_ns = 1100}, {.free_ns = 1300}, {.free_ns = 10}, {.free_ns = 1250}},
+        .free_ns = {1100, 1300, 10, 1250},
         .instances = {{.members = 2, .expected = 2, .first_member = 0, .function = FUNCTION_ALL_REDUCE},
                       {.members = 2, .expected = 2, .first_member = 2, .function = FUNCTION_ALL_REDUCE}},
         .members = {ROOT, LEAF, ROOT_NEXT, LEAF_NEXT},
@@ -44,7 +44,7 @@ static void small_init(struct small *small, int64_t next_ns)
                               .rank_count = 2,
                               .operations = small->operations,
                               .operation_count = 4,
-                              .drafts = small->drafts,
+                              .drafts = {.free_ns = small->free_ns},
                               .instances = small->instances,
                               .instance_count = 2,
                               .instance_members = small->members};
@@ -64,7 +64,7 @@ static void a_leaf_ends_with_its_root(void **state)
     small_init(&small, 1150);
     assert_true(mend(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 1050);
-    assert_int_equal(small.drafts[LEAF].free_ns, 1050);
+    assert_int_equal(small.free_ns[LEAF], 1050);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
     assert_int_equal(small.operations[LEAF_NEXT].end_ns, 1250);
 }
@@ -89,7 +89,7 @@ static void as_late_as_the_last_member(void **state)
     assert_true(mend(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 1050);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
-    assert_int_equal(small.drafts[ROOT].free_ns, 1100);
+    assert_int_equal(small.free_ns[ROOT], 1100);
     /* They ended at once. */
     small_init(&small, 1150);
     small.operations[LEAF].end_ns = 1050;
@@ -124,7 +124,7 @@ static int64_t ended_untold(int64_t next_ns, int64_t uncertainty_ns, int64_t sta
     int mended = mend(&small);
     assert_int_equal(mended, small.operations[LEAF].end_ns > 10);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
-    assert_int_equal(small.drafts[LEAF].free_ns, small.operations[LEAF].end_ns);
+    assert_int_equal(small.free_ns[LEAF], small.operations[LEAF].end_ns);
     return small.operations[LEAF].end_ns;
 }
 
@@ -157,8 +157,8 @@ static int64_t freed(int64_t begin_ns, int64_t next_ns, int64_t uncertainty_ns, 
     small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
     mend(&small);
     assert_int_equal(small.operations[LEAF].end_ns, 10);
-    assert_int_equal(small.operations[LEAF].held, small.drafts[LEAF].free_ns > 10);
-    return small.drafts[LEAF].free_ns;
+    assert_int_equal(small.operations[LEAF].held, small.free_ns[LEAF] > 10);
+    return small.free_ns[LEAF];
 }
 
 static void an_open_channel_is_held_as_long_as_the_last(void **state)
@@ -193,7 +193,7 @@ static void held_as_long_as_the_last(void **state)
             small.operations[ROOT].start_ns = TIME_UNKNOWN;
         small.instances[0].expected = whole ? 2 : 3;
         assert_int_equal(mend(&small), known && whole);
-        assert_int_equal(small.drafts[LEAF].free_ns, known && whole ? 1050 : 10);
+        assert_int_equal(small.free_ns[LEAF], known && whole ? 1050 : 10);
     }
 }
 
@@ -214,12 +214,12 @@ static void a_stream_that_took_data_says_it_too(void **state)
         small.operations[ROOT].incomplete = small.operations[LEAF].incomplete = 1;
         small.operations[ROOT].start_ns = 0;
         small.operations[ROOT].end_ns = 60;
-        small.drafts[ROOT].free_ns = held ? 1100 : 110;
+        small.free_ns[ROOT] = held ? 1100 : 110;
         assert_int_equal(mend(&small), held);
         assert_int_equal(small.operations[ROOT].held, held);
         assert_int_equal(small.operations[LEAF].held, held);
-        assert_int_equal(small.drafts[ROOT].free_ns, held ? 1100 : 110);
-        assert_int_equal(small.drafts[LEAF].free_ns, held ? 1050 : 10);
+        assert_int_equal(small.free_ns[ROOT], held ? 1100 : 110);
+        assert_int_equal(small.free_ns[LEAF], held ? 1050 : 10);
         assert_int_equal(small.operations[ROOT].end_ns, 60);
     }
 }
@@ -239,11 +239,11 @@ static void no_longer_than_the_last_ones_stream(void **state)
             small.operations[j].function = FUNCTION_ALL_REDUCE;
         }
         small.operations[ROOT].start_ns = 0;
-        small.drafts[ROOT].free_ns = 1500;
+        small.free_ns[ROOT] = 1500;
         small.operations[ROOT_NEXT].start_ns = begun_ns[i];
         small.operations[LEAF].incomplete = 1;
         mend(&small);
-        assert_int_equal(small.drafts[LEAF].free_ns, held_ns[i]);
+        assert_int_equal(small.free_ns[LEAF], held_ns[i]);
     }
 }
 
@@ -270,7 +270,7 @@ static void what_began_on_another_stream_came_after(void **state)
         small.ranks[1].count = 3;
         small.job.operation_count = 5;
         mend(&small);
-        assert_int_equal(small.drafts[LEAF].free_ns, cases[i].free_ns);
+        assert_int_equal(small.free_ns[LEAF], cases[i].free_ns);
     }
 }
 
@@ -295,7 +295,7 @@ static void what_began_after_many_others(void **state)
         small.ranks[1].count = (size_t)many + 1;
         small.job.operation_count = (size_t)many + 3;
         mend(&small);
-        assert_int_equal(small.drafts[LEAF].free_ns, many == 64 ? 990 : 1050);
+        assert_int_equal(small.free_ns[LEAF], many == 64 ? 990 : 1050);
         assert_int_equal(small.job.bounded_ends, many == 65);
     }
 }
@@ -328,7 +328,7 @@ static void a_receive_ends_after_its_sender_came(void **state)
         receive_init(&small, 2000, grouped);
         assert_int_equal(mend(&small), grouped);
         assert_int_equal(small.operations[LEAF].end_ns, grouped ? 950 : 10);
-        assert_int_equal(small.drafts[LEAF].free_ns, grouped ? 950 : 10);
+        assert_int_equal(small.free_ns[LEAF], grouped ? 950 : 10);
         assert_int_equal(small.operations[LEAF].ends, grouped ? ENDS_BY_SENDER : ENDS_BY_KERNEL);
     }
 }

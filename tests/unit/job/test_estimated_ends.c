@@ -12,7 +12,7 @@ struct play {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_operation operations[ALL];
-    struct job_draft drafts[ALL];
+    int64_t free_ns[ALL];
     struct job_instance instances[ALL];
     int32_t members[ALL];
     int64_t delays[RANKS];
@@ -27,7 +27,7 @@ static void play_init(struct play *play)
                              .rank_count = RANKS,
                              .operations = play->operations,
                              .operation_count = ALL,
-                             .drafts = play->drafts,
+                             .drafts = {.free_ns = play->free_ns},
                              .instances = play->instances,
                              .instance_count = CALLS,
                              .instance_members = play->members};
@@ -47,7 +47,7 @@ static void play_init(struct play *play)
                                                      .start_ns = call * 1000,
                                                      .end_ns = TIME_UNKNOWN,
                                                      .incomplete = 1};
-        play->drafts[i].free_ns = TIME_UNKNOWN;
+        play->free_ns[i] = TIME_UNKNOWN;
         play->members[call * RANKS + rank] = i;
     }
     for (int call = 0; call < CALLS; call++)
@@ -78,7 +78,7 @@ static void the_first_to_go_on_tells(void **state)
     assert_true(play.estimated);
     for (int rank = 0; rank < RANKS; rank++) {
         assert_int_equal(at(&play, rank, 0)->end_ns, 1000);
-        assert_int_equal(play.drafts[rank * CALLS].free_ns, 1000);
+        assert_int_equal(play.free_ns[rank * CALLS], 1000);
         assert_int_equal(at(&play, rank, 0)->ends, ENDS_ESTIMATED);
         assert_int_equal(at(&play, rank, 1)->end_ns, 2000);
         /* Nothing began after the last. */
@@ -92,7 +92,7 @@ static void a_member_that_tells_its_end(void **state)
     struct play play;
     play_init(&play);
     struct job_operation *told = at(&play, 2, 0);
-    told->end_ns = play.drafts[told - play.operations].free_ns = 300;
+    told->end_ns = play.free_ns[told - play.operations] = 300;
     told->ends = ENDS_BY_KERNEL;
     estimate(&play);
     assert_int_equal(told->end_ns, 300);
@@ -143,7 +143,7 @@ static void where_most_tell(void **state)
     for (int told = 4; told <= 5; told++) {
         play_init(&play);
         for (int i = 0; i < told; i++)
-            play.operations[ALL - 1 - i].end_ns = play.drafts[ALL - 1 - i].free_ns = 2500;
+            play.operations[ALL - 1 - i].end_ns = play.free_ns[ALL - 1 - i] = 2500;
         estimate(&play);
         assert_int_equal(play.estimated, told == 4);
     }

@@ -21,8 +21,15 @@ static int64_t idle_after(struct store *store, int64_t free_ns)
     struct job_instance instances[COUNT];
     int32_t members[COUNT];
     struct error error = ERROR_INIT;
-    job.drafts = calloc(COUNT, sizeof *job.drafts);
-    assert_non_null(job.drafts);
+    job.drafts = (struct job_drafts){.issued_ns = calloc(COUNT, sizeof *job.drafts.issued_ns),
+                                     .free_ns = calloc(COUNT, sizeof *job.drafts.free_ns),
+                                     .noticed_ns = calloc(COUNT, sizeof *job.drafts.noticed_ns),
+                                     .streams = calloc(COUNT, sizeof *job.drafts.streams),
+                                     .stream_ids = calloc(3, sizeof *job.drafts.stream_ids)};
+    assert_true(job.drafts.issued_ns && job.drafts.free_ns && job.drafts.noticed_ns && job.drafts.streams &&
+                job.drafts.stream_ids);
+    job.drafts.stream_ids[1] = 7;
+    job.drafts.stream_ids[2] = 8;
     for (int i = 0; i < COUNT; i++) {
         operations[i] = (struct job_operation){.function = FUNCTION_ALL_REDUCE,
                                                .instance = i,
@@ -31,22 +38,21 @@ static int64_t idle_after(struct store *store, int64_t free_ns)
                                                .end_ns = times[i][1],
                                                .enqueued_ns = TIME_UNKNOWN,
                                                .incomplete = i == REDUCE};
-        job.drafts[i] = (struct job_draft){.issued_ns = i,
-                                           .duration_ns = TIME_UNKNOWN,
-                                           .noticed_ns = 0,
-                                           .stream = i == REDUCE || i == NEXT ? 7 : 8,
-                                           .free_ns = times[i][1]};
+        job.drafts.issued_ns[i] = i;
+        job.drafts.free_ns[i] = times[i][1];
+        job.drafts.streams[i] = i == REDUCE || i == NEXT ? 1 : 2;
         instances[i] = (struct job_instance){
             .function = FUNCTION_ALL_REDUCE, .members = 1, .expected = 1, .first_member = (uint32_t)i};
         members[i] = i;
     }
-    job.drafts[REDUCE].free_ns = free_ns;
+    job.drafts.free_ns[REDUCE] = free_ns;
     job.ranks = &rank;
     job.operations = operations;
     job.instances = instances;
     job.instance_members = members;
     assert_int_equal(job_build_timelines(&job, &error), 0);
-    assert_null(job.drafts);
+    assert_null(job.drafts.free_ns);
+    assert_null(job.drafts.streams);
     int64_t idle_ns = job_idle_time(&job, &operations[AFTER]);
     assert_int_equal(operations[REDUCE].end_ns, 10);
     free(job.holds);

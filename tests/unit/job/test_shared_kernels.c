@@ -26,7 +26,7 @@ struct exchange {
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[1];
     struct job_operation operations[OPERATIONS];
-    struct job_draft drafts[OPERATIONS];
+    int64_t free_ns[OPERATIONS];
     struct job_instance instances[INSTANCES];
     int32_t members[2 * RANKS + 2 * INSTANCES];
 };
@@ -56,7 +56,7 @@ static void put(struct exchange *exchange, int number, int rank, int64_t start_n
                                                           .group = number,
                                                           .previous = -1,
                                                           .ends = ENDS_BY_KERNEL};
-    exchange->drafts[number].free_ns = end_ns + clocks[rank];
+    exchange->free_ns[number] = end_ns + clocks[rank];
 }
 
 static void put_pairs(struct exchange *exchange, int call, int rank)
@@ -106,7 +106,7 @@ static void exchange_init(struct exchange *exchange)
                                  .communicator_count = 1,
                                  .operations = exchange->operations,
                                  .operation_count = OPERATIONS,
-                                 .drafts = exchange->drafts,
+                                 .drafts = {.free_ns = exchange->free_ns},
                                  .instances = exchange->instances,
                                  .instance_count = INSTANCES,
                                  .instance_members = exchange->members};
@@ -124,7 +124,7 @@ static int mend(struct exchange *exchange)
 static int64_t received_at(const struct exchange *exchange, int call, int rank, int peer)
 {
     int number = pair_of(call, rank, peer, 1);
-    assert_int_equal(exchange->operations[number].end_ns, exchange->drafts[number].free_ns);
+    assert_int_equal(exchange->operations[number].end_ns, exchange->free_ns[number]);
     return exchange->operations[number].end_ns - clocks[rank];
 }
 
@@ -164,7 +164,7 @@ static void without_a_stop(void **state)
     for (int peer = 0; peer < RANKS; peer += 2)
         for (int call = 0; call < CALLS; call++) {
             struct job_operation *receive = &exchange.operations[pair_of(call, 1, peer, 1)];
-            receive->end_ns = exchange.drafts[receive - exchange.operations].free_ns = TIME_UNKNOWN;
+            receive->end_ns = exchange.free_ns[receive - exchange.operations] = TIME_UNKNOWN;
             receive->ends = ENDS_UNKNOWN;
         }
     assert_true(mend(&exchange));

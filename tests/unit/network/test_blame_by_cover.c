@@ -6,6 +6,7 @@
 #include "network/edges.h"
 
 #include "support/cmocka_all.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 
@@ -114,9 +115,10 @@ static void cover(struct step *step)
 {
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&step->job, &error), 0);
-    assert_int_equal(cover_slow_instances(&step->job,
-                                          &(struct baseline){.excess = step->excess, .hidden = step->hidden},
-                                          step->transfers),
+    assert_int_equal(cover_slow_instances(
+                         &step->job,
+                         &(struct baseline){.excess = *written_excess(step->excess), .hidden = step->hidden},
+                         step->transfers),
                      0);
     free(step->job.operations_of_step);
     free(step->job.by_step);

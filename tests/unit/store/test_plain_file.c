@@ -25,6 +25,7 @@ static const struct view view = {.name = "some",
                                  .has_number = 1};
 
 static char path[] = "/tmp/ncclprof-plain-XXXXXX";
+static int descriptor;
 
 /* The answer's only value, of a file that anybody's SQLite opened. */
 static void assert_answer(const char *sql, const char *expected)
@@ -43,7 +44,7 @@ static void fill(void **state, const char *sql, int64_t expected)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
     struct statement *rows = store_prepare(store, sql, NULL);
-    struct plain_file *file = plain_file_open(path, NULL);
+    struct plain_file *file = plain_file_open(descriptor, NULL);
     int64_t count = -1;
     assert_non_null(file);
     int failed = plain_file_add(file, &view, rows, &count, NULL);
@@ -90,14 +91,13 @@ static void test_a_number_twice_is_refused(void **state)
 static int make(void **state)
 {
     memset(path + strlen(path) - 6, 'X', 6);
-    int descriptor = mkstemp(path);
-    if (descriptor >= 0)
-        close(descriptor);
+    descriptor = mkstemp(path);
     return descriptor < 0 || store_file_setup(state);
 }
 
 static int drop(void **state)
 {
+    close(descriptor);
     unlink(path);
     return store_file_teardown(state);
 }

@@ -127,7 +127,7 @@ void slow_job_explain(struct slow_job *played, struct explanations *found)
     const struct belief belief = {
         .certainty = 3, .worth_ns = 300, .sure = 5.3, .worth_waited_ns = 300, .least_ns = 150};
     struct replay replay;
-    assert_int_equal(replay_init(&replay, &played->job, played->baseline.excess, played->transfers, &error),
+    assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
     assert_int_equal(explanations_find(found, &played->job, &played->baseline, &played->edges,
                                        played->transfers, &replay, &belief, &error),

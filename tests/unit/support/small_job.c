@@ -8,6 +8,7 @@
 
 #include "support/cmocka_all.h"
 #include "support/spoken.h"
+#include "support/written.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,11 @@ struct job_operation *at(struct small *small, int rank, int step, int number)
 struct excess *excess_at(struct small *small, int rank, int step, int number)
 {
     return &small->excess[at(small, rank, step, number) - small->operations];
+}
+
+struct excess *excess_with(struct small *small, const struct job_operation *operation)
+{
+    return &small->excess[operation - small->operations];
 }
 
 struct hidden_lateness *hidden_at(struct small *small, int rank, int step, int number)
@@ -65,7 +71,7 @@ void small_init(struct small *small)
                               .instance_members = small->members,
                               .step_count = STEPS};
     small->baseline = (struct baseline){.positions = small->positions,
-                                        .excess = small->excess,
+                                        .excess = *written_excess(small->excess),
                                         .hidden = small->hidden,
                                         .first_step = 1,
                                         .started_step = 1,

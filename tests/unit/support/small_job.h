@@ -31,6 +31,7 @@ struct small {
 
 struct job_operation *at(struct small *small, int rank, int step, int number);
 struct excess *excess_at(struct small *small, int rank, int step, int number);
+struct excess *excess_with(struct small *small, const struct job_operation *operation);
 struct hidden_lateness *hidden_at(struct small *small, int rank, int step, int number);
 void small_init(struct small *small);
 void small_release(struct small *small);
