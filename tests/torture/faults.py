@@ -45,7 +45,6 @@ READERS = {
     "steps-map": ["steps", "--map"],
     "startup": ["startup"],
     "compare": ["compare", "1", "1"],
-    "timeline": ["timeline", "--proxy", "-o", "-"],
     "timeline": ["timeline", "--run", "1", "--proxy", "-o", "-"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
