@@ -119,8 +119,8 @@ static void add_values(const struct owns *owns, size_t rank, struct series *seri
 }
 
 /* What it is at one position of the step. */
-static void set_place(const struct owns *owns, int32_t role, int32_t position, size_t seat,
-                      struct measured_run *run, struct measured_place *place)
+static int set_place(const struct owns *owns, int32_t role, int32_t position, size_t seat,
+                     struct measured_run *run, struct measured_place *place)
 {
     size_t count = 0;
     *place = (struct measured_place){.own_us = (double)NAN};
@@ -132,11 +132,13 @@ static void set_place(const struct owns *owns, int32_t role, int32_t position, s
         const struct job_operation *operation = &owns->job->operations[cell];
         const char *tag = job_tag(owns->job, operation->tag);
         place->function = operation->function;
-        place->tag = tag ? measured_keep(run, tag) : NULL;
+        if (tag && !place->tag && !(place->tag = measured_keep(run, tag)))
+            return -1;
         owns->list[count++] = ns;
     }
     if (count)
         place->own_us = (double)pick_quantile(owns->list, count, 0.5) / 1e3;
+    return 0;
 }
 
 static int add_places(const struct owns *owns, size_t rank, struct measured_run *run, struct series *series)
@@ -149,10 +151,11 @@ static int add_places(const struct owns *owns, size_t rank, struct measured_run 
     if (!series->places)
         return -1;
     series->place_count = length;
-    for (size_t i = 0; i < length; i++)
-        set_place(owns, role, (int32_t)i, (size_t)owns->baseline->rank_in_role[rank], run,
-                  &series->places[i]);
-    return 0;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < length; i++)
+        failed = set_place(owns, role, (int32_t)i, (size_t)owns->baseline->rank_in_role[rank], run,
+                           &series->places[i]);
+    return failed;
 }
 
 static int add_rank(const struct owns *owns, size_t number, struct measured_run *run)
