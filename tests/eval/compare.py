@@ -3,7 +3,7 @@
 one that was planted.
 
 usage: compare.py [--pairs N] [--planted N] [--seed S] [--parallel N] [--keep DIR]
-                  [--verbose] [--simulate PATH] [--ncclprof PATH]
+                  [--network-noise PERCENT] [--most-claims PERCENT] [--verbose] [--simulate PATH] [--ncclprof PATH]
 
 Pair number i of seed s is always the same. Both jobs of a pair are of one shape and size, and differ in the seed of all noise.
 Clean pairs: the noise of recorded healthy jobs (tests/gen/simulate_noise.c), or jitter only. Planted: so many per cent of a step
@@ -82,7 +82,8 @@ def play(options, pair):
             error = "" if os.path.exists(store) else make_store(options, [*args, *fault], work, store)
             if error:
                 return dict(pair, error=error)
-        done = subprocess.run([options.ncclprof, "compare", "--format", "json", *stores], capture_output=True, text=True,
+        done = subprocess.run([options.ncclprof, "compare", "--network-noise", options.network_noise, "--format", "json",
+                               *stores], capture_output=True, text=True,
                               timeout=300)
         if done.returncode != 0:
             return dict(pair, error=f"status {done.returncode}: {done.stderr.strip()[:200]}")
@@ -177,6 +178,7 @@ def main():
     parser.add_argument("--keep", type=os.path.abspath, help="keep the stores there, and take them from there: for changes to rules")
     parser.add_argument("--simulate", default="build/simulate", type=os.path.abspath)
     parser.add_argument("--ncclprof", default="build/ncclprof", type=os.path.abspath)
+    parser.add_argument("--network-noise", default="50", help="per cent, for compare")
     parser.add_argument("--most-claims", type=float, help="exit with 1 where more per cent of clean pairs have a claim")
     options = parser.parse_args()
     clean = run_all(options, "clean", options.pairs)
