@@ -34,6 +34,8 @@ CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
 
+GENERATED_HEADERS := $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
+
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o $(OUT)/object/generated/html_assets.o
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(OUT)/object/%.o)
 
@@ -47,7 +49,7 @@ $(OUT)/libncclprof.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(OUT)/object/%.o: %.c | $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
+$(OUT)/object/%.o: %.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -88,7 +90,7 @@ help:
 	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
-	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses'
+	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses, bench-watch'
 	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
 	@echo 'make deb          a Debian package; make static: a tool without libraries; make dist: the sources'
 	@echo 'make packages-test  these three, tried in a bare Debian and in an empty folder; takes root'
@@ -96,7 +98,7 @@ help:
 	@echo 'make clean'
 
 .PHONY: test
-test: all
+test:
 	@MAKE='$(MAKE)' tests/run.py $(TEST_TARGETS)
 
 # Every room that has a target test-ROOM takes part.

@@ -29,8 +29,10 @@ def run(target):
     """The counts of one target; its other output goes through."""
     passed = failed = ran = 0
     counted = False
+    # The descriptors of make's job server, where there is one, go along.
     command = [os.environ.get("MAKE", "make"), "-s", "--no-print-directory", *jobs(), target]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          close_fds=False) as process:
         for line in process.stdout:
             match = COUNTS.match(line)
             if match:

@@ -12,7 +12,7 @@ all: $(VIEWS)
 $(VIEWS): $(VIEWS_OBJECTS)
 	$(CC) $(VIEWS_LDFLAGS) $(LDFLAGS) -o $@ $^
 
-$(OUT)/views/%.o: %.c | $(GENERATED)/schemas.h
+$(OUT)/views/%.o: %.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(VIEWS_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 

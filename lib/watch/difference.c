@@ -47,9 +47,13 @@ static int add(struct difference *difference, const struct noted *noted, const s
                       sizeof *difference->told) ||
         noted_list_add(&copy, noted))
         return error_no_memory(error);
-    difference->told[difference->count++] = (struct told_noted){
-        .noted = copy.items[0], .lost_ns = noted->lost_ns, .is_over = noted_is_over(noted)};
+    struct told_noted *added = &difference->told[difference->count++];
+    *added = (struct told_noted){.noted = copy.items[0], .lost_ns = noted->lost_ns, .lag = noted_lag(noted)};
     free(copy.items);
+    /* Of what is known already nobody has to hear that it was over before. */
+    added->is_over = !hearing->listener && noted_is_over(noted, 0);
+    if (added->is_over)
+        added->lag = 0;
     return tell(hearing, CHANGE_NEW, noted, error);
 }
 
@@ -78,7 +82,7 @@ static int renew(struct told_noted *told, const struct noted *noted, struct erro
 /* Whether it is to be told of again, and as what. */
 static int has_changed(const struct told_noted *told, const struct noted *noted, enum change *change)
 {
-    int is_over = noted_is_over(noted);
+    int is_over = noted_is_over(noted, told->lag);
     *change = is_over && !told->is_over ? CHANGE_OVER : CHANGE_CHANGED;
     return is_over != told->is_over || strcmp(told->noted.confidence, noted->confidence) != 0 ||
            (told->lost_ns > 0 && noted->lost_ns / TOLD_AGAIN_TIMES >= told->lost_ns);
@@ -88,13 +92,20 @@ static int follow(struct told_noted *told, const struct noted *noted, const stru
                   struct error *error)
 {
     enum change change;
-    int is_told = has_changed(told, noted, &change);
+    /* Fewer steps could be told apart than before: that says less, and nothing new. */
+    if (noted->run_step < told->noted.run_step) {
+        told->is_absent = 0;
+        return 0;
+    }
+    int is_told = has_changed(told, noted, &change), is_over = noted_is_over(noted, told->lag);
     if (renew(told, noted, error))
         return -1;
+    if (noted_lag(noted) < told->lag)
+        told->lag = noted_lag(noted);
     if (!is_told)
         return 0;
     told->lost_ns = noted->lost_ns;
-    told->is_over = noted_is_over(noted);
+    told->is_over = is_over;
     return tell(hearing, change, noted, error);
 }
 

@@ -23,6 +23,7 @@ typedef int change_listener(void *context, enum change change, const struct note
 struct told_noted {
     struct noted noted; /* as the latest look found it */
     int is_absent;      /* the latest look did not find it */
+    int64_t lag;        /* the least so far (noted_lag) */
     int64_t lost_ns;    /* as it was when it was told of, as is what follows */
     int is_over;
 };

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many steps (periods of it) without it end a finding: the newest are not recorded on all ranks. */
-enum { STEPS_WITHOUT = 3 };
+/* So many steps (periods of it) without it end a finding, and a part of all: files of ranks and communicators
+ * do not grow in step. */
+enum { STEPS_WITHOUT = 3, PART_WITHOUT = 20 };
 
 void noted_release(struct noted *noted)
 {
@@ -85,8 +86,14 @@ int noted_is_same(const struct noted *one, const struct noted *other)
            (!one->phase || !other->phase || is_text(one->phase, other->phase)) && meets(one, other);
 }
 
-int noted_is_over(const struct noted *noted)
+int64_t noted_lag(const struct noted *noted)
 {
+    return noted->run_step - noted->last_step;
+}
+
+int noted_is_over(const struct noted *noted, int64_t least_lag)
+{
+    int64_t enough = STEPS_WITHOUT * stride(noted), part = noted->run_step / PART_WITHOUT;
     return noted->first_step >= 0 && !noted->stops_job &&
-           noted->run_step > noted->last_step + STEPS_WITHOUT * stride(noted);
+           noted_lag(noted) > least_lag + (part > enough ? part : enough);
 }

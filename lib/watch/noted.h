@@ -37,7 +37,14 @@ int noted_list_append(struct noted_list *list, const struct noted_list *others);
  * go on. */
 int noted_is_same(const struct noted *one, const struct noted *other);
 
-/* Whether the run has gone on without it: as many steps as show whether it will. */
-int noted_is_over(const struct noted *noted);
+/* By how many steps its last one is behind the run's newest: some always are, that not all ranks have
+ * written. */
+int64_t noted_lag(const struct noted *noted);
+
+/*
+ * Whether the run has gone on without it: it is further behind than it was at the least, `least_lag`, by as
+ * many steps as show that, three periods of it and a twentieth of all.
+ */
+int noted_is_over(const struct noted *noted, int64_t least_lag);
 
 #endif

@@ -2,7 +2,7 @@
 # much is read how often; BENCH_ROOM where data and stores go. Nothing here takes part in `make test`.
 BENCH := python3 tests/bench/bench.py --build $(OUT)
 
-$(OUT)/object/tests/bench/read_bench.o: tests/bench/read_bench.c | $(GENERATED)/schemas.h
+$(OUT)/object/tests/bench/read_bench.o: tests/bench/read_bench.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -11,7 +11,7 @@ $(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
 
 -include $(OUT)/object/tests/bench/read_bench.d
 
-.PHONY: bench bench-scale bench-gate bench-analyses
+.PHONY: bench bench-scale bench-gate bench-analyses bench-watch
 bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) ingest
 	$(BENCH) gate
@@ -27,3 +27,8 @@ bench-gate: $(OUT)/simulate $(OUT)/read_bench
 # The analyses on BENCH_OPERATIONS (default 1M) operation records, and diagnose on a simulated job of 256 ranks.
 bench-analyses: all $(OUT)/simulate
 	$(BENCH) analyses
+
+# What watch takes of a processor beside a job of 8 ranks that writes for BENCH_WATCH_SECONDS.
+BENCH_WATCH_SECONDS ?= 300
+bench-watch: all $(OUT)/simulate
+	tests/bench/watch.py $(OUT) $(BENCH_WATCH_SECONDS)

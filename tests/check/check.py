@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import arrows
@@ -181,16 +182,18 @@ def check_simulator_is_independent():
 def check_headers_alone():
     flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests", "-Wall", "-Werror", "-fsyntax-only"]
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    for path in files(".h"):
-        if room_of(path) is None:
-            continue
+
+    def compile_alone(path):
         with tempfile.NamedTemporaryFile("w", suffix=".c") as source:
             # Twice: the guard has to work too.
             source.write(f'#include "{os.path.abspath(path)}"\n' * 2)
             source.flush()
-            result = subprocess.run([*compiler, *flags, source.name], capture_output=True, text=True)
-        if result.returncode:
-            yield f"{path} does not compile alone:\n{result.stderr}"
+            return path, subprocess.run([*compiler, *flags, source.name], capture_output=True, text=True)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, result in pool.map(compile_alone, [path for path in files(".h") if room_of(path) is not None]):
+            if result.returncode:
+                yield f"{path} does not compile alone:\n{result.stderr}"
 
 
 def check_fuzz_targets_compile():

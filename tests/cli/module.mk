@@ -1,11 +1,15 @@
 # The real program on traces made by hand and on the fixtures.
 .PHONY: test-cli
-test-cli: $(OUT)/ncclprof $(OUT)/fakecore $(OUT)/simulate $(PLUGIN)
+test-cli: all $(OUT)/fakecore $(OUT)/simulate
 	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cli \
-	  $(CLI_MODULES:%='python3 -B -m unittest -b %')
+	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
-# The greatest files first: what begins last should not last long.
-CLI_MODULES := $(subst /,.,$(basename $(shell ls -S tests/cli/test_*.py)))
+# What takes longest first, then the greatest files: what begins last should not last long.
+CLI_LONGEST := hostile_files parts jobs inspector logs_in_parts hostile
+CLI_TESTS := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/test_%.py,%,$(shell ls -S tests/cli/test_*.py)))
+
+# Under the thread sanitizer: those of what only several threads or processes do; golden ingests every fixture.
+CLI_THREADS := hostile_files parts jobs logs_in_parts hostile golden ingest crash copies record join merge moved runs store watch witnesses
 
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules

@@ -77,6 +77,8 @@ static const char *choose(const struct analysis_option *option, struct supply *s
         *chosen = 1; /* there may be nothing to write */
         return "/dev/null";
     }
+    if (strcmp(option->name, "to") == 0)
+        return "prometheus"; /* of the formats of export, the one that takes a device */
     if (choice < 0x80)
         return option->fallback;
     *chosen = 1;

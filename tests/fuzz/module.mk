@@ -1,5 +1,6 @@
-# Fuzzing with clang's libFuzzer: `make fuzz FUZZ_SECONDS=60` runs each tests/fuzz/fuzz_*.c that long, with the
-# fixtures as seeds. What was found in earlier runs is kept in build/fuzz/corpus. A finding is left in build/fuzz.
+# Fuzzing with clang's libFuzzer: `make fuzz FUZZ_SECONDS=60` runs each tests/fuzz/fuzz_*.c that long, as many at
+# a time as there are processors, with the fixtures as seeds. What was found in earlier runs is kept in
+# build/fuzz/corpus. A finding is left in build/fuzz.
 # FUZZ_SEED=1 draws the same inputs each time: a change is then judged by what it does, not by luck.
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
@@ -13,13 +14,14 @@ FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -fwrapv -g
 # Everything but main, and what the targets share.
 FUZZ_LIBRARY := $(LIB_SOURCES) $(filter-out cmd/main.c,$(CMD_SOURCES)) tests/unit/support/same_line.c \
                 tests/unit/support/same_kineto.c tests/fuzz/store_at_hand.c tests/fuzz/analyse_at_hand.c
-FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o
+FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o \
+                $(FUZZ)/object/generated/html_assets.o
 
-$(FUZZ)/object/%.o: %.c | $(GENERATED)/schemas.h
+$(FUZZ)/object/%.o: %.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 
-$(FUZZ)/object/generated/schemas.o: $(GENERATED)/schemas.c
+$(FUZZ)/object/generated/%.o: $(GENERATED)/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=address -c -o $@ $<
 
@@ -42,12 +44,6 @@ $(FUZZ)/seeds: tests/fuzz/seeds.sh tests/fuzz/kineto_seeds.awk $(wildcard fixtur
 
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS:%=$(FUZZ)/%) $(FUZZ)/seeds
-	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/corpus/$$target; \
-	    seeds=$(FUZZ)/seeds/$$target; [ -d $$seeds ] || seeds=$(FUZZ)/seeds/traces; \
-	    [ ! -d tests/fuzz/found/$$target ] || seeds="$$seeds tests/fuzz/found/$$target"; \
-	    if ! $(FUZZ)/$$target -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=20 -rss_limit_mb=2048 \
-	        -artifact_prefix=$(FUZZ)/$$target- -print_final_stats=1 \
-	        $(FUZZ)/corpus/$$target $$seeds >$(FUZZ)/$$target.log 2>&1; then \
-	        tail -40 $(FUZZ)/$$target.log; echo "fuzz: $$target found something"; exit 1; fi; \
-	    echo "$$target: $$(sed -n 's/^Done //p' $(FUZZ)/$$target.log)"; done; \
-	echo "fuzz: $(words $(FUZZ_TARGETS)) passed, 0 failed"
+	@printf '%s\n' $(FUZZ_TARGETS) | xargs -P $(shell nproc) -I{} tests/fuzz/run.sh $(FUZZ) {} -seed=$(FUZZ_SEED) \
+	    -max_total_time=$(FUZZ_SECONDS)
+	@echo "fuzz: $(words $(FUZZ_TARGETS)) passed, 0 failed"

@@ -11,7 +11,10 @@ $(OUT)/simulate: $(SIMULATE_OBJECTS)
 
 -include $(SIMULATE_OBJECTS:.o=.d)
 
+# The tests by the first letter of their names, each letter a process.
+SIMULATE_TESTS := $(shell sed -n 's/^    def test_\(.\).*/\1/p' tests/gen/test_simulate.py | sort -u)
+
 .PHONY: test-gen
 test-gen: $(OUT)/simulate
-	python3 tests/gen/test_simulate.py $(OUT)/simulate
-	python3 tests/gen/test_torch.py $(OUT)/simulate
+	tests/parallel.py gen 'python3 -B tests/gen/test_torch.py $(OUT)/simulate' \
+	  $(SIMULATE_TESTS:%='python3 -B tests/gen/test_simulate.py $(OUT)/simulate -k "*.test_%*"')

@@ -1,18 +1,22 @@
 #!/bin/sh
-# Runs cmocka programs and adds up what they say: `run.sh PROGRAM...`, from the top of the repository.
-# Fails when a test failed or a program did not come to its end.
+# Runs cmocka programs, as many at a time as there are processors, and adds up what they say: `run.sh PROGRAM...`, from
+# the top of the repository. Fails when a test failed or a program did not come to its end.
 passed=0
 failed=0
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d) || exit 1
+trap 'rm -rf "$logs"' EXIT
+# Each leaves its output and, last, its exit status.
+printf '%s\n' "$@" | CMOCKA_MESSAGE_OUTPUT=TAP logs=$logs xargs -P "$(nproc)" -n 1 sh -c '
+    log=$logs/$(echo "$1" | tr / -)
+    "$1" >"$log" 2>&1
+    echo "exit status $?" >>"$log"' sh
 for program in "$@"; do
-    CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1
-    status=$?
+    log=$logs/$(echo "$program" | tr / -)
     good=$(grep -c '^ok ' "$log")
     bad=$(grep -c '^not ok ' "$log")
-    if [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; then
+    if [ "$(tail -n 1 "$log")" != 'exit status 0' ] || [ "$good" -eq 0 ]; then
         [ "$bad" -eq 0 ] && bad=1
-        echo "FAILED $program (exit status $status)"
+        echo "FAILED $program"
         cat "$log"
     fi
     passed=$((passed + good))

@@ -83,11 +83,16 @@ static void test_over_and_again(void **state)
     struct difference difference = {.told = NULL};
     struct noted noted = finding("rank 3", 4, 6, 9);
     assert_look(&difference, &noted, 1, "new rank 3");
-    noted.run_step = 10;
-    assert_look(&difference, &noted, 1, "over rank 3");
-    noted.run_step = 20;
-    assert_look(&difference, &noted, 1, "");
     noted.last_step = 20;
+    noted.run_step = 21;
+    assert_look(&difference, &noted, 1, "");
+    noted.run_step = 24;
+    assert_look(&difference, &noted, 1, "");
+    noted.run_step = 25;
+    assert_look(&difference, &noted, 1, "over rank 3");
+    noted.run_step = 30;
+    assert_look(&difference, &noted, 1, "");
+    noted.last_step = 30;
     assert_look(&difference, &noted, 1, "changed rank 3");
     assert_look(&difference, NULL, 0, "");
     assert_look(&difference, &noted, 1, "");
@@ -100,14 +105,46 @@ static void test_over_and_again(void **state)
     difference_release(&difference);
 }
 
+/* Of files that are cut at odd places fewer steps can be told apart. */
+static void test_a_look_that_saw_less(void **state)
+{
+    struct difference difference = {.told = NULL};
+    struct noted noted = finding("rank 3", 4, 6, 7), less;
+    assert_look(&difference, &noted, 1, "new rank 3");
+    noted.run_step = 20;
+    assert_look(&difference, &noted, 1, "over rank 3");
+    less = noted;
+    less.run_step = 6;
+    less.lost_ns = 9000;
+    assert_look(&difference, &less, 1, "");
+    assert_look(&difference, &noted, 1, "");
+    difference_release(&difference);
+}
+
 /* A finding of every tenth step is not over between two of them. */
 static void test_periods(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 10, 30, 60);
+    struct noted noted = finding("rank 3", 10, 30, 30);
     noted.period = 10;
     assert_look(&difference, &noted, 1, "new rank 3");
+    noted.run_step = 60;
+    assert_look(&difference, &noted, 1, "");
     noted.run_step = 61;
+    assert_look(&difference, &noted, 1, "over rank 3");
+    difference_release(&difference);
+}
+
+/* In a long run, where the newest hundred steps are known of some ranks only. */
+static void test_files_that_do_not_grow_in_step(void **state)
+{
+    struct difference difference = {.told = NULL};
+    struct noted noted = finding("rank 3", 100, 900, 1000);
+    assert_look(&difference, &noted, 1, "new rank 3");
+    noted.last_step = 1850;
+    noted.run_step = 2000;
+    assert_look(&difference, &noted, 1, "");
+    noted.run_step = 2055;
     assert_look(&difference, &noted, 1, "over rank 3");
     difference_release(&difference);
 }
@@ -209,7 +246,9 @@ int main(void)
         cmocka_unit_test(test_a_finding_is_told_once),
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_over_and_again),
+        cmocka_unit_test(test_a_look_that_saw_less),
         cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_files_that_do_not_grow_in_step),
         cmocka_unit_test(test_what_is_the_same),
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_a_stop_is_believed_at_the_second_look),

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""What `ncclprof watch` costs beside a job: `make bench-watch`.
+
+usage: tests/bench/watch.py BUILD [SECONDS]
+
+A simulated job of 8 ranks, one of which is slow for a while, is written bit by bit in so many seconds, each file a little
+behind or ahead of the others; watch looks at it with its usual interval, and what it said and took is printed.
+"""
+
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+JOB = "--shape 3d --tp 2 --dp 2 --pp 2 --steps 1500 --dialect chrome-v7 --fault compute:3:200:600:8%"
+TICK_S, BEHIND, IDLE_S = 0.5, 0.002, 30
+
+
+def play(source, target, lasts_s):
+    """Writes the files as if they grew."""
+    files = [(path.open("rb"), (target / path.name).open("wb"), path.stat().st_size)
+             for path in sorted(source.iterdir()) if path.name != "truth.json"]
+    begun, share = time.monotonic(), 0.0
+    while share < 1:
+        share = min(1, (time.monotonic() - begun) / lasts_s)
+        for content, written, size in files:
+            here = share if share == 1 else max(0, share - random.random() * BEHIND)
+            written.write(content.read(max(0, int(size * here) - written.tell())))
+            written.flush()
+        time.sleep(TICK_S)
+    return sum(size for _, _, size in files)
+
+
+def main():
+    build, lasts_s = Path(sys.argv[1]), float(sys.argv[2] if len(sys.argv) > 2 else 300)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "job"), Path(folder, "traces")
+        target.mkdir()
+        subprocess.run([build / "simulate", *JOB.split(), "-o", source], check=True)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        begun = time.monotonic()
+        watch = subprocess.Popen([build / "ncclprof", "watch", target, "--until-idle", str(IDLE_S)])
+        size = play(source, target, lasts_s)
+        watch.wait()
+        took_s = time.monotonic() - begun
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{size / 1e6:.0f} MB in {lasts_s:.0f} s: watch took {cpu_s:.1f} s of a processor in {took_s:.0f} s, "
+          f"{cpu_s / took_s:.2%}")
+
+
+if __name__ == "__main__":
+    main()
