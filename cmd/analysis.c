@@ -115,8 +115,10 @@ static int run(const struct analysis *analysis, struct analysis_request *request
 int command_run_analysis(struct context *context, const struct arguments *arguments)
 {
     const struct analysis *analysis = context->command->analysis;
-    struct analysis_request request = {
-        .store = context->store, .values = arguments->values, .colour = context->colour};
+    struct analysis_request request = {.store = context->store,
+                                       .values = arguments->values,
+                                       .colour = context->colour,
+                                       .sides = context->sides[0].store ? context->sides : NULL};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct filter filter = {.ranks = NULL};
     table_init(&result.table, analysis->name);

@@ -1,11 +1,11 @@
 #ifndef NCCLPROF_CMD_H
 #define NCCLPROF_CMD_H
 
+#include "analyse/analysis.h"
 #include "base/error.h"
 
 #include <stddef.h>
 
-struct analysis;
 struct arguments;
 struct option_table;
 struct store;
@@ -21,7 +21,8 @@ enum command_needs {
     NEEDS_STORE_IF_ANY = 1 << 1, /* likewise; NULL where there is none, which the command may make */
     NEEDS_STORE_READ = 1 << 2,   /* an existing store is open, nothing can change it */
     NEEDS_JOINED = 1 << 3,       /* the derived tables match the files; made anew if not */
-    TAKES_TRACES = 1 << 4 /* operands are traces, of which a store is made that takes the other's place */
+    TAKES_TRACES = 1 << 4, /* operands are traces, of which a store is made that takes the other's place */
+    TAKES_SIDES = 1 << 5   /* the two operands are runs: of stores, or of traces of which some are made */
 };
 
 enum exit_status {
@@ -38,13 +39,14 @@ struct context {
     const struct command *commands; /* all there are, in the order of help */
     size_t command_count;
     const char *store_path;
-    int names_store;      /* --store was given */
-    int is_default_store; /* neither that nor $NCCLPROF_STORE */
-    struct store *store;  /* open as the preconditions ask; NULL otherwise */
-    int lacks_traces;     /* something of the traces that were given could not be read */
-    int quiet;            /* -q: no progress */
-    int colour;           /* standard output takes ANSI colours */
-    int width;            /* of the terminal on standard output, 0 when it is none */
+    int names_store;               /* --store was given */
+    int is_default_store;          /* neither that nor $NCCLPROF_STORE */
+    struct store *store;           /* open as the preconditions ask; NULL otherwise */
+    struct analysis_side sides[2]; /* of TAKES_SIDES; `store` is that of the second */
+    int lacks_traces;              /* something of the traces that were given could not be read */
+    int quiet;                     /* -q: no progress */
+    int colour;                    /* standard output takes ANSI colours */
+    int width;                     /* of the terminal on standard output, 0 when it is none */
     struct error
         error; /* printed by main, as a chain, when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };

@@ -58,6 +58,14 @@ void help_command(const struct command *command, FILE *stream)
             "about these alone, and no store is left, unless --store names one.",
             0);
     }
+    if (command->needs & TAKES_SIDES) {
+        fputc('\n', stream);
+        put_wrapped(
+            stream,
+            "A and B are each STORE, STORE:RUN, a trace or a directory of traces, or, where no file is "
+            "of that name, the name or number of a run of --store.",
+            0);
+    }
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < table->count; i++)
         put_option(stream, &table->options[i]);

@@ -1,12 +1,12 @@
 #include "cmd/cmd.h"
+#include "cmd/open_store.h"
 #include "cmd/opt.h"
 #include "cmd/pager.h"
 #include "cmd/print.h"
 #include "cmd/registry.h"
+#include "cmd/sides.h"
 #include "cmd/similar.h"
 #include "cmd/temporary_store.h"
-#include "join/join.h"
-#include "store/shard.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -91,38 +91,6 @@ static int parse_global(struct context *context, int argc, char **argv, int *sta
     return 0;
 }
 
-/* Makes the derived tables match the files when they do not; returns 1 when it did. */
-static int join_if_needed(struct context *context)
-{
-    int current = join_is_current(context->store, &context->error);
-    if (current)
-        return current < 0 ? -1 : 0;
-    struct store *store = store_open(context->store_path, STORE_WRITE, &context->error);
-    int outcome = store ? join_store(store, 1, &context->error) : -1;
-    store_close(store);
-    return outcome ? error_wrap(&context->error, "cannot bring the store's joined tables up to date") : 1;
-}
-
-static int open_store(struct context *context, int needs)
-{
-    enum store_mode mode = needs & NEEDS_STORE_IF_ANY ? STORE_CREATE
-                           : needs & NEEDS_STORE      ? STORE_WRITE
-                                                      : STORE_READ;
-    if (!(needs & (NEEDS_STORE | NEEDS_STORE_IF_ANY | NEEDS_STORE_READ)))
-        return 0;
-    if (needs & NEEDS_STORE_IF_ANY && access(context->store_path, F_OK) && errno == ENOENT)
-        return 0;
-    context->store = store_open(context->store_path, mode, &context->error);
-    if (!context->store)
-        return -1;
-    if (!(needs & NEEDS_JOINED))
-        return 0;
-    int is_shard = store_is_shard(context->store, &context->error);
-    if (is_shard)
-        return is_shard < 0 ? -1 : temporary_store_of_shard(context);
-    return join_if_needed(context) < 0 ? -1 : 0;
-}
-
 static void choose_store(struct context *context, const struct arguments *arguments)
 {
     const char *environment = getenv("NCCLPROF_STORE");
@@ -145,14 +113,17 @@ static int run_with_store(struct context *context, const struct arguments *argum
     if (command->needs & NEEDS_JOINED)
         pager_begin();
     int has_traces = command->needs & TAKES_TRACES && arguments->operand_count;
-    if (has_traces && !context->names_store)
-        status = temporary_store_open(context, arguments);
+    if (command->needs & TAKES_SIDES)
+        status = sides_open(context, arguments);
+    else if (has_traces && !context->names_store)
+        status = temporary_store_open(context, arguments->operands, arguments->operand_count);
     else if (open_store(context, has_traces ? NEEDS_STORE_IF_ANY : command->needs))
         status = EXIT_NOT_DONE;
     else if (has_traces)
-        status = temporary_store_spare(context, arguments);
+        status = temporary_store_spare(context, arguments->operands, arguments->operand_count);
     if (status == EXIT_DONE)
         status = command->run(context, arguments);
+    sides_close(context);
     store_close(context->store);
     temporary_store_close();
     return status == EXIT_DONE && context->lacks_traces ? EXIT_NOT_DONE : status;

@@ -56,10 +56,16 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
     *table = (struct option_table){.description = analysis->description,
                                    .options = options,
                                    .count = own + FILTER_OPTIONS,
-                                   .operands = "[PATH...]",
-                                   .operands_most = SIZE_MAX,
+                                   .operands = analysis->compares ? "A B" : "[PATH...]",
+                                   .operands_least = analysis->compares ? 2 : 0,
+                                   .operands_most = analysis->compares ? 2 : SIZE_MAX,
                                    .has_format = 1};
     return 0;
+}
+
+static int needs_of(const struct analysis *analysis)
+{
+    return analysis->compares ? TAKES_SIDES | NEEDS_JOINED : NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES;
 }
 
 static void list_commands(void)
@@ -69,7 +75,7 @@ static void list_commands(void)
     for (size_t i = 0; i < table_count; i++)
         commands[command_count++] = (struct command){.name = analysis_registry[i]->name,
                                                      .summary = analysis_registry[i]->summary,
-                                                     .needs = NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES,
+                                                     .needs = needs_of(analysis_registry[i]),
                                                      .options = &tables[i],
                                                      .analysis = analysis_registry[i],
                                                      .run = command_run_analysis};

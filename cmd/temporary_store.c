@@ -5,7 +5,6 @@
 #include "cmd/ingest_paths.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
-#include "cmd/opt.h"
 #include "ingest/merge.h"
 #include "input/walk.h"
 #include "join/join.h"
@@ -18,20 +17,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One a process: main opens it before the command runs and closes it at the end. SQLite's own temporary files
- * go into the directory meanwhile. */
+/* One a process, for one store after the other: main opens them before the command runs and closes them at
+ * the end. SQLite's own temporary files go into the directory meanwhile. */
 static struct {
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
     char journal[PATH_MAX + 32];
 } temporary;
 
-int temporary_store_spare(struct context *context, const struct arguments *arguments)
+int temporary_store_spare(struct context *context, char *const *paths, size_t count)
 {
     struct walk walk;
     struct report report = {.results = NULL};
-    const struct ingest_wishes wishes = {.paths = arguments->operands,
-                                         .path_count = arguments->operand_count,
+    const struct ingest_wishes wishes = {.paths = paths,
+                                         .path_count = count,
                                          .jobs = ingest_processors(),
                                          .limits = {.unpack_ratio = INPUT_RATIO_MOST}};
     walk_init(&walk);
@@ -71,7 +70,8 @@ static void remove_files(const char *path)
 
 int temporary_store_place(struct context *context)
 {
-    if (make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
+    if (!*temporary.directory &&
+        make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
         *temporary.directory = '\0';
         return EXIT_NOT_DONE;
     }
@@ -82,11 +82,11 @@ int temporary_store_place(struct context *context)
     return EXIT_DONE;
 }
 
-int temporary_store_open(struct context *context, const struct arguments *arguments)
+int temporary_store_open(struct context *context, char *const *paths, size_t count)
 {
     int status = temporary_store_place(context);
     if (status == EXIT_DONE)
-        status = temporary_store_spare(context, arguments);
+        status = temporary_store_spare(context, paths, count);
     if (*temporary.path)
         remove_files(temporary.path);
     return status;

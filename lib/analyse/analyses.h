@@ -11,6 +11,7 @@ extern const struct analysis analysis_html;
 extern const struct analysis analysis_report;
 extern const struct analysis analysis_stalls;
 extern const struct analysis analysis_startup;
+extern const struct analysis analysis_compare;
 extern const struct analysis analysis_steps;
 extern const struct analysis analysis_buffers;
 extern const struct analysis analysis_stragglers;

@@ -24,12 +24,20 @@ struct analysis_option {
 
 struct filter;
 
+/* One of the two runs that are held against each other. */
+struct analysis_side {
+    struct store *store;
+    const char *run; /* its name or number; NULL: the only one of the store */
+};
+
 struct analysis_request {
     struct store *store;
     const struct filter *filter; /* NULL: nothing is left out */
     int colour;                  /* the result's text is for a terminal that shows colours */
     const char *const
         *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
+    const struct analysis_side *sides; /* of one that compares: A and B, whose store `store` is; NULL: the
+                                          first and the last run of the store */
 };
 
 /*
@@ -72,6 +80,7 @@ struct analysis {
      * text. NULL: no option has some.
      */
     const char *(*word)(size_t option, size_t number);
+    int compares;       /* takes two operands, each of which is a run: request->sides */
     int filters_itself; /* by request->filter; else rows of its table are left out when it is done */
     /*
      * The result is initialised by the caller (table_init with the analysis's name), who also releases it.

@@ -21,7 +21,17 @@
 #include <stddef.h>
 
 const struct analysis *const analysis_registry[] = {
-    &analysis_report, &analysis_stragglers, &analysis_stalls, &analysis_diagnose,
-    &analysis_steps,  &analysis_buffers,    &analysis_clocks, &analysis_startup,
-    &analysis_export, &analysis_timeline,   &analysis_html,   NULL,
+    &analysis_report,
+    &analysis_stragglers,
+    &analysis_stalls,
+    &analysis_diagnose,
+    &analysis_steps,
+    &analysis_buffers,
+    &analysis_clocks,
+    &analysis_startup,
+    &analysis_export,
+    &analysis_timeline,
+    &analysis_html,
+    &analysis_compare,
+    NULL,
 };

@@ -2,6 +2,7 @@
 
 #include "schemas.h"
 #include "store/internal.h"
+#include "store/stamp.h"
 #include "store/vocabulary.h"
 
 /*
@@ -20,8 +21,6 @@
  * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
  *   store of version 2 brought up to date
  */
-
-enum { APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
 
 static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_003_of_run,
@@ -73,7 +72,7 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
         *state = SCHEMA_EMPTY;
         return 0;
     }
-    if (application != APPLICATION_ID)
+    if (application != STORE_APPLICATION_ID)
         return error_set(error, "it is some other program's SQLite file, not a store");
     if (version > NEWEST)
         return error_set(
@@ -125,7 +124,7 @@ static int apply(struct store *store, int64_t version, struct error *error)
             return -1;
     char stamp[96];
     sqlite3_snprintf(sizeof stamp, stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
-                     (int)APPLICATION_ID, (int)NEWEST);
+                     (int)STORE_APPLICATION_ID, (int)NEWEST);
     if (store_execute(store, stamp, error))
         return -1;
     return vocabulary_write(store, error);

@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/json_text.h"
+#include "compare/comparison_text.h"
 #include "verdict/finding.h"
 
 #include <stdio.h>
@@ -37,6 +38,22 @@ static int add_limit(struct buffer *json, const struct limit *limit)
            buffer_append_byte(json, '}');
 }
 
+static int add_compared(struct buffer *json, const struct compare_rule_text *rule)
+{
+    int failed = buffer_append_byte(json, '{') || text_json_string(json, "name", rule->name) ||
+                 text_json_integer(json, "is_bar", rule->is_bar) || text_json_key(json, "kinds") ||
+                 buffer_append_byte(json, '['),
+        count = 0;
+    for (int kind = 0; !failed && kind < COMPARED_KINDS; kind++)
+        if (rule->kinds >> kind & 1)
+            failed = (count++ && buffer_append_byte(json, ',')) ||
+                     text_json_quote(json, kind == SERIES_RANK ? "own of a rank" : comparison_name(kind));
+    return failed || buffer_append_byte(json, ']') || text_json_key(json, "limit") ||
+           buffer_printf(json, "%.4g", rule->limit) || text_json_string(json, "unit", rule->unit) ||
+           text_json_string(json, "found", rule->found) || text_json_string(json, "says", rule->says) ||
+           buffer_append_byte(json, '}');
+}
+
 int main(void)
 {
     struct buffer json = BUFFER_INIT;
@@ -46,6 +63,9 @@ int main(void)
     failed = failed || buffer_append_text(&json, "],\"limits\":[");
     for (int i = 0; !failed && i < LIMIT_COUNT; i++)
         failed = (i && buffer_append_byte(&json, ',')) || add_limit(&json, &limits[i]);
+    failed = failed || buffer_append_text(&json, "],\"comparison\":[");
+    for (int i = 0; !failed && i < COMPARE_RULES; i++)
+        failed = (i && buffer_append_byte(&json, ',')) || add_compared(&json, &compare_rules[i]);
     failed = failed || buffer_append_text(&json, "]}") || puts(json.data) < 0;
     buffer_release(&json);
     return failed;

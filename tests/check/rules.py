@@ -14,6 +14,7 @@ import textwrap
 from pathlib import Path
 
 PAGE = "man/ncclprof-diagnosis.7"
+COMPARE_PAGE = "man/ncclprof-compare.1"
 BEGIN = '.\\" TABLE: from here to "TABLE: end" written by tests/check/rules.py (make golden) from the source.\n'
 END = '.\\" TABLE: end\n'
 
@@ -49,13 +50,27 @@ def tables(table):
             + ".El\n")
 
 
-def in_page():
-    return Path(PAGE).read_text().partition(BEGIN)[2].partition(END)[0]
+def compared(rule):
+    """A paragraph on a rule of compare."""
+    return (f".It Li {rule['name']} Pq {'bar' if rule['is_bar'] else 'noise'}; {', '.join(rule['kinds'])}\n"
+            + prose(rule["says"]) + prose(f"{'more than' if rule['limit'] == 0 else 'limit:'} {rule['limit']:g} {rule['unit']}: "
+                                          f"{rule['found']}"))
+
+
+def compare_table(table):
+    """The section of the page of compare."""
+    return ".Bl -tag -width Ds\n" + "".join(compared(rule) for rule in table["comparison"]) + ".El\n"
+
+
+def in_page(page=PAGE):
+    return Path(page).read_text().partition(BEGIN)[2].partition(END)[0]
 
 
 def write(out):
-    before, _, rest = Path(PAGE).read_text().partition(BEGIN)
-    Path(PAGE).write_text(before + BEGIN + tables(table_of(out)) + END + rest.partition(END)[2])
+    table = table_of(out)
+    for page, text in ((PAGE, tables(table)), (COMPARE_PAGE, compare_table(table))):
+        before, _, rest = Path(page).read_text().partition(BEGIN)
+        Path(page).write_text(before + BEGIN + text + END + rest.partition(END)[2])
 
 
 def sources(*folders):
@@ -121,6 +136,23 @@ LIMIT = [
 ]
 
 
+def check_compare(found):
+    """What a rule of compare lacks, and where its page differs."""
+    asking = "".join(text for path, text in sources("lib/compare").items() if not path.startswith("lib/compare/rule."))
+    for rule in found.table["comparison"]:
+        name = identifier("COMPARE", rule["name"])
+        for place, what, holds in (
+                ("lib/compare/", "asks it by its name", re.search(rf"\b{name}\b", asking)),
+                ("tests/unit/", "has an assert_decides of it",
+                 re.search(rf"\bassert_decides\([^;]*\b{name}\b[^;]*\);", found.tests)),
+                ("tests/unit/", "has an assert_allows of it",
+                 re.search(rf"\bassert_allows\([^;]*\b{name}\b[^;]*\);", found.tests))):
+            if not holds:
+                yield f"lib/compare/rule.c: {rule['name']} takes more: {place} {what}"
+    if in_page(COMPARE_PAGE) != compare_table(found.table):
+        yield f"{COMPARE_PAGE}: the table is not that of the source: make golden"
+
+
 def check(out):
     """What a rule or limit lacks, what their heads do not say, and where the page differs."""
     found = Tables(out)
@@ -135,6 +167,7 @@ def check(out):
                     yield f"{registry}: {name} takes more: {place} {what}"
     if found.page != found.expected:
         yield f"{PAGE}: the tables are not those of the source: make golden"
+    yield from check_compare(found)
 
 
 if __name__ == "__main__":

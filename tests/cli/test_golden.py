@@ -34,6 +34,8 @@ COMMANDS = {
     "startup": ["startup"],
     "timeline": ["timeline", "-o", "trace.pftrace"],
     "buffers": ["buffers"],
+    "compare": ["compare", "fixtures/tp2dp2pp2-slow-sender", "1"],
+    "compare-all": ["compare", "--all", "fixtures/tp2dp2pp2-clean", "1"],
     "export": ["export", "--to", "sqlite", "-o", "export.db"],
     "html": ["html", "-o", "report.html"],
 }
@@ -76,6 +78,7 @@ def add_test(fixture):
         form = FORMS.get(fixture.name, "json")
         for name, words in COMMANDS.items():
             if words[0] in known and (fixture.name in FORMS or name in EVERYWHERE):
+                words = [str(TOP / word) if word.startswith("fixtures/") else word for word in words]
                 shown = "csv" if name in OF_PATHS and form == "table" else form
                 result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
                 self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))

@@ -20,6 +20,7 @@ COMMANDS = {
     "clocks": (["clocks"],),
     "html": (["html", "-o", "report.html"],),
     "startup": (["startup"],),
+    "compare": (["compare", "1", "1"],),
     "export": (["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"]),
     "timeline": (["timeline", "-o", "trace.pftrace"],),
     "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),

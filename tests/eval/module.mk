@@ -8,6 +8,15 @@ eval: $(OUT)/simulate $(OUT)/ncclprof
 	python3 tests/eval/eval.py --jobs $(EVAL_JOBS) --seed $(EVAL_SEED) --simulate $(OUT)/simulate \
 	    --ncclprof $(OUT)/ncclprof $(EVAL_OPTIONS)
 
+# `make eval-compare EVAL_PAIRS=200 EVAL_PLANTED=30`: compare on pairs of simulated jobs, clean and with planted differences.
+EVAL_PAIRS ?= 200
+EVAL_PLANTED ?= 30
+
+.PHONY: eval-compare
+eval-compare: $(OUT)/simulate $(OUT)/ncclprof
+	python3 tests/eval/compare.py --pairs $(EVAL_PAIRS) --planted $(EVAL_PLANTED) --seed $(EVAL_SEED) \
+	    --simulate $(OUT)/simulate --ncclprof $(OUT)/ncclprof $(EVAL_OPTIONS)
+
 # `make ablation ABLATION_JOBS=200 ABLATION_OPTIONS='--labelled DIR'`: what each rule of diagnose does to its answers.
 ABLATION_JOBS ?= 200
 ABLATION_OPTIONS ?=

@@ -44,6 +44,7 @@ READERS = {
     "steps": ["steps"],
     "steps-map": ["steps", "--map"],
     "startup": ["startup"],
+    "compare": ["compare", "1", "1"],
     "timeline": ["timeline", "--run", "1", "--proxy", "-o", "-"],
     "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],

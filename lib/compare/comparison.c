@@ -1,0 +1,288 @@
+#include "compare/comparison.h"
+
+#include "base/array.h"
+#include "base/student.h"
+#include "compare/changed_findings.h"
+#include "compare/likeness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Those whose questions pay for each other's number. */
+enum family { FAMILY_STEPS, FAMILY_PHASES, FAMILY_TRANSFERS, FAMILY_EDGES, FAMILY_OWN, FAMILIES };
+
+/* Into so many parts the chance that is allowed goes: phases are asked only where steps differ. */
+enum { PARTS_OF_CHANCE = 4 };
+
+static enum family family_of(int kind)
+{
+    return kind == SERIES_TRANSFER ? FAMILY_TRANSFERS
+           : kind == SERIES_EDGE   ? FAMILY_EDGES
+           : kind == SERIES_STEP   ? FAMILY_STEPS
+           : kind >= SERIES_OWN    ? FAMILY_OWN
+                                   : FAMILY_PHASES;
+}
+
+const struct comparison *comparisons_steps(const struct comparisons *comparisons)
+{
+    for (size_t i = 0; i < comparisons->count; i++)
+        if (comparisons->items[i].kind == SERIES_STEP)
+            return &comparisons->items[i];
+    return NULL;
+}
+
+/* What a rank changed by itself and beyond its peers: the lesser of the two. */
+static double change_of_rank(const struct comparison *of)
+{
+    double itself = of->series[1]->itself - of->series[0]->itself;
+    double beyond = of->levels[1].median - of->levels[0].median;
+    if (isnan(itself) || isnan(beyond) || (itself > 0) != (beyond > 0))
+        return 0;
+    return fabs(itself) < fabs(beyond) ? itself : beyond;
+}
+
+static int measure(struct comparison *of)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct series *series = of->series[side];
+        of->values[side] = (double)NAN;
+        if (!series)
+            continue;
+        if (level_measure(&of->levels[side], series->values, series->count))
+            return -1;
+        of->values[side] = of->kind == SERIES_RANK ? series->itself : of->levels[side].median;
+    }
+    int is_both = of->series[0] && of->series[1];
+    of->change = !is_both                  ? (double)NAN
+                 : of->kind == SERIES_RANK ? change_of_rank(of)
+                                           : of->values[1] - of->values[0];
+    return 0;
+}
+
+/* The first bar that stands before a row; COMPARE_RULES: none. */
+static enum compare_rule bar_of(const struct comparisons *all, const struct comparison *of)
+{
+    if (!of->series[0] || !of->series[1])
+        return COMPARE_ONE_SIDE;
+    for (enum compare_rule rule = COMPARE_RANKS; rule < COMPARE_FEW_STEPS; rule++)
+        if (compare_asks(rule, of->kind) && likeness_bars(all->runs, rule))
+            return rule;
+    for (int side = 0; side < 2; side++)
+        if ((double)of->levels[side].steps < compare_limit(COMPARE_FEW_STEPS))
+            return COMPARE_FEW_STEPS;
+    return isnan(of->change) ? COMPARE_FEW_STEPS : COMPARE_RULES;
+}
+
+static int add_pair(struct comparisons *all, const struct series *a, const struct series *b)
+{
+    if (array_reserve((void **)&all->items, &all->capacity, all->count + 1, sizeof *all->items))
+        return -1;
+    struct comparison *of = &all->items[all->count++];
+    const struct series *any = a ? a : b;
+    *of = (struct comparison){.kind = (int)any->kind,
+                              .key = any->key,
+                              .tag = any->tag,
+                              .series = {a, b},
+                              .noise = (double)NAN,
+                              .whole = (double)NAN,
+                              .chance = (double)NAN};
+    if (measure(of))
+        return -1;
+    of->rule = bar_of(all, of);
+    of->verdict = of->rule == COMPARE_RULES ? COMPARED_WITHIN : COMPARED_NOT;
+    return 0;
+}
+
+static int pair_series(struct comparisons *all)
+{
+    const struct measured_run *a = all->runs[0], *b = all->runs[1];
+    for (size_t i = 0; i < a->count; i++)
+        if (add_pair(all, &a->items[i], measured_find(b, a->items[i].kind, a->items[i].key)))
+            return -1;
+    for (size_t i = 0; i < b->count; i++)
+        if (!measured_find(a, b->items[i].kind, b->items[i].key) && add_pair(all, NULL, &b->items[i]))
+            return -1;
+    return 0;
+}
+
+/* The level that each question of a family is held against. */
+static double level_of(const struct comparisons *all, enum family family, double *chances)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct comparison *of = &all->items[i];
+        if (of->verdict != COMPARED_NOT && family_of(of->kind) == family)
+            chances[count++] = of->chance;
+    }
+    return holm_level(chances, count, compare_limit(COMPARE_CHANCE) / PARTS_OF_CHANCE);
+}
+
+static void consider(struct comparison *of, enum compare_rule rule, double noise)
+{
+    if (!compare_asks(rule, of->kind) || isnan(noise) || (of->noise >= noise && of->rule != COMPARE_RULES))
+        return;
+    of->noise = noise;
+    of->rule = rule;
+}
+
+/* What has to show in the length of steps, by how that differs. */
+static void hold_against_steps(struct comparison *of, const struct comparison *steps)
+{
+    if (!compare_asks(COMPARE_SHOWN, of->kind))
+        return;
+    if (!steps || steps->verdict != COMPARED_BEYOND)
+        consider(of, COMPARE_SHOWN, INFINITY);
+    if (!steps || steps->verdict == COMPARED_NOT)
+        of->verdict = COMPARED_NOT;
+}
+
+/* Each noise in the units of the row; the greatest counts. */
+static void judge(struct comparison *of, const struct comparison *steps, double level, double network)
+{
+    double step = steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
+    double a = fabs(of->values[0]), once = of->series[0]->in_a_step;
+    int is_share = of->kind == SERIES_COMMUNICATION || of->kind == SERIES_WAITING;
+    double whole = is_share ? 100 : step / (once > 1 ? once : 1);
+    consider(of, COMPARE_CHANCE, levels_limit(&of->levels[0], &of->levels[1], level));
+    consider(of, COMPARE_DRIFT,
+             compare_limit(COMPARE_DRIFT) * fmax(of->levels[0].drift, of->levels[1].drift));
+    consider(of, COMPARE_SMALLEST, compare_limit(COMPARE_SMALLEST) * a);
+    consider(of, COMPARE_SMALLEST_TRANSFER, compare_limit(COMPARE_SMALLEST_TRANSFER) * a);
+    consider(of, COMPARE_WORTH, compare_limit(COMPARE_WORTH) * whole);
+    consider(of, COMPARE_WORTH_RANK, compare_limit(COMPARE_WORTH_RANK) * step);
+    of->within = of->noise;
+    double part = fmax(of->series[0]->network, of->kind >= SERIES_OWN ? of->series[1]->network : 0);
+    consider(of, COMPARE_NETWORK, network * fmin(part, of->kind >= SERIES_OWN ? INFINITY : a));
+    hold_against_steps(of, steps);
+    if (of->verdict == COMPARED_WITHIN && fabs(of->change) > of->noise)
+        of->verdict = COMPARED_BEYOND;
+}
+
+static double step_of(const struct comparisons *all)
+{
+    const struct comparison *steps = comparisons_steps(all);
+    return steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
+}
+
+/* What is told in parts of what. */
+static double whole_of(const struct comparison *of, double step)
+{
+    int is_of_step = of->kind == SERIES_EDGE || of->kind >= SERIES_OWN;
+    double whole = is_of_step ? step : of->values[0];
+    return whole > 0 ? whole : (double)NAN;
+}
+
+static int judge_series(struct comparisons *all, double network)
+{
+    double *chances = array_new(all->count + 1, sizeof *chances);
+    const struct comparison *steps = comparisons_steps(all);
+    if (!chances)
+        return -1;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].verdict != COMPARED_NOT)
+            all->items[i].chance =
+                levels_chance(&all->items[i].levels[0], &all->items[i].levels[1], all->items[i].change);
+    for (enum family family = 0; family < FAMILIES; family++) {
+        double level = level_of(all, family, chances);
+        for (size_t i = 0; i < all->count; i++)
+            if (all->items[i].verdict != COMPARED_NOT && family_of(all->items[i].kind) == family)
+                judge(&all->items[i], steps, level, network);
+    }
+    free(chances);
+    return 0;
+}
+
+int comparison_is_worse(const struct comparison *of)
+{
+    if (of->verdict != COMPARED_BEYOND)
+        return 0;
+    return of->kind == COMPARED_FINDING ? changed_finding_is_worse(of) : of->change > 0;
+}
+
+double comparison_change_percent(const struct comparison *of)
+{
+    return 100 * of->change / of->whole;
+}
+
+double comparison_noise_percent(const struct comparison *of)
+{
+    return 100 * of->noise / of->whole;
+}
+
+static int place_of(const struct comparison *of)
+{
+    return of->verdict == COMPARED_BEYOND   ? (comparison_is_worse(of) ? 0 : 1)
+           : of->verdict == COMPARED_WITHIN ? 2
+                                            : 3;
+}
+
+/* Steps come first of all, then findings; what is left by what it costs of a step. */
+static int rank_of_kind(int kind)
+{
+    return kind == SERIES_STEP ? 0 : kind == COMPARED_FINDING ? 1 : 2;
+}
+
+static double weight_of(const struct comparison *of)
+{
+    double once = of->series[0] ? of->series[0]->in_a_step : 1;
+    double weight = fabs(of->change) * (once > 1 ? once : 1);
+    return isnan(weight) ? 0 : weight;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct comparison *left = a, *right = b;
+    if (place_of(left) != place_of(right))
+        return place_of(left) - place_of(right);
+    if (rank_of_kind(left->kind) != rank_of_kind(right->kind))
+        return rank_of_kind(left->kind) - rank_of_kind(right->kind);
+    if (weight_of(left) != weight_of(right))
+        return weight_of(left) > weight_of(right) ? -1 : 1;
+    return left->kind != right->kind ? left->kind - right->kind : strcmp(left->key, right->key);
+}
+
+int comparisons_make(struct comparisons *all, const struct measured_run *a, const struct measured_run *b,
+                     double network)
+{
+    *all = (struct comparisons){.runs = {a, b}};
+    if (pair_series(all) || judge_series(all, network) || compare_findings(all))
+        return -1;
+    double step = step_of(all);
+    for (size_t i = 0; i < all->count; i++) {
+        all->items[i].whole = whole_of(&all->items[i], step);
+        if (all->items[i].verdict == COMPARED_NOT)
+            all->barred |= 1u << all->items[i].rule;
+    }
+    array_sort(all->items, all->count, sizeof *all->items, by_weight);
+    return 0;
+}
+
+void comparisons_release(struct comparisons *all)
+{
+    free(all->items);
+    *all = (struct comparisons){.count = 0};
+}
+
+static int is_slower(const struct comparison *of, double percent)
+{
+    if (!comparison_is_worse(of))
+        return 0;
+    if (of->kind == COMPARED_FINDING && of->found[1] && of->found[1]->stops_job)
+        return 1;
+    return (of->kind == SERIES_STEP || of->kind == SERIES_PHASE || of->kind >= SERIES_OWN) &&
+           comparison_change_percent(of) > percent;
+}
+
+enum comparison_answer comparisons_answer(const struct comparisons *all, double percent)
+{
+    const struct comparison *steps = comparisons_steps(all);
+    for (size_t i = 0; i < all->count; i++)
+        if (is_slower(&all->items[i], percent))
+            return ANSWER_SLOWER;
+    if (!steps || steps->verdict == COMPARED_NOT)
+        return ANSWER_UNDECIDED;
+    return steps->verdict == COMPARED_WITHIN && !(100 * steps->within / steps->whole <= percent)
+               ? ANSWER_UNDECIDED
+               : ANSWER_FINE;
+}

@@ -1,0 +1,172 @@
+"""compare: what it says of recorded and simulated pairs, how operands are understood, and the exit status for scripts."""
+
+import shutil
+import statistics
+
+from tests.cli.support import TOP, Case
+
+FIXTURES = TOP / "fixtures"
+SHAPE = "--shape 3d --ranks 8 --tp 2 --dp 2 --pp 2 --per-node 4 --layers 2 --steps 42 --noise even --dialect chrome-v7"
+
+
+class Compare(Case):
+    def compare(self, *words, **more):
+        answer = self.json("compare", *words, **more)
+        for row in answer["rows"]:
+            self.check_row(row)
+        return answer
+
+    def check_row(self, row):
+        """Beyond noise is what is greater than the noise."""
+        if row["significant"] is None or row["what"] == "finding":
+            return
+        beyond = row["noise_percent"] is not None and abs(row["change_percent"]) > row["noise_percent"]
+        self.assertEqual(bool(row["significant"]), beyond, row)
+
+    def rows_of(self, answer, what):
+        return {row["key"]: row for row in answer["rows"] if row["what"] == what}
+
+    def claims(self, answer):
+        return [row for row in answer["rows"] if row["significant"]]
+
+    def played(self, name, options):
+        """A store of a simulated job, and the truth."""
+        files, truth = self.simulate(f"{SHAPE} {options}")
+        self.run_program("--store", f"{name}.db", "ingest", "-q", *files)
+        return f"{name}.db", truth
+
+    def test_recorded_faults_are_named(self):
+        """By TRUTH: the GPU of rank 1 in steps 4 to 8; sends from rank 1 in steps 6 to 8; rank 5 hangs."""
+        for fixture, kind, rank in (("tp2dp2pp2-slow-rank", "compute", 1), ("tp2dp2pp2-slow-sender", "network", 1),
+                                    ("tp2dp2pp2-hang", "missing", 5)):
+            answer = self.compare(FIXTURES / "tp2dp2pp2-clean", FIXTURES / fixture)
+            findings = self.rows_of(answer, "finding")
+            self.assertEqual(list(findings), [f"{kind}, rank {rank}"])
+            row = findings[f"{kind}, rank {rank}"]
+            self.assertEqual((row["significant"], row["rank"], row["a"]), (1, rank, 0))
+            self.assertEqual([claim["what"] for claim in self.claims(answer)], ["finding"])
+            back = self.compare(FIXTURES / fixture, FIXTURES / "tp2dp2pp2-clean")
+            self.assertEqual(self.rows_of(back, "finding")[row["key"]]["b"], 0)
+
+    def test_what_cannot_be_compared_is_said(self):
+        """By TRUTH: two ranks share a node in the one, each has its own in the other; steps have other layers, and are few."""
+        answer = self.compare(FIXTURES / "tp2dp2pp2-clean", FIXTURES / "tp2dp2pp2-slow-sender")
+        step = self.rows_of(answer, "step")["all"]
+        self.assertIsNone(step["significant"])
+        self.assertTrue(any("4 communicators goes over the network in one run only" in w for w in answer["warnings"]))
+        other = self.compare(FIXTURES / "tp2dp2pp2-clean", FIXTURES / "fsdp-clean")
+        self.assertEqual(self.claims(other), [])
+        self.assertIsNone(self.rows_of(other, "step")["all"]["significant"])
+        self.assertTrue(any("the calls of a step differ" in w for w in other["warnings"]))
+        few = self.run_program("compare", FIXTURES / "tp2dp2pp2-clean", FIXTURES / "tp2dp2pp2-clean")
+        self.assertIn("Whether steps became longer cannot be told: there are too few", few.flat)
+
+    def test_two_clean_runs_of_one_job(self):
+        a, truth_a = self.played("a", "--seed 11")
+        b, truth_b = self.played("b", "--seed 12")
+        answer = self.compare(a, b)
+        self.assertEqual(self.claims(answer), [])
+        step = self.rows_of(answer, "step")["all"]
+        self.assertEqual(step["significant"], 0)
+        for side, truth in (("a", truth_a), ("b", truth_b)):
+            # The simulator's own lengths, but for the warm-up and the last step, whose end no trace tells.
+            told = statistics.median(truth["step_us"][1:-1])
+            self.assertAlmostEqual(step[side] / told, 1, delta=0.01)
+        self.assertIn("No difference beyond noise", self.run_program("compare", a, b).flat)
+        self.assertEqual([row["change"] for row in self.compare(a, a)["rows"] if row["change"]], [])
+
+    def test_a_slow_rank(self):
+        """A tenth of a step more on the GPU of rank 3, before its calls in backward, all the time."""
+        a, _ = self.played("a", "--seed 11")
+        b, truth = self.played("b", "--seed 12 --fault compute:3:0:41:10%:backward")
+        answer = self.compare("--network-noise", "0", a, b)
+        step = self.rows_of(answer, "step")["all"]
+        own = self.rows_of(answer, "own")
+        self.assertEqual(step["significant"], 1)
+        planted = truth["faults"][0]["lost_percent"]
+        self.assertAlmostEqual(step["change_percent"], planted, delta=step["noise_percent"])
+        self.assertEqual([key for key, row in own.items() if row["significant"]], ["rank 3"])
+        self.assertIn("backward", own["rank 3"]["place"])
+        text = self.run_program("compare", "--network-noise", "0%", a, b).flat
+        self.assertRegex(text, r"Steps took [\d.]+ ms, [\d.]+ (ms|us) \([\d.]+ %\) longer than in A\.")
+        self.assertRegex(text, r"Rank 3 takes [\d.]+ (ms|us) longer of its own a step \([\d.]+ %\), most of it before the "
+                               r"\d+(st|nd|rd|th) call of the step \(\w+, backward\)\.")
+        # What the network may differ by hides the length of steps, and nobody's own time.
+        hidden = self.compare(a, b)
+        self.assertEqual((self.rows_of(hidden, "step")["all"]["significant"], self.rows_of(hidden, "step")["all"]["rule"]),
+                         (0, "network"))
+        self.assertEqual([row["key"] for row in self.claims(hidden) if row["what"] != "finding"], ["rank 3"])
+        back = self.rows_of(self.compare("--network-noise", "0", b, a), "step")["all"]
+        self.assertEqual(back["significant"], 1)
+        self.assertLess(back["change"], 0)
+
+    def test_a_slow_phase(self):
+        """A tenth of a step more on all GPUs, in backward: that phase takes it, and no rank is named."""
+        a, _ = self.played("a", "--seed 11")
+        b, truth = self.played("b", "--seed 12 --fault compute:0-7:0:41:10%:backward")
+        answer = self.compare("--network-noise", "0", a, b)
+        step, phases = self.rows_of(answer, "step")["all"], self.rows_of(answer, "phase")
+        self.assertEqual((step["significant"], phases["backward"]["significant"]), (1, 1))
+        self.assertEqual(max(phases, key=lambda key: phases[key]["change"]), "backward")
+        self.assertGreater(phases["backward"]["change"], 0.5 * step["change"])
+        self.assertEqual([key for key, row in self.rows_of(answer, "own").items() if row["significant"]], ["all"])
+        own = self.rows_of(answer, "own_phase")
+        self.assertEqual([key for key, row in own.items() if row["significant"]], ["backward"])
+        self.assertAlmostEqual(own["backward"]["change"], self.rows_of(answer, "own")["all"]["change"],
+                               delta=0.1 * own["backward"]["change"])
+        self.assertIn("longer of their own a step", self.run_program("compare", a, b).flat)
+
+    def test_exit_status_for_scripts(self):
+        a, _ = self.played("a", "--seed 11")
+        b, _ = self.played("b", "--seed 12")
+        slow, _ = self.played("slow", "--seed 13 --fault compute:0-7:0:41:12%:*")
+        self.run_program("compare", "--fail-over", "5%", a, slow, status=3)
+        self.run_program("compare", "--fail-over", "5", a, slow, status=3)
+        self.run_program("compare", "--fail-over", "30%", a, slow, status=0)
+        self.run_program("compare", a, slow, status=0)
+        self.run_program("compare", "--fail-over", "5%", a, b, status=0)
+        self.run_program("compare", "--fail-over", "5%", slow, a, status=0)
+        # What noise hides was not judged.
+        self.run_program("compare", "--fail-over", "0.1%", a, b, status=4)
+        clean, hang = FIXTURES / "tp2dp2pp2-clean", FIXTURES / "tp2dp2pp2-hang"
+        self.run_program("compare", "-q", "--fail-over", "5%", clean, clean, status=4)
+        self.run_program("compare", "-q", "--fail-over", "5%", clean, hang, status=3)
+
+    def test_operands(self):
+        """A store, a run of a store by name and number, traces, and a run of --store: all the same."""
+        shutil.copytree(FIXTURES / "tp2dp2pp2-clean", self.folder / "good")
+        shutil.copytree(FIXTURES / "tp2dp2pp2-slow-rank", self.folder / "bad")
+        for name in ("good", "bad"):
+            (self.folder / name / "TRUTH").unlink()
+        self.run_program("--store", "one.db", "ingest", "-q", "good")
+        self.run_program("--store", "both.db", "ingest", "-q", "good", "bad")
+        runs = {row["name"]: row["run"] for row in self.json("--store", "both.db", "info", "--runs")["rows"]}
+        wanted = self.compare("one.db", "bad")["rows"]
+        self.assertTrue(wanted)
+        for words in (("good", "both.db:bad"), (f"both.db:{runs['good']}", f"both.db:{runs['bad']}")):
+            self.assertEqual(self.compare(*words)["rows"], wanted, words)
+        shutil.move(self.folder / "good", self.folder / "elsewhere")
+        shutil.move(self.folder / "bad", self.folder / "there")
+        self.assertEqual(self.json("--store", "both.db", "compare", "good", "bad")["rows"], wanted)
+
+    def test_wrong_usage(self):
+        self.run_program("--store", "both.db", "ingest", "-q", FIXTURES / "tp2dp2pp2-clean", FIXTURES / "fsdp-clean")
+        self.run_program("compare", "both.db", status=2)
+        self.run_program("compare", "--fail-over", "much", "both.db:1", "both.db:2", status=2)
+        self.assertIn("A holds 2 runs", self.run_program("compare", "both.db", "both.db:1", status=1).err)
+        self.assertIn("run", self.run_program("compare", "both.db:1", "both.db:7", status=1).err)
+        self.assertIn("there is no such file", self.run_program("compare", "nothing", "both.db:1", status=1).err)
+        self.run_program("--store", "hosts.db", "ingest", "-q", FIXTURES / "prometheus", status=None)
+        said = self.run_program("compare", "hosts.db", "both.db:1", status=1)
+        self.assertIn("A: no operations", said.out)
+        self.assertIn("nothing was judged", said.err)
+        self.write("text", "this is no trace\n")
+        self.run_program("compare", "text", "both.db:1", status=1)
+
+    def test_filters_ask_for_the_table(self):
+        self.run_program("ingest", "-q", FIXTURES / "tp2dp2pp2-slow-rank")
+        rows = self.json("compare", "--rank", "1", FIXTURES / "tp2dp2pp2-clean", "1")["rows"]
+        self.assertEqual({row["what"] for row in rows}, {"own", "finding", "edge"})
+        for row in rows:
+            self.assertIn(1, (row["rank"], row["sender"], row["receiver"]))
+        self.assertIn("significant", self.run_program("compare", "--top", "3", FIXTURES / "tp2dp2pp2-clean", "1").out)
