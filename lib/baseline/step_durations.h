@@ -8,7 +8,8 @@ int baseline_measure_steps(struct baseline *baseline, const struct job *job);
 
 /*
  * How long a row of steps lasted together, median over ranks: ranks that enter a step at different times
- * count a delay at its edge to different steps. The last step of all, whose end nothing tells, is left out.
+ * count a delay at its edge to different steps, and where half of them are late a median sees it in neither:
+ * it is counted to the step in which others wait. The last step of all, whose end nothing tells, is left out.
  * TIME_UNKNOWN where there is no other. `list` has room for one of each rank.
  */
 int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
