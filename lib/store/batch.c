@@ -107,7 +107,7 @@ void batch_builder_release(struct batch_builder *builder)
 
 static const struct span absent = {.present = 0};
 
-static int put_text(struct batch *batch, const char *text, struct span *span)
+int batch_put_text(struct batch *batch, const char *text, struct span *span)
 {
     *span = (struct span){.offset = batch->bytes.length};
     if (!text)
@@ -138,7 +138,7 @@ static int64_t find_process(struct batch_builder *builder, struct batch *batch, 
     if (added) {
         int64_t value = *number;
         struct batch_process *process = LIST_ADD(&batch->processes);
-        if (!process || put_text(batch, host, &process->host))
+        if (!process || batch_put_text(batch, host, &process->host))
             return -1;
         process->pid = origin->pid;
         process->started_ns = origin->started_ns;
@@ -158,7 +158,7 @@ static int tell_communicator(struct batch_builder *builder, struct batch *batch,
     if (!is_new && !name && !size && !nodes)
         return 0;
     struct batch_communicator *told = LIST_ADD(&batch->communicators);
-    if (!told || put_text(batch, origin->communicator_name, &told->name))
+    if (!told || batch_put_text(batch, origin->communicator_name, &told->name))
         return -1;
     told->number = number;
     told->hash = origin->communicator_hash;
@@ -255,7 +255,8 @@ static int add_operation(struct batch_builder *builder, struct batch *batch, con
     row->offset = event->origin.offset;
     row->operation = *operation;
     row->channels = absent;
-    if (put_text(batch, operation->tag, &row->tag) || put_text(batch, operation->source, &row->source))
+    if (batch_put_text(batch, operation->tag, &row->tag) ||
+        batch_put_text(batch, operation->source, &row->source))
         return -1;
     if (operation->kernel_channel_count == 0)
         return 0;
@@ -310,7 +311,7 @@ static int add_tag(struct batch_builder *builder, struct batch *batch, const str
     row->process = (uint32_t)process;
     row->member = member;
     row->tag = event->tag;
-    return put_text(batch, event->tag.text, &row->text);
+    return batch_put_text(batch, event->tag.text, &row->text);
 }
 
 static int add_tag_name(struct batch_builder *builder, struct batch *batch, const struct event *event)
@@ -323,7 +324,7 @@ static int add_tag_name(struct batch_builder *builder, struct batch *batch, cons
     row->process = (uint32_t)process;
     row->number = event->tag_name.number;
     row->at_ns = event->tag_name.at_ns;
-    return put_text(batch, event->tag_name.text, &row->text);
+    return batch_put_text(batch, event->tag_name.text, &row->text);
 }
 
 static int add_anchor(struct batch_builder *builder, struct batch *batch, const struct event *event)
@@ -335,7 +336,7 @@ static int add_anchor(struct batch_builder *builder, struct batch *batch, const 
     row->ordinal = builder->anchors++;
     row->process = (uint32_t)process;
     row->anchor = event->anchor;
-    return put_text(batch, event->anchor.boot_id, &row->boot_id);
+    return batch_put_text(batch, event->anchor.boot_id, &row->boot_id);
 }
 
 static int add_loss(struct batch_builder *builder, struct batch *batch, const struct event *event)
@@ -355,7 +356,7 @@ static int add_loss(struct batch_builder *builder, struct batch *batch, const st
     row->member = member;
     row->is_total = event->loss.is_total;
     row->events = event->loss.events;
-    return put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
+    return batch_put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
 }
 
 /* "[0,4,8]" */
@@ -390,7 +391,7 @@ static int add_communicator(struct batch_builder *builder, struct batch *batch, 
     known->members.present |= members;
     known->description.present |= description;
     return (members && put_members(batch, facts->members, facts->member_count, &told->members)) ||
-                   (description && put_text(batch, facts->description, &told->description))
+                   (description && batch_put_text(batch, facts->description, &told->description))
                ? -1
                : 0;
 }
@@ -416,9 +417,9 @@ static int add_status(struct batch_builder *builder, struct batch *batch, const 
     row->process = (uint32_t)process;
     row->member = member;
     row->status = *status;
-    return put_text(batch, status->name, &row->name) ||
-                   put_text(batch, status->description, &row->description) ||
-                   put_text(batch, status->function, &row->function)
+    return batch_put_text(batch, status->name, &row->name) ||
+                   batch_put_text(batch, status->description, &row->description) ||
+                   batch_put_text(batch, status->function, &row->function)
                ? -1
                : 0;
 }
@@ -434,7 +435,7 @@ static int add_start(struct batch_builder *builder, struct batch *batch, const s
     row->process = (uint32_t)process;
     row->member = member;
     row->start = event->start_up;
-    return put_text(batch, event->start_up.function, &row->function);
+    return batch_put_text(batch, event->start_up.function, &row->function);
 }
 
 static int add_warning(struct batch_builder *builder, struct batch *batch, const struct event *event)
@@ -448,8 +449,9 @@ static int add_warning(struct batch_builder *builder, struct batch *batch, const
     row->process = (uint32_t)process;
     row->offset = event->origin.offset;
     row->warning = *warning;
-    return put_text(batch, warning->nic, &row->nic) || put_text(batch, warning->peer, &row->peer) ||
-                   put_text(batch, warning->text, &row->text)
+    return batch_put_text(batch, warning->nic, &row->nic) ||
+                   batch_put_text(batch, warning->peer, &row->peer) ||
+                   batch_put_text(batch, warning->text, &row->text)
                ? -1
                : 0;
 }
@@ -473,7 +475,7 @@ static int add_facts(struct batch_builder *builder, struct batch *batch, const s
     row->member = member;
     row->facts = *facts;
     for (int i = 0; i < FACT_TEXTS; i++)
-        if (put_text(batch, texts[i], &row->texts[i]))
+        if (batch_put_text(batch, texts[i], &row->texts[i]))
             return -1;
     return 0;
 }
@@ -530,12 +532,13 @@ static int add_call(struct batch_builder *builder, struct batch *batch, const st
     row->offset = event->origin.offset;
     row->call = *call;
     row->group = absent;
-    return put_text(batch, call->name, &row->name) || put_text(batch, call->source, &row->source) ||
-                   put_text(batch, call->gpu_serial, &row->gpu_serial) ||
-                   put_text(batch, call->vm, &row->vm) ||
-                   put_text(batch, call->correlation, &row->correlation) ||
+    return batch_put_text(batch, call->name, &row->name) ||
+                   batch_put_text(batch, call->source, &row->source) ||
+                   batch_put_text(batch, call->gpu_serial, &row->gpu_serial) ||
+                   batch_put_text(batch, call->vm, &row->vm) ||
+                   batch_put_text(batch, call->correlation, &row->correlation) ||
                    (call->group_count && put_members(batch, call->group, call->group_count, &row->group)) ||
-                   (call->group_is_cut && put_text(batch, "", &row->group))
+                   (call->group_is_cut && batch_put_text(batch, "", &row->group))
                ? -1
                : 0;
 }
@@ -549,11 +552,11 @@ static int add_sample(struct batch_builder *builder, struct batch *batch, const 
     row->ordinal = builder->samples++;
     row->offset = event->origin.offset;
     row->sample = *sample;
-    return put_text(batch, sample->job, &row->job) || put_text(batch, sample->node, &row->node) ||
-                   put_text(batch, sample->gpu, &row->gpu) ||
-                   put_text(batch, sample->communicator, &row->communicator) ||
-                   put_text(batch, sample->message_size, &row->message_size) ||
-                   put_text(batch, sample->tag, &row->tag)
+    return batch_put_text(batch, sample->job, &row->job) || batch_put_text(batch, sample->node, &row->node) ||
+                   batch_put_text(batch, sample->gpu, &row->gpu) ||
+                   batch_put_text(batch, sample->communicator, &row->communicator) ||
+                   batch_put_text(batch, sample->message_size, &row->message_size) ||
+                   batch_put_text(batch, sample->tag, &row->tag)
                ? -1
                : 0;
 }

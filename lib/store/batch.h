@@ -229,6 +229,9 @@ void batch_clear(struct batch *batch);
 /* Memory that its rows take, to decide when it is full. */
 size_t batch_size_bytes(const struct batch *batch);
 
+/* Copies a text to the batch's bytes; NULL makes a span that is not present. -1 when memory is out. */
+int batch_put_text(struct batch *batch, const char *text, struct span *span);
+
 /* The bytes of a span, NULL for one that is not present. Followed by a NUL. Borrowed. */
 const char *batch_bytes(const struct batch *batch, struct span span);
 

@@ -200,16 +200,6 @@ static int append_id(struct id_list *list, int64_t id)
     return 0;
 }
 
-static int put_text(struct batch *batch, const char *text, struct span *span)
-{
-    *span = (struct span){.offset = batch->bytes.length};
-    if (!text)
-        return 0;
-    span->present = 1;
-    span->length = strlen(text);
-    return buffer_append(&batch->bytes, text, span->length + 1);
-}
-
 static int take_process(void *context, struct statement *row, struct error *error)
 {
     struct names *names = context;
@@ -222,7 +212,7 @@ static int take_process(void *context, struct statement *row, struct error *erro
     struct batch_process *process = &batch->processes.items[batch->processes.count++];
     *process =
         (struct batch_process){.pid = statement_integer(row, 2), .started_ns = statement_integer(row, 3)};
-    return put_text(batch, host ? host : "", &process->host) ? error_no_memory(error) : 0;
+    return batch_put_text(batch, host ? host : "", &process->host) ? error_no_memory(error) : 0;
 }
 
 static int take_communicator(void *context, struct statement *row, struct error *error)
@@ -240,9 +230,9 @@ static int take_communicator(void *context, struct statement *row, struct error 
                                         .is_named = is_named,
                                         .size = statement_integer(row, 3),
                                         .node_count = statement_integer(row, 4)};
-    return put_text(batch, statement_text(row, 2), &said->name) ||
-                   put_text(batch, statement_text(row, 5), &said->members) ||
-                   put_text(batch, statement_text(row, 6), &said->description)
+    return batch_put_text(batch, statement_text(row, 2), &said->name) ||
+                   batch_put_text(batch, statement_text(row, 5), &said->members) ||
+                   batch_put_text(batch, statement_text(row, 6), &said->description)
                ? error_no_memory(error)
                : 0;
 }
