@@ -249,7 +249,8 @@ static int show(struct shares *shares, const struct roster *roster, struct table
             return -1;
     if (table_add_columns(table, value_columns, VALUES, error))
         return -1;
-    shares_sort(shares);
+    if (shares_sort(shares))
+        return error_no_memory(error);
     for (size_t i = 0; i < shares->count; i++)
         if (show_group(shares, roster, &shares->groups[i], table, error))
             return -1;

@@ -200,10 +200,63 @@ static int by_missed_bytes(const void *a, const void *b)
         return left_missed > right_missed ? -1 : 1;
     if (left->bytes != right->bytes)
         return left->bytes > right->bytes ? -1 : 1;
-    return memcmp(left->key, right->key, sizeof left->key);
+    for (size_t i = 0; i < SHARE_KEYS; i++)
+        if (left->key[i] != right->key[i])
+            return left->key[i] < right->key[i] ? -1 : 1;
+    return 0;
 }
 
-void shares_sort(struct shares *shares)
+static int by_text(const void *a, const void *b)
 {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int is_of_text(enum share_key key)
+{
+    return key == SHARE_COMMUNICATOR || key == SHARE_TAG || key == SHARE_FUNCTION;
+}
+
+static int renumber(struct shares *shares, struct intern *sorted)
+{
+    for (size_t i = 0; i < shares->count; i++)
+        for (size_t k = 0; k < shares->by_count; k++) {
+            int64_t *key = &shares->groups[i].key[k];
+            if (*key < 0 || !is_of_text(shares->by[k]))
+                continue;
+            const char *text = intern_text(&shares->texts, *key);
+            if ((*key = intern_put(sorted, text, strlen(text))) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* Gives texts their numbers anew, in their order and not in that in which files arrived. */
+static int order_texts(struct shares *shares)
+{
+    struct intern sorted;
+    const char **texts = array_new(shares->texts.count + 1, sizeof *texts);
+    int failed = !texts;
+    intern_init(&sorted);
+    for (size_t i = 0; texts && i < shares->texts.count; i++)
+        texts[i] = intern_text(&shares->texts, (int64_t)i);
+    if (texts)
+        array_sort(texts, shares->texts.count, sizeof *texts, by_text);
+    for (size_t i = 0; !failed && i < shares->texts.count; i++)
+        failed = intern_put(&sorted, texts[i], strlen(texts[i])) < 0;
+    free(texts);
+    if (failed || renumber(shares, &sorted)) {
+        intern_release(&sorted);
+        return -1;
+    }
+    intern_release(&shares->texts);
+    shares->texts = sorted;
+    return 0;
+}
+
+int shares_sort(struct shares *shares)
+{
+    if (order_texts(shares))
+        return -1;
     array_sort(shares->groups, shares->count, sizeof *shares->groups, by_missed_bytes);
+    return 0;
 }

@@ -66,8 +66,9 @@ void shares_release(struct shares *shares);
 int shares_read(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
                 struct error *error);
 
-/* The most bytes that were not registered come first. */
-void shares_sort(struct shares *shares);
+/* The most bytes that were not registered come first; equals in the order of their keys, texts by the
+ * alphabet. Once, after all is read. -1 when memory is out. */
+int shares_sort(struct shares *shares);
 
 /*
  * For who goes through the calls himself: calls `take` for each that the filter leaves, with the number of

@@ -139,17 +139,6 @@ class Startup(Case):
         self.assertIn("no log tells", " ".join(answer["warnings"]))
         self.assertEqual([row["rank"] for row in answer["rows"] if row["last"]], [2])
 
-    def test_rows_are_in_order_however_files_arrive(self):
-        """The files in either order, each ingest on its own: numbers of communicators differ, the answer does not."""
-        files = sorted((TOP / "fixtures/tp2dp2pp2-clean").glob("*.json.gz"))
-        answers = []
-        for order in (files, files[::-1]):
-            store = self.folder / f"{len(answers)}.db"
-            for file in order:
-                self.run_program("--store", store, "ingest", file)
-            answers.append(self.run_program("--store", store, "startup", "--format", "csv").stdout)
-        self.assertEqual(*answers)
-
     def test_beside_a_trace(self):
         """Where a trace of the same processes is there, too, starts are of its ranks."""
         trace = TOP / "fixtures/tp2dp2pp2-clean"

@@ -1,0 +1,31 @@
+"""Answers do not depend on the order in which files arrive, though numbers of communicators and ranks in a store do."""
+
+from .support import TOP, Case
+
+COMMANDS = [["diagnose", "--all"], ["stragglers"], ["stalls"], ["steps"], ["report"], ["report", "--by", "rank,function"], ["clocks"],
+            ["startup"], ["buffers"], ["info", "--communicators"]]
+
+
+class ArrivalOrder(Case):
+    def answers(self, files):
+        """Each file brought in by an ingest of its own."""
+        store = self.folder / "ordered.db"
+        store.unlink(missing_ok=True)
+        for file in files:
+            self.run_program("--store", store, "ingest", file)
+        return [self.run_program("--store", store, *command, "--format", "csv").stdout for command in COMMANDS]
+
+    def check(self, fixture):
+        files = sorted((TOP / "fixtures" / fixture).glob("*.json*"))
+        self.assertGreater(len(files), 1)
+        for command, forwards, backwards in zip(COMMANDS, self.answers(files), self.answers(files[::-1])):
+            self.assertEqual(forwards, backwards, command)
+
+    def test_a_healthy_job(self):
+        self.check("tp2dp2pp2-clean")
+
+    def test_a_slow_rank(self):
+        self.check("tp2dp2pp2-slow-rank")
+
+    def test_a_job_that_hangs(self):
+        self.check("tp2dp2pp2-hang")
