@@ -5,13 +5,12 @@ import io
 import os
 import re
 import resource
-import shutil
 import sqlite3
 import subprocess
 import unittest
 from pathlib import Path
 
-from tests.cli.support import PROGRAM, SANITIZED, TOP, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, trace
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 TYPES = {"INTEGER": int, "REAL": float, "TEXT": str}
@@ -242,14 +241,21 @@ class Export(Case):
         self.assertFalse(self.store.exists())
 
 
-@unittest.skipIf(SANITIZED, "a sanitizer's library cannot be loaded into another program")
-@unittest.skipUnless(shutil.which("sqlite3"), "sqlite3 is not installed")
 class Extension(Case):
     LIBRARY = Path(PROGRAM).parent / "ncclprof_views.so"
 
+    def environment(self):
+        """Libraries of sanitizers have to be there before all others."""
+        linked = subprocess.run(["ldd", self.LIBRARY], capture_output=True, text=True, check=True).stdout
+        sanitizers = re.findall(r"=> (/\S*/lib\w+san\.so\S*)", linked)
+        return {**os.environ, "LD_PRELOAD": ":".join(sanitizers), "ASAN_OPTIONS": "detect_leaks=0"} if sanitizers else os.environ
+
+    def sqlite(self, *words):
+        return subprocess.run(["sqlite3", "-readonly", "-csv", "-cmd", f".load '{self.LIBRARY}'", self.store, *words],
+                              capture_output=True, text=True, timeout=60, env=self.environment())
+
     def ask(self, *statements):
-        result = subprocess.run(["sqlite3", "-readonly", "-csv", "-cmd", f".load '{self.LIBRARY}'", self.store, *statements],
-                                capture_output=True, text=True, timeout=60)
+        result = self.sqlite(*statements)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return list(csv.reader(io.StringIO(result.stdout)))
 
@@ -268,8 +274,7 @@ class Extension(Case):
         self.run_program("ingest", SLOW)
         with sqlite3.connect(self.store) as store:
             store.execute("UPDATE operation_block SET packed = x'00'")
-        result = subprocess.run(["sqlite3", "-cmd", f".load '{self.LIBRARY}'", self.store, "SELECT count(*) FROM v_operation"],
-                                capture_output=True, text=True, timeout=60)
+        result = self.sqlite("SELECT count(*) FROM v_operation")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("malformed", result.stderr)
 
