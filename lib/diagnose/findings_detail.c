@@ -26,13 +26,43 @@ static int accuses(const struct finding *finding, int32_t rank)
     return finding->rank == rank;
 }
 
+/* Its own record of an operation, else that of a member that has one; -1. */
+static int32_t record_of(const struct job *job, const struct finding *finding, int32_t number)
+{
+    const struct job_instance *instance = &job->instances[number];
+    for (int32_t i = 0; i < instance->members; i++)
+        if (accuses(finding, job_member(job, instance, i)->rank))
+            return job_member_at(job, instance, i);
+    return instance->members ? job_member_at(job, instance, 0) : -1;
+}
+
+/* When an operation began in the common time of the job, or was enqueued; TIME_UNKNOWN. */
+static int64_t began(const struct job *job, int32_t number)
+{
+    if (number < 0)
+        return TIME_UNKNOWN;
+    const struct job_operation *operation = &job->operations[number];
+    int64_t at_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns;
+    return at_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(job, operation, at_ns);
+}
+
+/* Of an earlier step, or earlier in that step. */
+static int is_before(const struct job *job, const struct finding *finding, int32_t left, int32_t right)
+{
+    if (job->instances[left].step != job->instances[right].step)
+        return job->instances[left].step < job->instances[right].step;
+    int64_t left_ns = began(job, record_of(job, finding, left)),
+            right_ns = began(job, record_of(job, finding, right));
+    return left_ns != TIME_UNKNOWN && (right_ns == TIME_UNKNOWN || left_ns < right_ns);
+}
+
 /* An operation or a transfer of the finding: by how much it was late or slow. */
 static void note(struct details *details, struct finding *finding, int32_t instance, int32_t tag,
                  int64_t excess_ns)
 {
     const struct job *job = details->job;
     const struct job_instance *of = &job->instances[instance];
-    if (finding->instance < 0 || of->step < job->instances[finding->instance].step)
+    if (finding->instance < 0 || is_before(job, finding, instance, finding->instance))
         finding->instance = instance;
     details->by_tag[tag + 1] += excess_ns;
     for (int32_t i = 0; i < of->members; i++)
@@ -142,31 +172,12 @@ static int keep_waiting(const struct details *details, struct finding *finding)
     return 0;
 }
 
-/* Its own record of the first operation, else that of a member that has one. */
-static int32_t record_of(const struct job *job, const struct finding *finding)
-{
-    const struct job_instance *instance = &job->instances[finding->instance];
-    for (int32_t i = 0; i < instance->members; i++)
-        if (accuses(finding, job_member(job, instance, i)->rank))
-            return job_member_at(job, instance, i);
-    return instance->members ? job_member_at(job, instance, 0) : -1;
-}
-
-/* When an operation began in the common time of the job, or was enqueued; TIME_UNKNOWN. */
-static int64_t began(const struct job *job, const struct job_operation *operation)
-{
-    int64_t at_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns;
-    return at_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(job, operation, at_ns);
-}
-
 static void note_first(const struct details *details, struct finding *finding)
 {
     if (finding->instance < 0)
         return;
-    finding->operation = record_of(details->job, finding);
-    int64_t at_ns = finding->operation < 0
-                        ? TIME_UNKNOWN
-                        : began(details->job, &details->job->operations[finding->operation]);
+    finding->operation = record_of(details->job, finding, finding->instance);
+    int64_t at_ns = began(details->job, finding->operation);
     if (at_ns != TIME_UNKNOWN && details->origin_ns != TIME_UNKNOWN)
         finding->since_ns = at_ns - details->origin_ns;
 }
@@ -189,7 +200,7 @@ static int64_t first_of_all(const struct job *job)
 {
     int64_t first_ns = TIME_UNKNOWN;
     for (size_t i = 0; i < job->operation_count; i++) {
-        int64_t at_ns = began(job, &job->operations[i]);
+        int64_t at_ns = began(job, (int32_t)i);
         if (at_ns != TIME_UNKNOWN && (first_ns == TIME_UNKNOWN || at_ns < first_ns))
             first_ns = at_ns;
     }
