@@ -149,7 +149,7 @@ static void see_traffic(struct observations *seen, const struct job *job, const 
         const struct job_traffic *traffic = &job->traffic[i];
         int32_t step = job->operations[traffic->operation].step;
         int32_t place = step < 0 || step >= job->step_count ? -1 : usual->places[step];
-        if (place >= 0 && !traffic->by_receiver)
+        if (place >= 0 && !traffic->by_receiver && traffic->sender >= 0 && traffic->receiver >= 0)
             seen->items[seen->count++] = (struct observed){.kind = {traffic->sender, traffic->receiver, 0},
                                                            .place = place,
                                                            .ns = traffic->busy_ns,

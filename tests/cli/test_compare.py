@@ -1,5 +1,7 @@
 """compare: what it says of recorded and simulated pairs, how operands are understood, and the exit status for scripts."""
 
+import gzip
+import re
 import shutil
 import statistics
 
@@ -47,6 +49,14 @@ class Compare(Case):
             self.assertEqual([claim["what"] for claim in self.claims(answer)], ["finding"])
             back = self.compare(FIXTURES / fixture, FIXTURES / "tp2dp2pp2-clean")
             self.assertEqual(self.rows_of(back, "finding")[row["key"]]["b"], 0)
+
+    def test_sends_to_a_rank_that_is_not_there(self):
+        for file in (FIXTURES / "tp2dp2pp2-slow-sender").glob("*.json.gz"):
+            self.write(f"nowhere/{file.stem}", re.sub(r'"Peer": \d+', '"Peer": 77', gzip.decompress(file.read_bytes()).decode()))
+        answer = self.compare("nowhere", FIXTURES / "tp2dp2pp2-slow-sender")
+        edges = [row for row in answer["rows"] if row["what"] == "edge"]
+        self.assertEqual({row["receiver"] for row in edges if row["a"] is not None}, {77})
+        self.assertEqual({row["significant"] for row in edges}, {None})
 
     def test_what_cannot_be_compared_is_said(self):
         """By TRUTH: two ranks share a node in the one, each has its own in the other; steps have other layers, and are few."""

@@ -27,7 +27,7 @@ static void check_option(const struct option *option, const struct arguments *ar
     const char *value = arguments->values[at];
     if (!value)
         return;
-    require(option->argument || strcmp(value, "1") == 0, "a flag's value is 1");
+    require(option->argument || option->choice || strcmp(value, "1") == 0, "a flag's value is 1");
     if (option->is_number) {
         int64_t number = arguments_number(arguments, at);
         require(number >= option->least && number <= option->most, "a number in its bounds");
