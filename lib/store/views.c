@@ -4,9 +4,9 @@
 #include "store/internal.h"
 
 /* Names, types, units and meaning of all columns; a test holds them against the store. */
-#define COLUMN(called, is, in, says)                                \
-    {                                                               \
-        .name = called, .type = is, .unit = in, .description = says \
+#define COLUMN(called, is, in, says)                                        \
+    {                                                                       \
+        .name = (called), .type = (is), .unit = (in), .description = (says) \
     }
 
 static const struct column run_columns[] = {
