@@ -237,7 +237,7 @@ static int measure(struct delays *delays, struct error *error)
         const struct job_operation *operation = &job->operations[move->operation];
         int64_t beyond_ns = excess_listed(delays->excess, move->operation).beyond_ns;
         if (beyond_ns != TIME_UNKNOWN)
-            remember(&delays->memories[operation->rank], operation->rank, beyond_ns);
+            remember(&delays->memories[operation->rank], (int32_t)operation->rank, beyond_ns);
         failed = move->is_last && meet(delays, move->instance);
     }
     replay_release(&replay);

@@ -132,7 +132,7 @@ static void order_group(const struct job *job, struct keyed *issued, size_t coun
         const struct job_operation *operation = &job->operations[issued[i].index];
         const struct job_instance *instance = &job->instances[operation->instance];
         list[i] =
-            (struct grouped){issued[i], operation->communicator, operation->function,
+            (struct grouped){issued[i], operation->communicator, (int32_t)operation->function,
                              operation->function == FUNCTION_SEND ? instance->receiver : instance->sender};
     }
     array_sort(list, count, sizeof *list, by_peer);

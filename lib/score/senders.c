@@ -60,7 +60,7 @@ static size_t list_waits(const struct job *job, const struct edges *edges, struc
         waits[count++] =
             (struct wait){.bytes = job->operations[job->instance_members[instance->first_member]].bytes,
                           .size = job->communicators[instance->communicator].size,
-                          .function = instance->function,
+                          .function = (int32_t)instance->function,
                           .step = edge->step,
                           .rank = edge->sender,
                           .wait_ns = (double)edge->wait_ns,
