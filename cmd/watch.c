@@ -258,14 +258,14 @@ static int look_once(struct watching *watching)
 /* Looks until it is to end. `idle_s`: so long without news end it; 0: nothing does. */
 static int go_on(struct watching *watching, double interval_s, double idle_s)
 {
-    double changed_at = seconds_of(CLOCK_MONOTONIC), now = changed_at;
+    double changed_at = seconds_of(CLOCK_MONOTONIC);
     int status = EXIT_DONE;
     while (status == EXIT_DONE && !interrupt_wanted(NULL)) {
         int has_come;
         double used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         status = look(watching, &has_come);
         used = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used;
-        now = seconds_of(CLOCK_MONOTONIC);
+        double now = seconds_of(CLOCK_MONOTONIC);
         if (status == EXIT_DONE && has_come)
             changed_at = now;
         if (status == EXIT_NOT_DONE)

@@ -72,7 +72,7 @@ static int select_parts(const struct analysis_request *request, const struct jud
         return -1;
     }
     for (size_t i = 0; i < job->rank_count; i++)
-        ranks[i] = !filter || filter_has_rank(filter, job->ranks[i].global_rank);
+        ranks[i] = (char)(!filter || filter_has_rank(filter, job->ranks[i].global_rank));
     *selection =
         (struct timeline_selection){.ranks = ranks,
                                     .last_step = INT64_MAX,

@@ -146,6 +146,8 @@ static int say_finding(const struct comparison *of, struct buffer *text)
                       : of->change > 0 ? "Grew: "
                                        : "Shrank: ";
     int is_both = of->found[0] && of->found[1];
+    if (!found)
+        return 0;
     return buffer_append_text(text, how) || say_text(text, found->text) ||
            (is_both && (buffer_append_text(text, "; cost ") || say_us(text, of->values[0]) ||
                         buffer_append_text(text, " a step in A, ") || say_us(text, of->values[1]) ||

@@ -128,7 +128,7 @@ int measure_transfers(struct measured_run *run, const struct job *job, const str
     if (!failed)
         see_transfers(&seen, job, usual, is_over);
     array_sort(seen.items, seen.count, sizeof *seen.items, by_kind);
-    for (size_t i = 0, next; !failed && i < seen.count; i = next) {
+    for (size_t i = 0, next = 0; !failed && i < seen.count; i = next) {
         if (!series || !is_same_kind(&seen.items[i], &seen.items[first])) {
             first = i;
             series = add_transfer(run, &seen.items[i], usual);
@@ -182,7 +182,7 @@ int measure_edges(struct measured_run *run, const struct job *job, const struct 
     if (!failed)
         see_traffic(&seen, job, usual);
     array_sort(seen.items, seen.count, sizeof *seen.items, by_kind);
-    for (size_t i = 0, next; !failed && i < seen.count; i = next) {
+    for (size_t i = 0, next = 0; !failed && i < seen.count; i = next) {
         if (!series || !is_same_kind(&seen.items[i], &seen.items[first])) {
             first = i;
             series = add_edge(run, job, &seen.items[i], usual);

@@ -52,7 +52,7 @@ static inline double compare_limit(enum compare_rule rule)
 /* Whether a rule is asked of a kind. */
 static inline int compare_asks(enum compare_rule rule, int kind)
 {
-    return compare_rules[rule].kinds >> kind & 1;
+    return (int)(compare_rules[rule].kinds >> kind & 1);
 }
 
 #endif

@@ -69,8 +69,8 @@ static int append_value(struct buffer *line, const char *value)
         failed = escape_utf8(line, value, length);
         value += length;
         if (*value && !failed) {
-            failed =
-                buffer_append_byte(line, '\\') || buffer_append_byte(line, *value == '\n' ? 'n' : *value);
+            failed = buffer_append_byte(line, '\\') ||
+                     buffer_append_byte(line, (char)(*value == '\n' ? 'n' : *value));
             value++;
         }
     }

@@ -143,7 +143,8 @@ static int put_times(struct buffer *page, const struct plot *plot)
 {
     struct buffer text = BUFFER_INIT;
     int failed = 0;
-    for (double ns = 0; !failed && ns <= plot->top_ns * 1.001; ns += plot->tick_ns) {
+    for (int i = 0; !failed && i * plot->tick_ns <= plot->top_ns * 1.001; i++) {
+        double ns = i * plot->tick_ns;
         double y = y_of(plot, (int64_t)ns);
         failed = buffer_printf(page,
                                "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
