@@ -70,29 +70,27 @@ static int add_sections(const struct html_run *run, struct error *error)
 static int add_judged(struct report *report, struct html_run *run, struct judged_run *judged,
                       struct error *error)
 {
-    struct table notes;
-    table_init(&notes, "html");
     findings_sort(&judged->findings);
-    run->notes = &notes;
     int failed =
         buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
             ? error_no_memory(error)
-            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_told(run) > 0, &notes,
-                          error);
+            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_told(run) > 0,
+                          run->notes, error);
     failed = failed || add_sections(run, error);
     if (!failed && buffer_append_byte(run->data, '}'))
         failed = error_no_memory(error);
     report->findings += failed ? 0 : html_run_told(run);
     report->judged |= run->judgement->scope.blindness == BLIND_NOT;
-    table_release(&notes);
     return failed ? -1 : 0;
 }
 
 static int add_run(struct report *report, int64_t run_id, struct error *error)
 {
     struct judged_run judged;
+    struct table notes;
     if (judged_run_init(&judged, report->request->store, run_id, &report->diagnose, error))
         return -1;
+    table_init(&notes, "html");
     struct html_run run = {.store = report->request->store,
                            .filter = report->request->filter,
                            .job = &judged.job,
@@ -100,6 +98,7 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
                            .findings = &judged.findings,
                            .transfers = judged.transfers,
                            .judgement = &judged.judgement,
+                           .notes = &notes,
                            .names_run = report->runs > 1,
                            .runs = report->runs,
                            .whole = &report->page,
@@ -111,6 +110,7 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
                      : add_judged(report, &run, &judged, error);
     report->done++;
     report->operations += judged.job.operation_count;
+    table_release(&notes);
     judged_run_release(&judged);
     return failed ? -1 : 0;
 }

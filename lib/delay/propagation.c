@@ -238,7 +238,7 @@ static int measure(struct delays *delays, struct error *error)
         int64_t beyond_ns = excess_listed(delays->excess, move->operation).beyond_ns;
         if (beyond_ns != TIME_UNKNOWN)
             remember(&delays->memories[operation->rank], (int32_t)operation->rank, beyond_ns);
-        failed = move->is_last && meet(delays, move->instance);
+        failed = move->is_last && meet(delays, (int32_t)move->instance);
     }
     replay_release(&replay);
     return failed ? error_no_memory(error) : 0;
