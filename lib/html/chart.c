@@ -73,13 +73,11 @@ static void choose_axis(struct plot *plot)
     for (size_t i = 0; i < plot->count; i++)
         most_ns = greater(greater(most_ns, plot->dots[i].mine_ns),
                           greater(plot->dots[i].high_ns, plot->dots[i].peers_ns));
-    double least = (double)most_ns / TICKS, power = 1;
-    for (; power * 10 <= least; power *= 10)
-        ;
-    for (; power > least; power /= 10)
-        ;
-    double times = least / power;
-    plot->tick_ns = power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+    int64_t least_ns = most_ns / TICKS + (most_ns % TICKS != 0), power = 1;
+    while (power <= least_ns / 10)
+        power *= 10;
+    double times = (double)least_ns / (double)power;
+    plot->tick_ns = (double)power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
     plot->top_ns = plot->tick_ns * ceil((double)most_ns / plot->tick_ns);
 }
 
