@@ -23,6 +23,7 @@ struct output {
     char *temporary; /* the name of the file until output_close; NULL: it has none */
     int descriptor;
     int is_gzip;
+    int is_named; /* it has taken the target's name: the temporary one is gone */
     uint64_t bytes;
     z_stream stream;
     size_t pending;
@@ -291,8 +292,7 @@ static int take_name(struct output *output, struct error *error)
         return -1;
     if (rename(output->temporary, output->target))
         return fail(output, errno, "cannot take its name", error);
-    free(output->temporary);
-    output->temporary = NULL;
+    output->is_named = 1;
     return 0;
 }
 
@@ -313,7 +313,7 @@ void output_discard(struct output *output)
         deflateEnd(&output->stream);
     if (output->descriptor >= 0 && output->descriptor != STDOUT_FILENO)
         close(output->descriptor);
-    if (output->temporary)
+    if (output->temporary && !output->is_named)
         unlink(output->temporary);
     free(output->temporary);
     free(output->target);
