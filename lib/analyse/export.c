@@ -158,7 +158,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (*usage || table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
-    int failed = find_format(request->values[OPTION_TO])->write(request, &runs, result, error);
+    const struct format *format = find_format(request->values[OPTION_TO]);
+    int failed = format ? format->write(request, &runs, result, error) : -1;
     runs_release(&runs);
     return failed || say(request, result) ? (failed ? -1 : error_no_memory(error)) : 0;
 }

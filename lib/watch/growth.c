@@ -75,9 +75,10 @@ static const struct grown_file *find_file(const struct grown_file *files, size_t
     return count ? bsearch(&wanted, files, count, sizeof *files, by_path) : NULL;
 }
 
+/* A file that was not there, or is not, has. */
 static int has_changed(const struct grown_file *before, const struct grown_file *now)
 {
-    return before->bytes != now->bytes || before->inode != now->inode ||
+    return !before || !now || before->bytes != now->bytes || before->inode != now->inode ||
            memcmp(&before->modified, &now->modified, sizeof now->modified) != 0;
 }
 
