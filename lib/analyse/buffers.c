@@ -163,7 +163,7 @@ static int show_key(const struct shares *shares, const struct roster *roster, en
         return 0;
     if (key == SHARE_RANK)
         return show_rank(roster, value, column, table, error);
-    if (key != SHARE_SIZE && key != SHARE_STEP && key != SHARE_RUN)
+    if (share_key_is_text(key))
         return table_set_text(table, column, intern_text(&shares->texts, value), error);
     table_set_integer(table, column, value);
     return 0;

@@ -211,7 +211,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int is_of_text(enum share_key key)
+int share_key_is_text(enum share_key key)
 {
     return key == SHARE_COMMUNICATOR || key == SHARE_TAG || key == SHARE_FUNCTION;
 }
@@ -221,7 +221,7 @@ static int renumber(struct shares *shares, struct intern *sorted)
     for (size_t i = 0; i < shares->count; i++)
         for (size_t k = 0; k < shares->by_count; k++) {
             int64_t *key = &shares->groups[i].key[k];
-            if (*key < 0 || !is_of_text(shares->by[k]))
+            if (*key < 0 || !share_key_is_text(shares->by[k]))
                 continue;
             const char *text = intern_text(&shares->texts, *key);
             if ((*key = intern_put(sorted, text, strlen(text))) < 0)

@@ -17,6 +17,9 @@ enum share_key {
     SHARE_KEYS
 };
 
+/* Whether a key's number is that of a text in `texts`. */
+int share_key_is_text(enum share_key key);
+
 struct share_group {
     int64_t key[SHARE_KEYS]; /* in the order of `by`: the number itself, of a rank that in the roster, or that
                                 of its text; -1: not known */
