@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -19,6 +20,32 @@ SANITIZED = "san-" in PROGRAM
 
 # Sanitizers make everything slower, memory most of all; what hangs hangs longer than this.
 PATIENCE_S = 600 if SANITIZED else 120
+
+SHOWN_WHOLE = b"\0shown whole\0"
+
+
+def shown_on(terminal, other, process):
+    """What `process` writes to `other`, the end of a terminal that it was given; both are closed.
+
+    This end is kept open until the process has ended, and then ends the text itself: a kernel may say that nobody has the
+    other end open before it has handed over all that was written there.
+    """
+    def end():
+        try:
+            process.wait(timeout=PATIENCE_S)
+        finally:
+            process.kill()  # nothing, if it has ended
+            os.write(other, SHOWN_WHOLE)
+
+    ends = threading.Thread(target=end)
+    ends.start()
+    shown = b""
+    while not shown.endswith(SHOWN_WHOLE):
+        shown += os.read(terminal, 4096)
+    ends.join()
+    os.close(other)
+    os.close(terminal)
+    return shown.removesuffix(SHOWN_WHOLE)
 
 
 class Case(unittest.TestCase):

@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 
-from tests.cli.support import PROGRAM, TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case, shown_on
 
 STOPPED = ("tp2dp2pp2-hang", "tp2dp2pp2-kill")
 FAULTY = ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", *STOPPED)
@@ -134,15 +134,8 @@ class Finding(Case):
         reader, writer = pty.openpty()
         program = subprocess.Popen([PROGRAM, "--store", self.store, *words], stdout=writer,
                                    env={**os.environ, "TERM": "xterm", "PAGER": "cat", "NCCLPROF_PAGER": "", **env})
-        os.close(writer)
-        said = b""
-        try:
-            while piece := os.read(reader, 4096):
-                said += piece
-        except OSError:
-            pass  # the other end is closed
-        os.close(reader)
-        self.assertEqual(program.wait(timeout=60), 0)
+        said = shown_on(reader, writer, program)
+        self.assertEqual(program.wait(), 0)
         return said.decode().replace("\r\n", "\n")
 
     def test_confidence_has_a_colour_on_a_terminal(self):

@@ -1,11 +1,10 @@
 """Help, wrong usage, exit statuses, where output goes."""
 
-import contextlib
 import os
 import pty
 import subprocess
 
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, shown_on, trace
 
 
 class Usage(Case):
@@ -200,15 +199,8 @@ class Usage(Case):
         shell = subprocess.Popen(words, cwd=self.folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
                                  env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder),
                                       **environment})
-        os.close(other)
         os.write(terminal, typed)
-        shown = b""
-        with contextlib.suppress(OSError):
-            while more := os.read(terminal, 4096):
-                shown += more
-        shell.wait(timeout=30)
-        os.close(terminal)
-        return shown
+        return shown_on(terminal, other, shell)
 
     def test_completion_of_files(self):
         """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""

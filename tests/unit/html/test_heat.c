@@ -25,8 +25,8 @@ enum { MOST_RANKS = 100, MOST_STEPS = 40 };
 
 struct picture {
     int64_t values[HTML_HEAT_VALUES][MOST_RANKS * MOST_STEPS];
-    char names[MOST_RANKS][8];
-    char hosts[MOST_RANKS][8];
+    char names[MOST_RANKS][24];
+    char hosts[MOST_RANKS][24];
     struct html_heat_rank ranks[MOST_RANKS];
     struct html_heat heat;
 };
