@@ -315,7 +315,16 @@ static int64_t played_end(struct job *job)
     return job->end;
 }
 
-/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. */
+void faults_check_once(const struct job *job)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        if (job->faults[i].relative || job->faults[i].rank < 0 ||
+            (job->faults[i].kind == FAULT_NETWORK && job->faults[i].rank_count > 1))
+            fail("--once: a fault in percent, or whose rank is found, takes several runs");
+}
+
+/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. The run
+ * with all faults, which comes anyway, is that of a single one. */
 void faults_measure(struct job *job)
 {
     bool stopped = false;
@@ -323,7 +332,7 @@ void faults_measure(struct job *job)
         stopped |= fault_stops_job(job->faults[i].kind);
     enable_all(job, false);
     int64_t clean = job->end;
-    for (int i = 0; i < job->fault_count; i++) {
+    for (int i = 0; job->fault_count > 1 && i < job->fault_count; i++) {
         struct fault *fault = &job->faults[i];
         if (fault_stops_job(fault->kind))
             continue;
@@ -343,4 +352,12 @@ void faults_measure(struct job *job)
         job->faults[i].lost_us = (double)(all - played_end(job)) / 1000;
         job->faults[i].enabled = true;
     }
+}
+
+void faults_measured(struct job *job, int64_t clean_end)
+{
+    struct fault *fault = &job->faults[0];
+    if (job->options.once || job->fault_count != 1 || fault_stops_job(fault->kind))
+        return;
+    fault->lost_us = fault->alone_us = (double)(job->end - clean_end) / 1000;
 }

@@ -27,8 +27,27 @@ static const struct version versions[] = {
 /* A finished operation that reaches the file, with the time of the dump that wrote it. */
 struct entry {
     const struct record *record;
+    struct record *copy; /* of a record that is no longer in memory: the entry's own */
     int64_t dump_us;
-    int order;
+    int communicator;
+    int order;    /* among all of its process */
+    int place;    /* among those that have entries */
+    bool written; /* or overwritten; the next ones of its communicator still look at it */
+};
+
+/* What one process has in its file, and what is not there yet. */
+struct log {
+    struct output *output;
+    struct entry *entries;
+    int count, capacity;
+    int places;
+};
+
+struct inspector {
+    struct job *job;
+    const struct version *version;
+    bool verbose;
+    struct log *logs; /* by rank */
 };
 
 /* Of a collective its kernel's last stop, of a send or receive its true end; UNKNOWN: it has none. */
@@ -68,25 +87,30 @@ static int compare_entry(const void *a, const void *b)
     return x->order - y->order;
 }
 
-static bool overwritten(const struct entry *entries, int count, int at, const struct version *version)
+static bool overwritten(const struct log *log, int at, const struct version *version)
 {
+    const struct entry *entries = log->entries;
     if (version->ring)
         return false;
-    for (int i = at + 1; i < count && i < at + 400; i++)
-        if (entries[i].record->communicator == entries[at].record->communicator)
+    for (int i = at + 1; i < log->count && entries[i].place < entries[at].place + 400; i++)
+        if (entries[i].communicator == entries[at].communicator)
             return entries[i].dump_us == entries[at].dump_us;
     return false;
 }
 
-static int collect(struct job *job, const struct version *version, const struct process *process,
-                   struct entry *entries)
+static void collect(struct inspector *inspector, const struct process *process, struct record **records,
+                    int count)
 {
-    int count = 0, kept = 0;
-    for (int i = 0; i < process->record_count; i++) {
-        const struct record *record = process->records[i];
+    struct job *job = inspector->job;
+    const struct version *version = inspector->version;
+    struct log *log = &inspector->logs[process->rank];
+    log->entries = grow(log->entries, &log->capacity, log->count + count, sizeof(*log->entries));
+    for (int i = 0; i < count; i++) {
+        const struct record *record = records[i];
+        int order = process->taken + i;
         bool point = record->function >= FUNCTION_SEND;
         int64_t bytes = record->count * record->type_bytes;
-        bool lost = random_unit(job->options.seed, DRAW_DROP, (uint64_t)process->rank, (uint64_t)i, 1) <
+        bool lost = random_unit(job->options.seed, DRAW_DROP, (uint64_t)process->rank, (uint64_t)order, 1) <
                     job->options.drop;
         if (record->lost || noted_end(record) == UNKNOWN || (point && !version->points) ||
             (version->ring && bytes < SMALLEST_BYTES_2_30))
@@ -94,15 +118,48 @@ static int collect(struct job *job, const struct version *version, const struct 
         job->lost_operations += lost;
         if (lost)
             continue;
-        entries[count] = (struct entry){record, dump_after(job, process, noted_end(record), version), i};
-        count++;
+        log->entries[log->count++] = (struct entry){.record = record,
+                                                    .dump_us = dump_after(job, process, noted_end(record), version),
+                                                    .communicator = record->communicator,
+                                                    .order = order,
+                                                    .place = log->places++};
     }
-    for (int i = 0; i < count; i++)
-        if (!overwritten(entries, count, i, version))
-            entries[kept++] = entries[i];
-    job->lost_operations += count - kept;
-    qsort(entries, (size_t)kept, sizeof(*entries), compare_entry);
-    return kept;
+}
+
+/* Marks those that no later one can come before, and puts them into `ready` in the order of the file. */
+static int choose(struct inspector *inspector, struct log *log, int64_t before_us, struct entry *ready)
+{
+    int count = 0;
+    for (int i = 0; i < log->count; i++) {
+        struct entry *entry = &log->entries[i];
+        if (entry->written || entry->dump_us >= before_us)
+            continue;
+        entry->written = true;
+        if (overwritten(log, i, inspector->version))
+            inspector->job->lost_operations++;
+        else
+            ready[count++] = *entry;
+    }
+    qsort(ready, (size_t)count, sizeof(*ready), compare_entry);
+    return count;
+}
+
+/* What is left outlives its records. */
+static void keep_rest(struct log *log)
+{
+    int gone = 0;
+    while (gone < log->count && log->entries[gone].written)
+        free(log->entries[gone++].copy);
+    log->count -= gone;
+    memmove(log->entries, log->entries + gone, (size_t)log->count * sizeof(*log->entries));
+    for (int i = 0; i < log->count; i++) {
+        struct entry *entry = &log->entries[i];
+        if (entry->written || entry->copy != NULL)
+            continue;
+        entry->copy = allocate(1, sizeof(*entry->copy));
+        *entry->copy = *entry->record;
+        entry->record = entry->copy;
+    }
 }
 
 static double algorithm_factor(enum function function, int ranks)
@@ -219,24 +276,58 @@ static const struct version *find_version(const char *dialect, bool *verbose)
     return NULL;
 }
 
-void inspector_write(struct job *job)
+bool inspector_dialect(const char *dialect)
 {
-    bool verbose = true;
-    const struct version *version = find_version(job->options.dialect, &verbose);
-    if (version == NULL)
+    bool verbose;
+    return find_version(dialect, &verbose) != NULL;
+}
+
+struct inspector *inspector_open(struct job *job)
+{
+    struct inspector *inspector = allocate(1, sizeof(*inspector));
+    inspector->job = job;
+    inspector->version = find_version(job->options.dialect, &inspector->verbose);
+    if (inspector->version == NULL)
         fail("no dialect is called '%s'", job->options.dialect);
+    inspector->logs = allocate((size_t)job->options.ranks, sizeof(*inspector->logs));
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];
-        struct entry *entries = allocate((size_t)process->record_count, sizeof(*entries));
-        int count = collect(job, version, process, entries);
         char name[96];
         snprintf(name, sizeof(name), "%s-pid%d.log", process->host, process->pid);
-        struct output *output = output_open(job->options.directory, name, job->options.gzip);
-        for (int i = 0; i < count; i++)
-            write_entry(output, job, version, process, &entries[i], verbose);
-        if (process_killed(job, rank) && job->options.cut)
-            output_cut(output, 0.97);
-        output_close(output);
-        free(entries);
+        inspector->logs[rank].output = output_of(job, process, name, job->options.gzip);
     }
+    return inspector;
+}
+
+void inspector_take(struct inspector *inspector, const struct process *process, struct record **records,
+                    int count, int64_t horizon)
+{
+    struct job *job = inspector->job;
+    struct log *log = &inspector->logs[process->rank];
+    collect(inspector, process, records, count);
+    struct entry *ready = allocate((size_t)log->count, sizeof(*ready));
+    int64_t before_us =
+        horizon == INT64_MAX ? INT64_MAX : dump_after(job, process, horizon, inspector->version);
+    int ready_count = choose(inspector, log, before_us, ready);
+    for (int i = 0; i < ready_count; i++)
+        write_entry(log->output, job, inspector->version, process, &ready[i], inspector->verbose);
+    keep_rest(log);
+    free(ready);
+    /* A file that is to be cut is cut when it is whole. */
+    if (job->options.stream && !(process_killed(job, process->rank) && job->options.cut))
+        output_flush(log->output);
+}
+
+void inspector_close(struct inspector *inspector)
+{
+    struct job *job = inspector->job;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        struct log *log = &inspector->logs[rank];
+        if (process_killed(job, rank) && job->options.cut)
+            output_cut(log->output, 0.97);
+        output_close(log->output);
+        free(log->entries);
+    }
+    free(inspector->logs);
+    free(inspector);
 }

@@ -65,6 +65,7 @@ struct link {
     int64_t consumed[WINDOW];  /* by slot: when the receiver's GPU had emptied it */
     int64_t posted_recv[WINDOW];
     int64_t landed;  /* in the receiver's memory */
+    int64_t flushed; /* as its proxy notes it */
     int64_t arrived; /* and flushed, so that its GPU may read it */
 };
 
@@ -73,8 +74,8 @@ static uint64_t operation_key(const struct communicator *communicator, int index
     return communicator->hash ^ ((uint64_t)index << 20) ^ (uint64_t)channel;
 }
 
-static struct proxy *proxy_add(struct record *record, bool send, int channel, int peer, int steps,
-                               int64_t chunk, int64_t bytes)
+static struct proxy *proxy_add(const struct job *job, struct record *record, bool send, int channel, int peer,
+                               int steps, int64_t chunk, int64_t bytes)
 {
     struct proxy *moved = realloc(record->proxy, ((size_t)record->proxy_count + 1) * sizeof(*moved));
     if (moved == NULL)
@@ -84,7 +85,8 @@ static struct proxy *proxy_add(struct record *record, bool send, int channel, in
     *proxy = (struct proxy){.channel = channel, .send = send, .peer = peer, .steps = steps};
     proxy->chunk_bytes = chunk;
     proxy->bytes = bytes;
-    proxy->step = allocate((size_t)steps, sizeof(*proxy->step));
+    if (job->network_steps)
+        proxy->step = allocate((size_t)steps, sizeof(*proxy->step));
     return proxy;
 }
 
@@ -114,14 +116,30 @@ static int64_t service(const struct link *link, int64_t bytes, int step)
                      link->slow.service);
 }
 
-static void note_send(struct proxy *proxy, int step, int64_t posted, int64_t ready, int64_t credit,
-                      int64_t done)
+static void note_send(struct link *link, int step, int64_t posted, int64_t ready, int64_t credit)
 {
+    struct proxy *proxy = link->send;
+    int64_t done = link->done[step % WINDOW];
     if (proxy == NULL || step >= proxy->steps)
         return;
-    proxy->step[step] = (struct proxy_step){{posted, ready, credit, done}};
+    noise_waited(link->job, link->sender, link->step, done - credit);
+    if (proxy->step != NULL)
+        proxy->step[step] = (struct proxy_step){{posted, ready, credit, done}};
     proxy->recorded = step + 1;
     proxy->end = later(proxy->end, done + 300);
+}
+
+static void note_receive(struct link *link, int step, int64_t posted)
+{
+    struct proxy *proxy = link->recv;
+    if (proxy == NULL || step >= proxy->steps)
+        return;
+    link->flushed = later(link->arrived, posted + 200);
+    if (proxy->step == NULL)
+        return;
+    proxy->step[step].time[0] = posted;
+    proxy->step[step].time[1] = later(link->landed, posted + 100);
+    proxy->step[step].time[2] = link->flushed;
 }
 
 /* The receiver's GPU has taken step out of its slot. */
@@ -131,10 +149,11 @@ static void link_consume(struct link *link, int step, int64_t at)
     struct proxy *proxy = link->recv;
     if (proxy == NULL || step >= proxy->steps)
         return;
-    struct proxy_step *boundary = &proxy->step[step];
-    boundary->time[3] = later(boundary->time[2], at) + 700;
+    int64_t taken = later(link->flushed, at) + 700;
+    if (proxy->step != NULL)
+        proxy->step[step].time[3] = taken;
     proxy->recorded = step + 1;
-    proxy->end = later(proxy->end, boundary->time[3] + 300);
+    proxy->end = later(proxy->end, taken + 300);
 }
 
 static int64_t link_slot_free(const struct link *link, int step)
@@ -174,12 +193,8 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
     link->landed = finish + link->latency;
     link->arrived = link->landed + (link->network ? flush_time(link, bytes, step) : 0);
     link->done[step % WINDOW] = finish + link->latency / 2 + (int64_t)((double)carry * link->slow.linger);
-    note_send(link->send, step, posted, data, credit, link->done[step % WINDOW]);
-    if (link->recv != NULL && step < link->recv->steps) {
-        link->recv->step[step].time[0] = receiver_posted;
-        link->recv->step[step].time[1] = later(link->landed, receiver_posted + 100);
-        link->recv->step[step].time[2] = later(link->arrived, receiver_posted + 200);
-    }
+    note_send(link, step, posted, data, credit);
+    note_receive(link, step, receiver_posted);
 }
 
 struct endpoint {
@@ -234,10 +249,10 @@ static void link_proxies(struct link *link, struct endpoint from, struct endpoin
     if (!link->network)
         return;
     int64_t earlier = before_from != NULL ? previous_end(before_from, true, channel) : UNKNOWN;
-    struct proxy *send = proxy_add(from.record, true, channel, to.local, steps, chunk, bytes);
+    struct proxy *send = proxy_add(link->job, from.record, true, channel, to.local, steps, chunk, bytes);
     proxy_schedule(link->job, from.record, send, link->key, earlier);
     earlier = before_to != NULL ? previous_end(before_to, false, channel) : UNKNOWN;
-    struct proxy *recv = proxy_add(to.record, false, channel, from.local, steps, chunk, bytes);
+    struct proxy *recv = proxy_add(link->job, to.record, false, channel, from.local, steps, chunk, bytes);
     proxy_schedule(link->job, to.record, recv, link->key, earlier);
 }
 
@@ -261,7 +276,8 @@ static void link_attach(struct link *link, struct endpoint from, struct endpoint
 static struct record *record_before(const struct communicator *communicator, const struct instance *instance,
                                     int local)
 {
-    return instance->index > 0 ? communicator->instances[instance->index - 1]->member[local] : NULL;
+    int before = instance->index - 1 - communicator->first_instance;
+    return before >= 0 ? communicator->instances[before]->member[local] : NULL;
 }
 
 /* One channel is a few thread blocks: slow to and from network buffers, at link speed inside a node. */
