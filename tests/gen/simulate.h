@@ -308,6 +308,40 @@ struct rough {
     double late_us;
 };
 
+/* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
+ * luck. */
+enum draw {
+    DRAW_COMPUTE = 1,
+    DRAW_RANK_SPEED,
+    DRAW_HOST,
+    DRAW_HICCUP,
+    DRAW_LINK,
+    DRAW_EDGE,
+    DRAW_NOTICE,
+    DRAW_CLOCK,
+    DRAW_IMBALANCE,
+    DRAW_NAME,
+    DRAW_DROP,
+    DRAW_WARMUP,
+    DRAW_CHANNEL,
+    DRAW_ROUGH,
+    DRAW_LOAD,
+    DRAW_BATCH,
+    DRAW_GAP,
+    DRAWS,
+};
+uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+double random_normal(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+/* The same in parts: random_bits(seed, draw, a, b, c) is random_on(random_on(random_on(start, a), b), c), and
+ * of such bits unit_of and so on make what random_unit makes. */
+uint64_t random_start(uint64_t seed, enum draw draw);
+uint64_t random_on(uint64_t bits, uint64_t next);
+double unit_of(uint64_t bits);
+double normal_of(uint64_t bits);
+double exponential_of(uint64_t bits);
+
 /* Who was late by the true clock, by rank. */
 struct lateness {
     int *times_last;
@@ -329,6 +363,7 @@ struct job {
     int *program_of_step;
     int communicators_each; /* of one generation */
     int events;
+    uint64_t luck[DRAWS]; /* random_start of each draw, where there are many */
     bool network_steps; /* the dialect shows them */
     int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
     int64_t *rank_step_end; /* rank x steps */
@@ -339,32 +374,6 @@ struct job {
     struct inspector *writer; /* of the run that is played: it takes each step; NULL: a run that only measures */
     int lost_operations;      /* that finished and are in no file */
 };
-
-/* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
- * luck. */
-enum draw {
-    DRAW_COMPUTE = 1,
-    DRAW_RANK_SPEED,
-    DRAW_HOST,
-    DRAW_HICCUP,
-    DRAW_LINK,
-    DRAW_EDGE,
-    DRAW_NOTICE,
-    DRAW_CLOCK,
-    DRAW_IMBALANCE,
-    DRAW_NAME,
-    DRAW_DROP,
-    DRAW_WARMUP,
-    DRAW_CHANNEL,
-    DRAW_ROUGH,
-    DRAW_LOAD,
-    DRAW_BATCH,
-    DRAW_GAP,
-};
-uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
-double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
-double random_normal(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
-double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 
 /* simulate_shape.c: who talks to whom, and each rank's program. Exits with a message on an impossible shape.
  */
@@ -463,6 +472,10 @@ struct output *output_of(const struct job *job, const struct process *process, c
 void output_flush(struct output *output);
 void output_print(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void output_bytes(struct output *output, const void *bytes, size_t length);
+/* The same as output_print with %s, %PRId64 and %f, where there are many of them. */
+void output_text(struct output *output, const char *text);
+void output_number(struct output *output, int64_t value);
+void output_real(struct output *output, double value);
 void output_cut(struct output *output, double fraction);
 void output_close(struct output *output);
 int64_t local_time(const struct job *job, const struct process *process, int64_t time_ns);

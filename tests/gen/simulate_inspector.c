@@ -176,43 +176,62 @@ static double bus_factor(enum function function, int ranks)
                : 1;
 }
 
-static void write_trace(struct output *output, const struct job *job, const struct process *process,
-                        const struct record *record)
+static void put(struct output *output, const char *before, int64_t value)
 {
-    bool point = record->function >= FUNCTION_SEND;
-    const char *kind = point ? "p2p" : "coll";
-    bool timed = !point;
-    int first = point ? 2 : 1;
-    output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[",
-                 kind, first, kind, first + 1);
+    output_text(output, before);
+    output_number(output, value);
+}
+
+static void write_order(struct output *output, const struct record *record, const char *kind, bool timed)
+{
+    int first = timed ? 1 : 2;
+    output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[", kind,
+                 first, kind, first + 1);
     for (int i = 0; i < record->channels; i++) {
         int place = record->channels == 2 && record->channel_stop[0] > record->channel_stop[1] ? 1 - i : i;
         int start = timed ? first + 2 + i : 0, stop = timed ? first + 3 + record->channels + 2 * place : 0;
-        output_print(
-            output,
-            "%s{\"channel_id\":%d,\"kernel_start_sn\":%d,\"kernel_stop_sn\":%d,\"kernel_record_sn\":%d}",
-            i > 0 ? "," : "", i, start, stop, timed ? stop - 1 : 0);
+        put(output, i > 0 ? ",{\"channel_id\":" : "{\"channel_id\":", i);
+        put(output, ",\"kernel_start_sn\":", start);
+        put(output, ",\"kernel_stop_sn\":", stop);
+        put(output, ",\"kernel_record_sn\":", timed ? stop - 1 : 0);
+        output_text(output, "}");
     }
-    int64_t begin = wall_us(job, process, record->enqueue_begin),
-            end = wall_us(job, process, record->enqueue_end);
+    output_text(output, "]}");
+}
+
+/* How late the host notices the start of a kernel. */
+static int64_t noticed_us(const struct job *job, const struct process *process, const struct record *record,
+                          int channel)
+{
+    uint64_t a = (uint64_t)process->rank << 20 | (uint64_t)record->step;
+    uint64_t b =
+        (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)channel;
+    double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
+    return draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
+}
+
+static void write_trace(struct output *output, const struct job *job, const struct process *process,
+                        const struct record *record)
+{
+    bool timed = record->function < FUNCTION_SEND;
+    const char *kind = timed ? "coll" : "p2p";
+    write_order(output, record, kind, timed);
     output_print(output,
-                 "]},\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64
+                 ",\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64
                  ",\"kernel_events\":[",
-                 kind, begin, kind, end);
+                 kind, wall_us(job, process, record->enqueue_begin), kind,
+                 wall_us(job, process, record->enqueue_end));
     for (int i = 0; i < record->channels; i++) {
-        uint64_t a = (uint64_t)process->rank << 20 | (uint64_t)record->step;
-        uint64_t b = (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)i;
-        double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
-        int64_t late = draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
-        int64_t start = wall_us(job, process, record->start) + late,
+        int64_t start = wall_us(job, process, record->start) + noticed_us(job, process, record, i),
                 stop = wall_us(job, process, record->channel_stop[i]) + 1;
         stop = stop < start ? start : stop;
-        output_print(output,
-                     "%s{\"channel_id\":%d,\"kernel_start_ts\":%" PRId64 ",\"kernel_stop_ts\":%" PRId64
-                     ",\"kernel_record_ts\":%" PRId64 "}",
-                     i > 0 ? "," : "", i, timed ? start : 0, timed ? stop : 0, timed ? stop : 0);
+        put(output, i > 0 ? ",{\"channel_id\":" : "{\"channel_id\":", i);
+        put(output, ",\"kernel_start_ts\":", timed ? start : 0);
+        put(output, ",\"kernel_stop_ts\":", timed ? stop : 0);
+        put(output, ",\"kernel_record_ts\":", timed ? stop : 0);
+        output_text(output, "}");
     }
-    output_print(output, "]}");
+    output_text(output, "]}");
 }
 
 static void write_performance(struct output *output, const struct job *job, const struct version *version,
@@ -234,33 +253,42 @@ static void write_performance(struct output *output, const struct job *job, cons
         output_print(output, "\"p2p_peer\":%d,", record->peer);
     output_print(output,
                  "\"%s_msg_size_bytes\":%" PRId64 ",\"%s_exec_time_us\":%" PRId64
-                 ",\"%s_timing_source\":\"%s\","
-                 "\"%s_algobw_gbs\":%f,\"%s_busbw_gbs\":%f",
-                 kind, bytes, kind, us, kind, timed ? "kernel_gpu" : "collective_cpu", kind, algorithm, kind,
-                 algorithm * bus_factor(record->function, communicator->size));
+                 ",\"%s_timing_source\":\"%s\",\"%s_algobw_gbs\":",
+                 kind, bytes, kind, us, kind, timed ? "kernel_gpu" : "collective_cpu", kind);
+    output_real(output, algorithm);
+    output_text(output, point ? ",\"p2p_busbw_gbs\":" : ",\"coll_busbw_gbs\":");
+    output_real(output, algorithm * bus_factor(record->function, communicator->size));
     if (version->tags)
         output_print(output, ",\"user_tag\":\"%s\"", job->phases[record->phase]);
+}
+
+static void write_header(struct output *output, const struct version *version, const struct record *record,
+                         const struct communicator *communicator)
+{
+    output_print(output, "{\"header\":{\"id\":\"0x%" PRIx64 "\",", communicator->hash);
+    if (version->names)
+        output_print(output, "\"comm_name\":\"%s\",", communicator->name);
+    put(output, "\"rank\":", record->rank_in_communicator);
+    put(output, ",\"n_ranks\":", communicator->size);
+    put(output, ",\"nnodes\":", communicator->node_count);
 }
 
 static void write_entry(struct output *output, const struct job *job, const struct version *version,
                         const struct process *process, const struct entry *entry, bool verbose)
 {
     const struct record *record = entry->record;
-    const struct communicator *communicator = &job->communicators[record->communicator];
-    output_print(output, "{\"header\":{\"id\":\"0x%" PRIx64 "\",", communicator->hash);
-    if (version->names)
-        output_print(output, "\"comm_name\":\"%s\",", communicator->name);
-    output_print(output, "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d},", record->rank_in_communicator,
-                 communicator->size, communicator->node_count);
-    output_print(output,
-                 "\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"%s\","
-                 "\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":%" PRId64
-                 ",\"hostname\":\"%s\",\"pid\":%d},",
-                 version->revision, entry->dump_us, process->host, process->pid);
+    write_header(output, version, record, &job->communicators[record->communicator]);
+    output_text(output, "},\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"");
+    output_text(output, version->revision);
+    put(output, "\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":", entry->dump_us);
+    output_text(output, ",\"hostname\":\"");
+    output_text(output, process->host);
+    put(output, "\",\"pid\":", process->pid);
+    output_text(output, "},");
     write_performance(output, job, version, process, record);
     if (verbose)
         write_trace(output, job, process, record);
-    output_print(output, "}}\n");
+    output_text(output, "}}\n");
 }
 
 static const struct version *find_version(const char *dialect, bool *verbose)

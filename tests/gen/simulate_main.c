@@ -299,6 +299,8 @@ static void play(struct job *job, const struct arguments *arguments)
 {
     size_t steps = (size_t)job->options.steps, ranks = (size_t)job->options.ranks;
     job->network_steps = chrome_dialect(job->options.dialect);
+    for (int i = 0; i < DRAWS; i++)
+        job->luck[i] = random_start(job->options.seed, (enum draw)i);
     make_processes(job);
     job->step_end = allocate(steps, sizeof(int64_t));
     job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));

@@ -4,6 +4,7 @@
 #include "simulate.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,43 @@ void output_bytes(struct output *output, const void *bytes, size_t length)
     }
     memcpy(output->bytes + output->length, bytes, length);
     output->length += length;
+}
+
+void output_text(struct output *output, const char *text)
+{
+    output_bytes(output, text, strlen(text));
+}
+
+void output_number(struct output *output, int64_t value)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        digits[--at] = '-';
+    output_bytes(output, digits + at, sizeof(digits) - at);
+}
+
+/* Millionths of values that are not huge are whole numbers to far better than a half; those that are near the
+ * half are left to who can tell. */
+void output_real(struct output *output, double value)
+{
+    double millionths = value * 1e6, below = floor(millionths), rest = millionths - below;
+    if (!(millionths >= 0 && millionths < 1e12) || (rest > 0.499 && rest < 0.501)) {
+        output_print(output, "%f", value);
+        return;
+    }
+    uint64_t whole = (uint64_t)below + (rest > 0.5);
+    char fraction[7] = ".";
+    uint64_t left = whole % 1000000;
+    for (int i = 6; i > 0; i--, left /= 10)
+        fraction[i] = (char)('0' + left % 10);
+    output_number(output, (int64_t)(whole / 1000000));
+    output_bytes(output, fraction, sizeof(fraction));
 }
 
 void output_cut(struct output *output, double fraction)

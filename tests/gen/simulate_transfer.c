@@ -56,7 +56,9 @@ struct link {
     bool network;
     double bytes_per_ns;
     int64_t latency;
-    uint64_t key; /* of this operation and channel, for the draws */
+    uint64_t key;  /* of this operation and channel, for the draws */
+    uint64_t luck; /* of that key */
+    double edge;   /* what this pair of ranks always takes longer */
     int64_t busy_until;
     struct slowness slow;
     int64_t stall;             /* its first send stands still that long */
@@ -102,17 +104,14 @@ static void proxy_schedule(struct job *job, struct record *record, struct proxy 
 
 static int64_t service(const struct link *link, int64_t bytes, int step)
 {
-    uint64_t seed = link->job->options.seed;
+    uint64_t luck = random_on(link->luck, (uint64_t)step);
     double noise = link->job->options.noise;
     double spread = (link->network ? 0.25 : 0.02) * noise;
-    double factor = exp(spread * random_normal(seed, DRAW_LINK, link->key, (uint64_t)step, 1));
-    if (link->network && random_unit(seed, DRAW_LINK, link->key, (uint64_t)step, 2) < 0.005)
-        factor += noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
-    double edge = 1 + 0.02 * noise *
-                          random_normal(seed, DRAW_EDGE, (uint64_t)link->sender, (uint64_t)link->receiver, 0);
-    double overhead =
-        link->network ? 4 + 8 * noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 6) : 0;
-    return (int64_t)(((double)bytes / link->bytes_per_ns * factor * edge + overhead * MICROSECOND) *
+    double factor = exp(spread * normal_of(random_on(luck, 1)));
+    if (link->network && unit_of(random_on(luck, 2)) < 0.005)
+        factor += noise * exponential_of(random_on(luck, 3));
+    double overhead = link->network ? 4 + 8 * noise * exponential_of(random_on(luck, 6)) : 0;
+    return (int64_t)(((double)bytes / link->bytes_per_ns * factor * link->edge + overhead * MICROSECOND) *
                      link->slow.service);
 }
 
@@ -164,7 +163,7 @@ static int64_t link_slot_free(const struct link *link, int step)
 /* Big messages are often still being flushed to the GPU when they have arrived. */
 static int64_t flush_time(const struct link *link, int64_t bytes, int step)
 {
-    double draw = random_exponential(link->job->options.seed, DRAW_LINK, link->key, (uint64_t)step, 4);
+    double draw = exponential_of(random_on(random_on(link->luck, (uint64_t)step), 4));
     double us = 0.5 + draw * (bytes < 65536 ? 1 : 1 + 90 * link->job->options.noise * (draw > 0.7));
     return (int64_t)(us * MICROSECOND);
 }
@@ -233,6 +232,10 @@ static void link_open(struct link *link, struct job *job, struct endpoint from, 
     link->bytes_per_ns = gigabytes / channels / exp(link->network ? congestion : congestion / 5);
     link->latency = link->network ? 15 * MICROSECOND : 1500;
     link->key = key ^ ((uint64_t)from.global << 40) ^ ((uint64_t)to.global << 50);
+    link->luck = random_on(job->luck[DRAW_LINK], link->key);
+    link->edge = 1 + 0.02 * job->options.noise *
+                         random_normal(job->options.seed, DRAW_EDGE, (uint64_t)from.global,
+                                       (uint64_t)to.global, 0);
     link->busy_until = UNKNOWN;
     link->slow = (struct slowness){1, 0};
     if (!link->network)
@@ -283,8 +286,8 @@ static struct record *record_before(const struct communicator *communicator, con
 /* One channel is a few thread blocks: slow to and from network buffers, at link speed inside a node. */
 static int64_t gpu_copy(const struct job *job, int64_t bytes, bool network, uint64_t key, int step)
 {
-    double jitter =
-        1 + 0.05 * job->options.noise * random_unit(job->options.seed, DRAW_CHANNEL, key, (uint64_t)step, 1);
+    uint64_t luck = random_on(random_on(random_on(job->luck[DRAW_CHANNEL], key), (uint64_t)step), 1);
+    double jitter = 1 + 0.05 * job->options.noise * unit_of(luck);
     return (int64_t)((double)bytes / (network ? 20.0 : 150.0) * jitter) + 1200;
 }
 
