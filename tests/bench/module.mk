@@ -36,3 +36,9 @@ bench-merge: all $(OUT)/simulate
 BENCH_WATCH_SECONDS ?= 300
 bench-watch: all $(OUT)/simulate
 	tests/bench/watch.py $(OUT) $(BENCH_WATCH_SECONDS)
+
+# A job of thousands of ranks in shards, from end to end: SCALE_OUT_RANKS (default 1024), SCALE_OUT_STEPS (default 24) and
+# what else tests/bench/scale_out.py tells of. 16,384 ranks and 92 steps are 100 M operations.
+.PHONY: bench-scale-out
+bench-scale-out: all $(OUT)/simulate
+	tests/bench/scale_out.py $(OUT)

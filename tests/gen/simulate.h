@@ -160,7 +160,7 @@ struct proxy {
     int64_t bytes;
     int64_t scheduled;
     int64_t progress;
-    int64_t end; /* UNKNOWN when it never finished */
+    int64_t end;             /* UNKNOWN when it never finished */
     struct proxy_step *step; /* NULL where the dialect has none */
 };
 
@@ -288,11 +288,11 @@ struct options {
     bool stream;       /* a step is written when all ranks have done with it, and forgotten */
     bool once;         /* played once: what faults cost is not measured */
     bool node_folders; /* files of a node go into a folder of its own */
-    int keep_last; /* profiler pool: only the last N operations of a communicator and process survive, 0 =
-                      all; Flight Recorder: the entries of its ring, 0 = 2000 */
-    int operators; /* torch's, a piece of GPU work: Kineto only */
-    double drop;   /* Inspector: fraction of finished operations that are lost */
-    bool cut;      /* the killed rank leaves files that stop in the middle of a line instead of none */
+    int keep_last;     /* profiler pool: only the last N operations of a communicator and process survive, 0 =
+                          all; Flight Recorder: the entries of its ring, 0 = 2000 */
+    int operators;     /* torch's, a piece of GPU work: Kineto only */
+    double drop;       /* Inspector: fraction of finished operations that are lost */
+    bool cut;          /* the killed rank leaves files that stop in the middle of a line instead of none */
     const char *command;
 };
 
@@ -302,7 +302,7 @@ struct rough {
     /* Whose first send to whom stands still, in which group of operations; rank -1: none. */
     int stall_rank, stall_peer, stall_group;
     int64_t stall_ns;
-    int stall_step; /* in which step to look for that send; 0: none stands still */
+    int stall_step;             /* in which step to look for that send; 0: none stands still */
     int64_t *waited_ns, *waits; /* rank x steps: SendWait of all its sends, and how many there were */
     int late_rank, late_step, late_action; /* which host is late once, and where; rank -1: none */
     double late_us;
@@ -363,16 +363,17 @@ struct job {
     int *program_of_step;
     int communicators_each; /* of one generation */
     int events;
-    uint64_t luck[DRAWS]; /* random_start of each draw, where there are many */
-    bool network_steps; /* the dialect shows them */
+    uint64_t luck[DRAWS];   /* random_start of each draw, where there are many */
+    bool network_steps;     /* the dialect shows them */
     int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
     int64_t *rank_step_end; /* rank x steps */
     int64_t end;
     double clean_step_us;
     struct rough rough;
     struct lateness lateness;
-    struct inspector *writer; /* of the run that is played: it takes each step; NULL: a run that only measures */
-    int lost_operations;      /* that finished and are in no file */
+    struct inspector
+        *writer;         /* of the run that is played: it takes each step; NULL: a run that only measures */
+    int lost_operations; /* that finished and are in no file */
 };
 
 /* simulate_shape.c: who talks to whom, and each rank's program. Exits with a message on an impossible shape.

@@ -118,11 +118,12 @@ static void collect(struct inspector *inspector, const struct process *process, 
         job->lost_operations += lost;
         if (lost)
             continue;
-        log->entries[log->count++] = (struct entry){.record = record,
-                                                    .dump_us = dump_after(job, process, noted_end(record), version),
-                                                    .communicator = record->communicator,
-                                                    .order = order,
-                                                    .place = log->places++};
+        log->entries[log->count++] =
+            (struct entry){.record = record,
+                           .dump_us = dump_after(job, process, noted_end(record), version),
+                           .communicator = record->communicator,
+                           .order = order,
+                           .place = log->places++};
     }
 }
 
@@ -185,8 +186,8 @@ static void put(struct output *output, const char *before, int64_t value)
 static void write_order(struct output *output, const struct record *record, const char *kind, bool timed)
 {
     int first = timed ? 1 : 2;
-    output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[", kind,
-                 first, kind, first + 1);
+    output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[",
+                 kind, first, kind, first + 1);
     for (int i = 0; i < record->channels; i++) {
         int place = record->channels == 2 && record->channel_stop[0] > record->channel_stop[1] ? 1 - i : i;
         int start = timed ? first + 2 + i : 0, stop = timed ? first + 3 + record->channels + 2 * place : 0;
@@ -204,8 +205,7 @@ static int64_t noticed_us(const struct job *job, const struct process *process, 
                           int channel)
 {
     uint64_t a = (uint64_t)process->rank << 20 | (uint64_t)record->step;
-    uint64_t b =
-        (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)channel;
+    uint64_t b = (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)channel;
     double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
     return draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
 }
@@ -216,11 +216,10 @@ static void write_trace(struct output *output, const struct job *job, const stru
     bool timed = record->function < FUNCTION_SEND;
     const char *kind = timed ? "coll" : "p2p";
     write_order(output, record, kind, timed);
-    output_print(output,
-                 ",\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64
-                 ",\"kernel_events\":[",
-                 kind, wall_us(job, process, record->enqueue_begin), kind,
-                 wall_us(job, process, record->enqueue_end));
+    output_print(
+        output,
+        ",\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64 ",\"kernel_events\":[",
+        kind, wall_us(job, process, record->enqueue_begin), kind, wall_us(job, process, record->enqueue_end));
     for (int i = 0; i < record->channels; i++) {
         int64_t start = wall_us(job, process, record->start) + noticed_us(job, process, record, i),
                 stop = wall_us(job, process, record->channel_stop[i]) + 1;

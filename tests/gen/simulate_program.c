@@ -200,6 +200,10 @@ void finish_program(struct builder *builder)
         end = action->event >= end ? action->event + 1 : end;
     }
     builder->job->events = end > builder->job->events ? end : builder->job->events;
+    struct program *program = builder->job->building;
+    size_t length = (size_t)program->length_of_rank[builder->rank];
+    struct action *fitting = realloc(program->actions[builder->rank], length * sizeof(*fitting));
+    program->actions[builder->rank] = fitting != NULL ? fitting : program->actions[builder->rank];
 }
 
 int64_t activation_bytes(const struct builder *builder, int64_t bytes)

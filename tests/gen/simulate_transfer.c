@@ -233,9 +233,9 @@ static void link_open(struct link *link, struct job *job, struct endpoint from, 
     link->latency = link->network ? 15 * MICROSECOND : 1500;
     link->key = key ^ ((uint64_t)from.global << 40) ^ ((uint64_t)to.global << 50);
     link->luck = random_on(job->luck[DRAW_LINK], link->key);
-    link->edge = 1 + 0.02 * job->options.noise *
-                         random_normal(job->options.seed, DRAW_EDGE, (uint64_t)from.global,
-                                       (uint64_t)to.global, 0);
+    link->edge =
+        1 + 0.02 * job->options.noise *
+                random_normal(job->options.seed, DRAW_EDGE, (uint64_t)from.global, (uint64_t)to.global, 0);
     link->busy_until = UNKNOWN;
     link->slow = (struct slowness){1, 0};
     if (!link->network)

@@ -172,9 +172,11 @@ void truth_write(struct job *job)
     output_print(
         output, "{\"command\": \"%s\",\n \"shape\": \"%s\", \"ranks\": %d, \"steps\": %d, \"seed\": %llu, ",
         options->command, options->shape, options->ranks, options->steps, (unsigned long long)options->seed);
-    output_print(output,
-                 "\"dialect\": \"%s\", \"lost_operations\": %d, \"clean_step_us\": %.1f,\n \"faults\": [",
-                 options->dialect, job->lost_operations, job->clean_step_us);
+    output_print(output, "\"dialect\": \"%s\", \"lost_operations\": %d, ", options->dialect,
+                 job->lost_operations);
+    output_print(output, options->once ? "\"clean_step_us\": null" : "\"clean_step_us\": %.1f",
+                 job->clean_step_us);
+    output_print(output, ",\n \"faults\": [");
     for (int i = 0; i < job->fault_count; i++) {
         output_print(output, i > 0 ? ",\n" : "\n");
         write_fault(output, job, &job->faults[i]);
