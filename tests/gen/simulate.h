@@ -404,6 +404,8 @@ void fault_parse(struct job *job, const char *text);
 bool fault_on(const struct fault *fault, int rank);
 bool fault_now(const struct fault *fault, int step, int phase);
 int fault_steps(const struct fault *fault);
+int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
+int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 void faults_resolve(struct job *job);
 void faults_measure(struct job *job);
 /* After the run with all faults: what the only one cost. */
@@ -440,8 +442,6 @@ void job_release(struct job *job);
 void transfer_collective(struct job *job, struct communicator *communicator, struct instance *instance);
 void transfer_pair(struct job *job, struct communicator *communicator, struct record *send,
                    struct record *recv, int ordinal);
-int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
-int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 
 /* simulate_chrome.c, simulate_inspector.c, simulate_kineto.c, simulate_recorder.c, simulate_truth.c: the
  * files. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MICROSECOND 1000
+
 static const struct {
     const char *name;
     enum fault_kind kind;
@@ -145,6 +147,35 @@ bool fault_now(const struct fault *fault, int step, int phase)
 int fault_steps(const struct fault *fault)
 {
     return (fault->last_step - fault->first_step) / fault->every + 1;
+}
+
+int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase)
+{
+    double us = 0;
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        bool hit = (fault->kind == FAULT_NETWORK && fault_on(fault, sender)) ||
+                   (fault->kind == FAULT_EDGE && fault_on(fault, sender) && fault->peer == receiver) ||
+                   (fault->kind == FAULT_RECEIVE && fault_on(fault, receiver));
+        if (hit && fault_now(fault, step, phase))
+            us += fault->amount;
+    }
+    return (int64_t)(us * MICROSECOND);
+}
+
+int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
+{
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (fault->kind != FAULT_PAUSE || !fault_on(fault, sender) || !fault_now(fault, step, phase))
+            continue;
+        if (fault->since == UNKNOWN)
+            fault->since = at;
+        int64_t until = fault->since + (int64_t)(fault->amount * 1e6);
+        if (at >= fault->since && at < until)
+            at = until;
+    }
+    return at;
 }
 
 static int compare_double(const void *a, const void *b)

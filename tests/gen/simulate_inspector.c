@@ -152,7 +152,8 @@ static void keep_rest(struct log *log)
     while (gone < log->count && log->entries[gone].written)
         free(log->entries[gone++].copy);
     log->count -= gone;
-    memmove(log->entries, log->entries + gone, (size_t)log->count * sizeof(*log->entries));
+    if (gone > 0)
+        memmove(log->entries, log->entries + gone, (size_t)log->count * sizeof(*log->entries));
     for (int i = 0; i < log->count; i++) {
         struct entry *entry = &log->entries[i];
         if (entry->written || entry->copy != NULL)

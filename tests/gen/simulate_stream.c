@@ -48,6 +48,9 @@ static void give_to_writer(struct job *job, struct process *process, int first, 
 static void forget_records(struct job *job, struct process *process, int end)
 {
     int kept = process->kept;
+    process->mark_count = process->work_count = 0;
+    if (end == kept)
+        return;
     for (int i = kept; i < end; i++) {
         struct record *record = process->records[i];
         if (is_looked_at(job, record->step))
@@ -62,7 +65,6 @@ static void forget_records(struct job *job, struct process *process, int end)
     process->taken += end - process->kept;
     process->record_count -= end - kept;
     process->kept = kept;
-    process->mark_count = process->work_count = 0;
 }
 
 static void take_process(struct engine *engine, int rank, int step)
@@ -86,6 +88,8 @@ static void take_instances(struct job *job, struct communicator *communicator, i
         lateness_note(job, communicator, step);
     while (gone + 1 < communicator->instance_count && communicator->instances[gone + 1]->step <= step)
         instance_free(communicator, communicator->instances[gone++]);
+    if (gone == 0)
+        return;
     memmove(communicator->instances, communicator->instances + gone,
             (size_t)(communicator->instance_count - gone) * sizeof(struct instance *));
     communicator->first_instance += gone;

@@ -19,35 +19,6 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase)
-{
-    double us = 0;
-    for (int i = 0; i < job->fault_count; i++) {
-        const struct fault *fault = &job->faults[i];
-        bool hit = (fault->kind == FAULT_NETWORK && fault_on(fault, sender)) ||
-                   (fault->kind == FAULT_EDGE && fault_on(fault, sender) && fault->peer == receiver) ||
-                   (fault->kind == FAULT_RECEIVE && fault_on(fault, receiver));
-        if (hit && fault_now(fault, step, phase))
-            us += fault->amount;
-    }
-    return (int64_t)(us * MICROSECOND);
-}
-
-int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
-{
-    for (int i = 0; i < job->fault_count; i++) {
-        struct fault *fault = &job->faults[i];
-        if (fault->kind != FAULT_PAUSE || !fault_on(fault, sender) || !fault_now(fault, step, phase))
-            continue;
-        if (fault->since == UNKNOWN)
-            fault->since = at;
-        int64_t until = fault->since + (int64_t)(fault->amount * 1e6);
-        if (at >= fault->since && at < until)
-            at = until;
-    }
-    return at;
-}
-
 /* One direction between two ranks of a communicator, on one channel of one operation. */
 struct link {
     struct job *job;
