@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A job warms up in the first; how it ended shows in the last; these are taken whatever they need. */
@@ -17,26 +18,40 @@ enum { ROW_STEPS = 16, MOST_ROWS = 32 };
 /* Tables of ranks by steps take as much as an operation for so many of their cells. */
 enum { CELLS_AN_OPERATION = 4 };
 
-/* The ends of single ranks' records may take a part of the room, and what stands out another. */
-enum { PART_OF_ENDS = 8, PART_OF_UNUSUAL = 2 };
+/* The ends of single ranks' records may take a part of the room, changes another, and what stands out. */
+enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 3, PART_OF_UNUSUAL = 3 };
 
-/* Steps that stand out by no more than most do are not unusual. */
-static const double BEYOND_SPREAD = 6;
+/* What is usual around a step is the middle one of so many on either side. */
+enum { AROUND = 8 };
 
-/* Steps in a row that stand out. */
+/*
+ * A step is unusual that differs by more from those around it than nearly all do, in spreads of such
+ * differences; where the middle one of those before and of those after differ by so much, steps change.
+ */
+static const double UNUSUAL = 6, CHANGED = 3;
+
+/* What differs by less than that (screening.h) is of no account, however steady others are. */
+static const double LEAST_UNUSUAL = 4, LEAST_CHANGED = 1;
+
+/* Steps in a row that stand out, or of a change the first after it, twice. */
 struct unusual {
     int32_t first;
     int32_t last;
     double most;
 };
 
+struct unusual_list {
+    struct unusual *items; /* owned; the most striking first */
+    size_t count;
+    size_t capacity;
+};
+
 struct choice {
     const struct screening *screening;
     unsigned char *taken; /* [step] */
     int64_t left;         /* room, in operations */
-    struct unusual *unusual;
-    size_t unusual_count;
-    size_t unusual_capacity;
+    struct unusual_list unusual;
+    struct unusual_list changes;
 };
 
 static int64_t cost_of(const struct choice *choice, int32_t step)
@@ -58,24 +73,30 @@ static void take(struct choice *choice, int32_t first, int32_t last, int64_t lea
     }
 }
 
-/* From where on a step stands out in this run. */
-static int find_limit(const struct screening *screening, double *limit)
+static int by_size(const void *a, const void *b)
 {
-    size_t steps = (size_t)screening->step_count;
-    int64_t *list = array_new(steps + 1, sizeof *list);
-    static const double UNIT = 1000;
-    if (!list)
-        return -1;
-    for (size_t i = 0; i < steps; i++)
-        list[i] =
-            screening->stands_out[i] < 1e12 ? (int64_t)(screening->stands_out[i] * UNIT) : INT64_MAX / 2;
-    int64_t middle = median_of(list, steps);
-    double spread = (double)sigma_about(list, steps, middle);
-    *limit = ((double)middle + BEYOND_SPREAD * spread) / UNIT;
-    if (*limit < SCREENED_UNUSUAL)
-        *limit = SCREENED_UNUSUAL;
-    free(list);
-    return 0;
+    const double *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/* The middle one of steps from `first` to before `end`, as far as the run has them. */
+static double middle_of(const struct screening *screening, int32_t first, int32_t end)
+{
+    double list[2 * AROUND + 1];
+    size_t count = 0;
+    for (int32_t step = first < 0 ? 0 : first; step < end && step < screening->step_count; step++)
+        list[count++] = screening->stands_out[step];
+    array_sort(list, count, sizeof *list, by_size);
+    return count ? list[(count - 1) / 2] : 0;
+}
+
+/* The usual spread of values. */
+static double spread_of(const double *values, size_t count, int64_t *list)
+{
+    static const double UNIT = 1e6, MOST = 1e12;
+    for (size_t i = 0; i < count; i++)
+        list[i] = (int64_t)(UNIT * (values[i] < MOST ? values[i] : MOST));
+    return (double)sigma_about(list, count, 0) / UNIT;
 }
 
 static int by_most(const void *a, const void *b)
@@ -86,27 +107,87 @@ static int by_most(const void *a, const void *b)
     return (left->first > right->first) - (left->first < right->first);
 }
 
+static int add(struct unusual_list *list, int32_t step, double most)
+{
+    if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return -1;
+    list->items[list->count++] = (struct unusual){step, step, most};
+    return 0;
+}
+
 /* One step between two that stand out does not part them. */
-static int find_unusual(struct choice *choice, double limit)
+static int find_unusual(const struct screening *screening, const double *apart, double limit,
+                        struct unusual_list *list)
+{
+    for (int32_t step = 0; step < screening->step_count; step++) {
+        struct unusual *last = list->count ? &list->items[list->count - 1] : NULL;
+        if (apart[step] < limit)
+            continue;
+        if ((!last || step - last->last > 2) && add(list, step, apart[step]))
+            return -1;
+        last = &list->items[list->count - 1];
+        last->last = step;
+        last->most = apart[step] > last->most ? apart[step] : last->most;
+    }
+    array_sort(list->items, list->count, sizeof *list->items, by_most);
+    return 0;
+}
+
+/* Where around a step those nearer to what comes begin, with the fewest on the wrong side. */
+static int32_t boundary_at(const struct screening *screening, int32_t step)
+{
+    double before = middle_of(screening, step - AROUND, step),
+           then = middle_of(screening, step, step + AROUND);
+    int32_t wrong = 0, least = 0, best = step - AROUND;
+    for (int32_t at = step - AROUND; at < step + AROUND; at++) {
+        double value = screening->stands_out[at];
+        wrong += (value - before) * (value - before) < (value - then) * (value - then) ? -1 : 1;
+        if (wrong < least) {
+            least = wrong;
+            best = at + 1;
+        }
+    }
+    return best;
+}
+
+/* Of neighbours the greatest change is one; the first of as great ones. */
+static int find_changes(const struct screening *screening, const double *changes, double limit,
+                        struct unusual_list *list)
+{
+    for (int32_t step = AROUND; step + AROUND <= screening->step_count; step++) {
+        int is_greatest = changes[step] >= limit;
+        for (int32_t beside = 1; is_greatest && beside <= AROUND; beside++)
+            is_greatest = (step < beside || changes[step - beside] < changes[step]) &&
+                          (step + beside >= screening->step_count || changes[step + beside] <= changes[step]);
+        if (is_greatest && add(list, boundary_at(screening, step), changes[step]))
+            return -1;
+    }
+    array_sort(list->items, list->count, sizeof *list->items, by_most);
+    return 0;
+}
+
+static int find_all(struct choice *choice)
 {
     const struct screening *screening = choice->screening;
-    for (int32_t step = 0; step < screening->step_count; step++) {
-        if (screening->stands_out[step] < limit)
-            continue;
-        struct unusual *last = choice->unusual_count ? &choice->unusual[choice->unusual_count - 1] : NULL;
-        if (!last || step - last->last > 2) {
-            if (array_reserve((void **)&choice->unusual, &choice->unusual_capacity, choice->unusual_count + 1,
-                              sizeof *choice->unusual))
-                return -1;
-            last = &choice->unusual[choice->unusual_count++];
-            *last = (struct unusual){.first = step};
-        }
-        last->last = step;
-        if (screening->stands_out[step] > last->most)
-            last->most = screening->stands_out[step];
+    size_t steps = (size_t)screening->step_count;
+    double *apart = array_new(steps + 1, sizeof *apart), *changes = array_new(steps + 1, sizeof *changes);
+    int64_t *list = array_new(steps + 1, sizeof *list);
+    int failed = !apart || !changes || !list;
+    for (int32_t step = 0; !failed && step < screening->step_count; step++) {
+        apart[step] =
+            fabs(screening->stands_out[step] - middle_of(screening, step - AROUND, step + AROUND + 1));
+        if (step >= AROUND && step + AROUND <= screening->step_count)
+            changes[step] =
+                fabs(middle_of(screening, step, step + AROUND) - middle_of(screening, step - AROUND, step));
     }
-    array_sort(choice->unusual, choice->unusual_count, sizeof *choice->unusual, by_most);
-    return 0;
+    double spread = failed ? 0 : spread_of(apart, steps, list);
+    failed = failed ||
+             find_unusual(screening, apart, fmax(LEAST_UNUSUAL, UNUSUAL * spread), &choice->unusual) ||
+             find_changes(screening, changes, fmax(LEAST_CHANGED, CHANGED * spread), &choice->changes);
+    free(apart);
+    free(changes);
+    free(list);
+    return failed ? -1 : 0;
 }
 
 /* Where the records of ranks end that end before the job does. */
@@ -120,14 +201,11 @@ static void take_ends(struct choice *choice, int64_t least)
     }
 }
 
-/* First a step of each, the most striking first, then what is beside it. */
-static void take_unusual(struct choice *choice, int64_t least)
+/* The most striking first, with what is beside it. */
+static void take_list(struct choice *choice, const struct unusual_list *list, int64_t least)
 {
-    for (size_t i = 0; i < choice->unusual_count; i++) {
-        const struct unusual *unusual = &choice->unusual[i];
-        take(choice, unusual->first - BESIDE, unusual->first + BESIDE, least);
-        take(choice, unusual->last - BESIDE, unusual->last + BESIDE, least);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        take(choice, list->items[i].first - BESIDE, list->items[i].last + BESIDE, least);
 }
 
 /* Rows of steps that are not taken yet, evenly spread over these. */
@@ -184,37 +262,40 @@ static int is_any_taken(const struct choice *choice, const struct unusual *unusu
     return 0;
 }
 
-static void count_left_out(const struct choice *choice, struct chosen_steps *chosen)
+static void count_left_out(const struct choice *choice, const struct unusual_list *list,
+                           struct chosen_steps *chosen)
 {
-    chosen->unusual = (int32_t)choice->unusual_count;
-    for (size_t i = 0; i < choice->unusual_count; i++) {
-        if (is_any_taken(choice, &choice->unusual[i]))
+    chosen->unusual += (int32_t)list->count;
+    for (size_t i = 0; i < list->count; i++) {
+        if (is_any_taken(choice, &list->items[i]))
             continue;
-        if (!chosen->left_out++ || choice->unusual[i].first < chosen->left_first)
-            chosen->left_first = choice->unusual[i].first;
+        if (!chosen->left_out++ || list->items[i].first < chosen->left_first)
+            chosen->left_first = list->items[i].first;
     }
 }
 
 int steps_choose(const struct screening *screening, int32_t first_step, int64_t most_operations,
                  struct chosen_steps *chosen)
 {
-    double limit;
     int64_t room = most_operations - screening->in_no_step;
     struct choice choice = {.screening = screening,
                             .taken = array_new((size_t)screening->step_count + 1, 1),
                             .left = room > 0 ? room : 0};
     *chosen = (struct chosen_steps){0};
-    int failed = !choice.taken || find_limit(screening, &limit) || find_unusual(&choice, limit);
+    int failed = !choice.taken || find_all(&choice);
     if (!failed) {
         take(&choice, 0, first_step + FIRST_STEPS - 1, INT64_MIN / 2);
         take(&choice, screening->step_count - LAST_STEPS, screening->step_count - 1, INT64_MIN / 2);
         take_ends(&choice, choice.left - choice.left / PART_OF_ENDS);
-        take_unusual(&choice, choice.left - choice.left / PART_OF_UNUSUAL);
+        take_list(&choice, &choice.changes, choice.left - choice.left / PART_OF_CHANGES);
+        take_list(&choice, &choice.unusual, choice.left - choice.left / PART_OF_UNUSUAL);
         take_rest(&choice);
         failed = gather(&choice, chosen);
-        count_left_out(&choice, chosen);
+        count_left_out(&choice, &choice.unusual, chosen);
+        count_left_out(&choice, &choice.changes, chosen);
     }
     free(choice.taken);
-    free(choice.unusual);
+    free(choice.unusual.items);
+    free(choice.changes.items);
     return failed ? -1 : 0;
 }

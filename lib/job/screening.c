@@ -31,8 +31,8 @@ struct measures {
     int64_t *list; /* scratch: of the steps, or the ranks */
 };
 
-static const int columns[] = {OPERATION_DURATION, OPERATION_GPU_BEGIN, OPERATION_GPU_END,
-                              OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
+static const int columns[] = {OPERATION_DURATION,     OPERATION_GPU_BEGIN,  OPERATION_GPU_END,
+                              OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END, OPERATION_ENQUEUE_BEGIN};
 static const int joined_columns[] = {JOINED_STEP};
 
 static int64_t duration_of(const struct block_reader *rows, size_t row)
@@ -44,10 +44,13 @@ static int64_t duration_of(const struct block_reader *rows, size_t row)
                      (uint64_t)rows->values[OPERATION_GPU_BEGIN][row]);
 }
 
+/* Of those that no recorder saw begin on the device, when the host handed them over. */
 static int64_t begin_of(const struct block_reader *rows, size_t row)
 {
     int64_t gpu = block_value(rows, OPERATION_GPU_BEGIN, row, 0);
-    return gpu ? gpu : block_value(rows, OPERATION_DEVICE_BEGIN, row, TIME_UNKNOWN);
+    if (gpu || !rows->absent[OPERATION_DEVICE_BEGIN][row])
+        return gpu ? gpu : rows->values[OPERATION_DEVICE_BEGIN][row];
+    return block_value(rows, OPERATION_ENQUEUE_BEGIN, row, TIME_UNKNOWN);
 }
 
 static void note_time(struct measures *measures, const struct roster_member *member, int32_t step,

@@ -25,7 +25,4 @@ struct screening {
 int screening_init(struct screening *screening, const struct job *job, struct error *error);
 void screening_release(struct screening *screening);
 
-/* From so much on a step stands out. */
-static const double SCREENED_UNUSUAL = 8;
-
 #endif
