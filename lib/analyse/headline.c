@@ -150,7 +150,8 @@ static int say_sight(const struct judgement *judgement, struct buffer *text)
     int64_t step_ns = judgement->baseline->median_step_ns;
     if (smallest->one_step_ns == TIME_UNKNOWN || step_ns <= 0)
         return 0;
-    if (buffer_append_text(text, "    would have seen a rank slower by ") ||
+    if (buffer_append_text(text, judgement->job->excerpt_count ? "    would have seen there a rank slower by "
+                                                               : "    would have seen a rank slower by ") ||
         say_fault(smallest->one_step_ns, step_ns, " of a step", "in one step", text) ||
         buffer_append_text(text, ", ") ||
         say_fault(smallest->three_steps_ns, step_ns, "", "in three in a row", text))

@@ -65,6 +65,13 @@ static void add_shares(struct summary *summary, const struct judgement *judgemen
     add_time(&summary->waiting_gpu_ns, judgement_waiting_ns(judgement));
 }
 
+/* Whether a part of the steps that were not loaded stands out, or nothing is known of them. */
+static int is_unseen(const struct job *job)
+{
+    return job->excerpt_count &&
+           (!job->screened.is_told || job->screened.left_steps > job_run_steps(job) / PART_LEFT_OUT);
+}
+
 int summary_add_run(struct summary *summary, const struct judgement *judgement)
 {
     const struct scope *scope = &judgement->scope;
@@ -77,9 +84,7 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     summary->median_step_ns = judgement->baseline->median_step_ns;
     summary->operations += scope->operations;
     summary->judged += scope->judged;
-    const struct job_screened *screened = &judgement->job->screened;
-    int is_unseen = judgement->job->excerpt_count && (screened->left_out || !screened->is_told);
-    if (scope->blindness != BLIND_NOT || scope_is_partial(scope) || is_unseen)
+    if (scope->blindness != BLIND_NOT || scope_is_partial(scope) || is_unseen(judgement->job))
         summary->doubtful += scope->operations;
     for (int gap = 0; gap < GAP_COUNT; gap++)
         summary->gaps[gap] += scope->gaps[gap];

@@ -218,10 +218,11 @@ static void take_rest(struct choice *choice)
             free_steps++;
             cost += cost_of(choice, step);
         }
-    if (!free_steps || choice->left <= 0)
+    if (choice->left >= cost)
+        take(choice, 0, steps - 1, 0);
+    if (!free_steps || choice->left <= 0 || choice->left >= cost)
         return;
-    int64_t fit =
-        choice->left >= cost ? free_steps : (int64_t)((double)choice->left / (double)cost * free_steps);
+    int64_t fit = (int64_t)((double)choice->left / (double)cost * free_steps);
     int64_t rows = fit / ROW_STEPS < 1 ? 1 : fit / ROW_STEPS;
     rows = rows > MOST_ROWS ? MOST_ROWS : rows;
     int64_t length = fit / rows < 1 ? 1 : fit / rows, number = 0;
@@ -262,13 +263,15 @@ static int is_any_taken(const struct choice *choice, const struct unusual *unusu
     return 0;
 }
 
-static void count_left_out(const struct choice *choice, const struct unusual_list *list,
+/* `beyond` each many steps more are in doubt. */
+static void count_left_out(const struct choice *choice, const struct unusual_list *list, int32_t beyond,
                            struct chosen_steps *chosen)
 {
     chosen->unusual += (int32_t)list->count;
     for (size_t i = 0; i < list->count; i++) {
         if (is_any_taken(choice, &list->items[i]))
             continue;
+        chosen->left_steps += list->items[i].last - list->items[i].first + 1 + beyond;
         if (!chosen->left_out++ || list->items[i].first < chosen->left_first)
             chosen->left_first = list->items[i].first;
     }
@@ -291,8 +294,8 @@ int steps_choose(const struct screening *screening, int32_t first_step, int64_t 
         take_list(&choice, &choice.unusual, choice.left - choice.left / PART_OF_UNUSUAL);
         take_rest(&choice);
         failed = gather(&choice, chosen);
-        count_left_out(&choice, &choice.unusual, chosen);
-        count_left_out(&choice, &choice.changes, chosen);
+        count_left_out(&choice, &choice.unusual, 0, chosen);
+        count_left_out(&choice, &choice.changes, AROUND, chosen);
     }
     free(choice.taken);
     free(choice.unusual.items);

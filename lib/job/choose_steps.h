@@ -9,6 +9,7 @@ struct chosen_steps {
     size_t count;
     int32_t unusual;    /* rows of steps that stood out */
     int32_t left_out;   /* of those, of which no step is chosen */
+    int32_t left_steps; /* how many steps these are */
     int32_t left_first; /* the first step of the first of these */
 };
 

@@ -256,6 +256,7 @@ struct job_screened {
     int is_told;        /* how long operations took could be read */
     int32_t unusual;    /* steps that stood out */
     int32_t left_out;   /* of those, that are not loaded, nor any near them */
+    int32_t left_steps; /* how many steps these are */
     int32_t left_first; /* the first of these */
 };
 

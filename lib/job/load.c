@@ -106,6 +106,7 @@ static void take_chosen(struct job *job, const struct screening *screening, cons
                                           .is_told = screening->is_told,
                                           .unusual = chosen->unusual,
                                           .left_out = chosen->left_out,
+                                          .left_steps = chosen->left_steps,
                                           .left_first = chosen->left_first};
     int is_whole = chosen->count == 1 && chosen->excerpts[0].end == job->step_count;
     if (is_whole || !chosen->count)
