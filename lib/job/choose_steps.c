@@ -19,7 +19,7 @@ enum { ROW_STEPS = 16, MOST_ROWS = 32 };
 enum { CELLS_AN_OPERATION = 4 };
 
 /* The ends of single ranks' records may take a part of the room, changes another, and what stands out. */
-enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 3, PART_OF_UNUSUAL = 3 };
+enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 4, PART_OF_UNUSUAL = 3 };
 
 /* What is usual around a step is the middle one of so many on either side. */
 enum { AROUND = 8 };
@@ -29,6 +29,9 @@ enum { AROUND = 8 };
  * differences; where the middle one of those before and of those after differ by so much, steps change.
  */
 static const double UNUSUAL = 6, CHANGED = 3;
+
+/* Half of that is worth a look where there is room, and not a word where there is none. */
+static const double WORTH_A_LOOK = 0.5;
 
 /* What differs by less than that (screening.h) is of no account, however steady others are. */
 static const double LEAST_UNUSUAL = 4, LEAST_CHANGED = 1;
@@ -44,6 +47,7 @@ struct unusual_list {
     struct unusual *items; /* owned; the most striking first */
     size_t count;
     size_t capacity;
+    double limit; /* from where on one is worth a word */
 };
 
 struct choice {
@@ -116,12 +120,11 @@ static int add(struct unusual_list *list, int32_t step, double most)
 }
 
 /* One step between two that stand out does not part them. */
-static int find_unusual(const struct screening *screening, const double *apart, double limit,
-                        struct unusual_list *list)
+static int find_unusual(const struct screening *screening, const double *apart, struct unusual_list *list)
 {
     for (int32_t step = 0; step < screening->step_count; step++) {
         struct unusual *last = list->count ? &list->items[list->count - 1] : NULL;
-        if (apart[step] < limit)
+        if (apart[step] < WORTH_A_LOOK * list->limit)
             continue;
         if ((!last || step - last->last > 2) && add(list, step, apart[step]))
             return -1;
@@ -151,11 +154,10 @@ static int32_t boundary_at(const struct screening *screening, int32_t step)
 }
 
 /* Of neighbours the greatest change is one; the first of as great ones. */
-static int find_changes(const struct screening *screening, const double *changes, double limit,
-                        struct unusual_list *list)
+static int find_changes(const struct screening *screening, const double *changes, struct unusual_list *list)
 {
     for (int32_t step = AROUND; step + AROUND <= screening->step_count; step++) {
-        int is_greatest = changes[step] >= limit;
+        int is_greatest = changes[step] >= WORTH_A_LOOK * list->limit;
         for (int32_t beside = 1; is_greatest && beside <= AROUND; beside++)
             is_greatest = (step < beside || changes[step - beside] < changes[step]) &&
                           (step + beside >= screening->step_count || changes[step + beside] <= changes[step]);
@@ -181,9 +183,10 @@ static int find_all(struct choice *choice)
                 fabs(middle_of(screening, step, step + AROUND) - middle_of(screening, step - AROUND, step));
     }
     double spread = failed ? 0 : spread_of(apart, steps, list);
-    failed = failed ||
-             find_unusual(screening, apart, fmax(LEAST_UNUSUAL, UNUSUAL * spread), &choice->unusual) ||
-             find_changes(screening, changes, fmax(LEAST_CHANGED, CHANGED * spread), &choice->changes);
+    choice->unusual.limit = fmax(LEAST_UNUSUAL, UNUSUAL * spread);
+    choice->changes.limit = fmax(LEAST_CHANGED, CHANGED * spread);
+    failed = failed || find_unusual(screening, apart, &choice->unusual) ||
+             find_changes(screening, changes, &choice->changes);
     free(apart);
     free(changes);
     free(list);
@@ -267,8 +270,8 @@ static int is_any_taken(const struct choice *choice, const struct unusual *unusu
 static void count_left_out(const struct choice *choice, const struct unusual_list *list, int32_t beyond,
                            struct chosen_steps *chosen)
 {
-    chosen->unusual += (int32_t)list->count;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && list->items[i].most >= list->limit; i++) {
+        chosen->unusual++;
         if (is_any_taken(choice, &list->items[i]))
             continue;
         chosen->left_steps += list->items[i].last - list->items[i].first + 1 + beyond;
