@@ -17,7 +17,6 @@ enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_C
 
 /* What a thread of an engine takes at once; memory grows with it. */
 #define GROUP_ROWS "131072"
-enum { MOST_GROUP_ROWS = 1 << 24 };
 
 static const struct analysis_option options[] = {
     {"to", 0, "FORMAT",
@@ -58,7 +57,7 @@ static int parquet_options(const struct analysis_request *request, struct parque
     parquet->is_compressed = strcmp(compression, "gzip") == 0;
     if (!parquet->is_compressed && strcmp(compression, "none") != 0)
         return error_set(error, "--compression takes gzip or none, not '%s'", compression);
-    return option_integer(request->values[OPTION_GROUP_ROWS], "rows-per-group", 1, MOST_GROUP_ROWS,
+    return option_integer(request->values[OPTION_GROUP_ROWS], "rows-per-group", 1, INT64_MAX,
                           &parquet->group_rows, error);
 }
 

@@ -114,6 +114,15 @@ static int remove_view(const struct export_request *request, const struct kind *
     return failed;
 }
 
+/* A disk that is full shows here, before the first of them takes its name. */
+static int flush_all(struct output **outputs, struct error *error)
+{
+    for (int i = 0; i < STORE_VIEWS; i++)
+        if (outputs[i] && output_flush(outputs[i], error))
+            return -1;
+    return 0;
+}
+
 /* All take their names, or are as they were. */
 static int close_all(const struct export_request *request, const struct kind *kind, struct output **outputs,
                      int failed, struct error *error)
@@ -148,7 +157,7 @@ static int export_directory(const struct export_request *request, const struct k
     int is_new = make_directory(request->path, error);
     if (is_new < 0)
         return -1;
-    int failed = write_views(request, kind, outputs, error);
+    int failed = write_views(request, kind, outputs, error) || flush_all(outputs, error);
     if (!close_all(request, kind, outputs, failed, error))
         return 0;
     if (is_new)
