@@ -115,7 +115,7 @@ class Parquet(Case):
         connection = self.plain()
         self.assertIn((greatest,), set(connection.execute("SELECT unpacked_bytes FROM file")))
         self.assertIn((float("-inf"),), set(connection.execute("SELECT busbw_gbs FROM v_sample")))
-        for options in [], ["--rows-per-group", 3]:
+        for options in [], ["--rows-per-group", 11]:
             self.export("o", *options)
             self.check_tables(connection, "o")
 
@@ -137,7 +137,7 @@ class Parquet(Case):
     def test_long_texts(self):
         """Bounds of texts are exact or not there: they take no room without end."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
-        self.change("UPDATE file SET path = '/long/' || hex(zeroblob(200000)) || file_id, dialect = 'é' || hex(zeroblob(127))")
+        self.change("UPDATE file SET path = '/long/' || hex(zeroblob(50000)) || file_id, dialect = 'é' || hex(zeroblob(127))")
         self.export("o")
         chunks = self.check_tables(self.plain(), "o")["file"].groups[0]
         self.assertIsNone(chunks["path"].least)
