@@ -7,10 +7,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -20,6 +22,20 @@ SANITIZED = "san-" in PROGRAM
 
 # Sanitizers make everything slower, memory most of all; what hangs hangs longer than this.
 PATIENCE_S = 600 if SANITIZED else 120
+
+
+def interrupt(process, moment=0.0):
+    """Ctrl-C, once the program listens for it and some seconds have gone by: before, it ends as any program does."""
+    until = time.monotonic() + PATIENCE_S
+    bit = 1 << (signal.SIGINT - 1)
+    while process.poll() is None and time.monotonic() < until:
+        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+        if int(caught[1], 16) & bit:
+            break
+        time.sleep(0.01)
+    time.sleep(moment)
+    process.send_signal(signal.SIGINT)
+
 
 SHOWN_WHOLE = b"\0shown whole\0"
 
@@ -90,7 +106,7 @@ class Case(unittest.TestCase):
         """The files of a simulated job (tests/gen), in place of those of the last one, and what was planted in it."""
         traces = self.folder / "traces"
         shutil.rmtree(traces, ignore_errors=True)
-        subprocess.run([Path(PROGRAM).parent / "simulate", *options.split(), "-o", traces], check=True, timeout=60)
+        subprocess.run([Path(PROGRAM).parent / "simulate", *options.split(), "-o", traces], check=True, timeout=PATIENCE_S)
         truth = json.loads((traces / "truth.json").read_text())
         return sorted(path for path in traces.iterdir() if path.name != "truth.json"), truth
 

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from tests.cli import inspector_lines
-from tests.cli.support import PROGRAM, TOP, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case
 
 BUILT = Path(PROGRAM).parent
 
@@ -26,7 +26,7 @@ class Algorithms(Case):
         """Played by a fake core through the bundled plugin."""
         subprocess.run([BUILT / "fakecore", "--plugin", BUILT / "libnccl-profiler-ncclprof.so", "--api", "7", "--ranks", "8",
                         "--rank", "0", "--steps", "30", "--layers", "1", "--every-algorithm", "--op-us", "0", "--net-steps", "0"],
-                       env={**os.environ, "NCCLPROF_DIR": str(self.folder / "traces")}, check=True, capture_output=True, timeout=60)
+                       env={**os.environ, "NCCLPROF_DIR": str(self.folder / "traces")}, check=True, capture_output=True, timeout=PATIENCE_S)
         self.run_program("ingest", self.folder / "traces")
         found = {}
         for row in self.json("report", "--by", "function,algorithm,protocol")["rows"]:

@@ -2,12 +2,10 @@
 
 import gzip
 import json
-import signal
 import subprocess
-import time
 import zlib
 
-from tests.cli.support import PROGRAM, TOP, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, interrupt
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 
@@ -117,9 +115,8 @@ class Copies(Case):
             self.packed(f"great/{number}.gz", 8000)
         process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "--max-ratio", "0", "great"], cwd=self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+        interrupt(process, 0.5)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, errors)
         self.assertIn("interrupted", errors)
 

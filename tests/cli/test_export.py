@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, trace
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 TYPES = {"INTEGER": int, "REAL": float, "TEXT": str}
@@ -269,7 +269,7 @@ class Extension(Case):
 
     def sqlite(self, *words):
         return subprocess.run(["sqlite3", "-readonly", "-csv", "-cmd", f".load '{self.LIBRARY}'", self.store, *words],
-                              capture_output=True, text=True, timeout=60, env=self.environment())
+                              capture_output=True, text=True, timeout=PATIENCE_S, env=self.environment())
 
     def ask(self, *statements):
         result = self.sqlite(*statements)

@@ -6,23 +6,20 @@ import json
 import os
 import re
 import resource
-import signal
 import stat
 import subprocess
 import threading
 import time
 import zlib
 
-from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, inspector_trace, tag, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, inspector_trace, interrupt, tag, trace
 
 ENOUGH_MEMORY = 256 << 20
 
 
 class HostileFiles(Case):
     def measured(self, *words, status, seconds=PATIENCE_S, program=PROGRAM, **more):
-        """Runs the program and checks its exit status, time, and (sanitizers need more) its memory."""
-        begun = time.monotonic()
-
+        """Runs the program and checks its exit status, that it ends, and (sanitizers need more) its memory."""
         def limit():
             if not SANITIZED:
                 resource.setrlimit(resource.RLIMIT_AS, (ENOUGH_MEMORY, ENOUGH_MEMORY))
@@ -32,27 +29,25 @@ class HostileFiles(Case):
         self.assertIn(result.returncode, (0, 1) if status is None else (status,), result.stderr)
         self.assertNotIn(b"Sanitizer", result.stderr)
         result.err = result.stderr.decode(errors="replace")
-        result.seconds = time.monotonic() - begun
         return result
 
     def test_endless_device(self):
-        self.assertIn("neither a file nor a directory", self.measured("ingest", "/dev/zero", status=1, seconds=10).err)
+        self.assertIn("neither a file nor a directory", self.measured("ingest", "/dev/zero", status=1).err)
 
     def test_endless_device_behind_a_link(self):
         os.symlink("/dev/zero", self.folder / "a.json")
-        self.assertIn("neither a file nor a directory", self.measured("ingest", "a.json", status=1, seconds=10).err)
+        self.assertIn("neither a file nor a directory", self.measured("ingest", "a.json", status=1).err)
         (self.folder / "traces").mkdir()
         os.symlink("/dev/zero", self.folder / "traces/a.json")
-        self.assertIn("left out", self.measured("ingest", "traces", status=1, seconds=10).err)
+        self.assertIn("left out", self.measured("ingest", "traces", status=1).err)
 
     def test_endless_standard_input(self):
         """/dev/zero on standard input is read, as any pipe: it can be stopped."""
         with open("/dev/zero", "rb") as zero:
             process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "-"], stdin=zero, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE)
-            time.sleep(1)
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
+            interrupt(process, 0.5)
+            _, errors = process.communicate(timeout=PATIENCE_S)
         self.assertIn(process.returncode, (1, 130), errors)
 
     def test_an_endless_packed_pipe_ends_at_the_limit(self):
@@ -77,10 +72,8 @@ class HostileFiles(Case):
     def stop_while_waiting(self, operand, **more):
         process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", operand], cwd=self.folder, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, **more)
-        time.sleep(1)
-        self.assertIsNone(process.poll(), "it waits for somebody to write")
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+        interrupt(process, 0.5)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, errors)
         self.assertIn("interrupted", errors)
 
@@ -116,7 +109,7 @@ class HostileFiles(Case):
                 pass
         for rank in range(3):
             self.write(f"many/{rank}.json", trace(rank=rank))
-        result = self.measured("ingest", "many", "--format", "json", status=0, seconds=300)
+        result = self.measured("ingest", "many", "--format", "json", status=0, seconds=4 * PATIENCE_S)
         totals = json.loads(result.stdout)["totals"]
         self.assertEqual((totals["ingested"], totals["not_traces"]), (3, 99997))
         self.assertEqual(self.info()["collectives"], 15)
@@ -164,7 +157,7 @@ class HostileFiles(Case):
                                    stderr=subprocess.PIPE)
         time.sleep(0.02)
         os.truncate(path, 200000)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         self.assertIn(process.returncode, (0, 1), errors)
         self.check_integrity()
         self.run_program("ingest", "a.json", status=None)
@@ -178,7 +171,7 @@ class HostileFiles(Case):
             for _ in range(1024):
                 packed.write(b"x" * (1 << 20))
             packed.write(b'"},\n' + all_reduce(9, 0, 1000, 12481426919102447117, 50000.0).encode() + b"{}]\n")
-        result = self.measured("ingest", "--max-ratio", "0", "long.json.gz", status=1, seconds=120)
+        result = self.measured("ingest", "--max-ratio", "0", "long.json.gz", status=1, seconds=PATIENCE_S)
         self.assertIn("could not be read", result.err)
         self.assertEqual(self.info()["collectives"], 6)
 
@@ -300,7 +293,7 @@ class HostileStores(Case):
         self.write("a.json", trace())
         for store in ("/dev/zero", "/dev/null", "fifo"):
             for words in (["info"], ["ingest", "a.json"], ["query", "SELECT 1"]):
-                result = self.run_program("--store", store, *words, status=1, timeout=10)
+                result = self.run_program("--store", store, *words, status=1)
                 self.assertIn("a device or pipe", result.err, (store, words))
 
     def test_links_in_circles_as_the_store(self):
@@ -337,7 +330,7 @@ class HostileStores(Case):
         log = self.folder / "log"
         for words in (["ingest", "a.json"], ["report"], ["diagnose"], ["query", self.large_sort()]):
             subprocess.run(["strace", "-f", "-o", log, "-e", "trace=openat,open,creat", PROGRAM, "--store", "store.db", *words],
-                           cwd=self.folder, capture_output=True, check=True, timeout=60,
+                           cwd=self.folder, capture_output=True, check=True, timeout=PATIENCE_S,
                            # The leak checker cannot work in a traced process.
                            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
             made = [line for line in log.read_text().splitlines()
@@ -366,18 +359,15 @@ class HostileQueries(Case):
     def test_one_call_that_lasts(self):
         """SQLite looks at no clock inside a function; the time limit holds all the same."""
         endless = "SELECT instr(zeroblob(60000000), zeroblob(30000000) || x'01')"
-        begun = time.monotonic()
         result = self.run_program("query", "--timeout", "1", endless, status=1)
         self.assertIn("longer than", result.err)
-        self.assertLess(time.monotonic() - begun, 15)
 
     def test_one_call_that_lasts_can_be_left(self):
         endless = "SELECT instr(zeroblob(60000000), zeroblob(30000000) || x'01')"
         process = subprocess.Popen([PROGRAM, "--store", self.store, "query", endless], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=15)
+        interrupt(process, 0.5)
+        output, _ = process.communicate(timeout=PATIENCE_S)
         self.assertEqual((process.returncode, output), (130, b""))
 
     def test_memory_is_bounded(self):

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from tests.cli import schema
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, trace
 from tests.torture.content import digests
 
 FIXTURES = TOP / "fixtures"
@@ -320,7 +320,7 @@ class Killed(Merge):
         self.run_program("--store", store, "ingest", "-q", "--range", "0/2", *files[:10])
         words = [PROGRAM, "--store", store, "ingest", "-q", "--range", "0/2", *files, self.folder / "fifo"]
         task = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while self.state(store) != "unfinished" and time.monotonic() < deadline:
             time.sleep(0.01)
         task.send_signal(signal.SIGKILL)
@@ -352,10 +352,10 @@ class Killed(Merge):
         self.run_program("--store", whole, "ingest", "-q", *files)
         merged = self.folder / "merged.db"
         unfinished = 0
-        for _ in range(12):
+        for _ in range(40):
             merged.unlink(missing_ok=True)
             task = subprocess.Popen([PROGRAM, "merge", "-q", "-o", merged, *shards], stdout=subprocess.DEVNULL)
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE_S
             while not self.state(merged) and task.poll() is None and time.monotonic() < deadline:
                 pass
             task.send_signal(signal.SIGKILL)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from tests.cli.support import PROGRAM, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, Case
 
 LINE = ('{{"header":{{"id":"0x85c33220eecbc6ae","comm_name":"{name}","rank":{rank},"n_ranks":2,"nnodes":1}},"metadata":'
         '{{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
@@ -73,7 +73,7 @@ class Parts(Case):
             time.sleep(delay)
             with open(self.path, "a") as file:
                 file.write(more[number])
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
             self.ingest("great.log", status=None)
             self.assertEqual(self.rows("SELECT max(sequence), count(*) FROM operation"),
                              [(28000 + number, 2 * 28000 - 2 * 28 + number + 1)])
@@ -98,7 +98,7 @@ class Parts(Case):
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(delay)
             process.send_signal(signal_number)
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
             if self.store.exists() and self.store.stat().st_size:
                 self.check_integrity()
         self.ingest("great.log", status=None)

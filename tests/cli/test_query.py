@@ -2,11 +2,9 @@
 
 import gzip
 import re
-import signal
 import subprocess
-import time
 
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, interrupt, trace
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -75,17 +73,14 @@ class Query(Case):
         self.assertEqual(len(self.run_program("query", "--schema").out.splitlines()), len(rows) + 1)
 
     def test_time_limit(self):
-        begun = time.monotonic()
         result = self.run_program("query", "--timeout", "1", ENDLESS, status=1)
         self.assertIn("longer than 1 s", result.err)
-        self.assertLess(time.monotonic() - begun, 20)
 
     def test_interruption(self):
         process = subprocess.Popen([PROGRAM, "--store", self.store, "query", ENDLESS], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=20)
+        interrupt(process, 0.5)
+        output, errors = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, errors)
         self.assertEqual(output, "")
 

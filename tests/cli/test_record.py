@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.cli.support import PROGRAM, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, Case
 
 BUILT = Path(PROGRAM).parent
 PLUGIN = BUILT / "libnccl-profiler-ncclprof.so"
@@ -202,7 +202,7 @@ class Record(Case):
         command = [str(word) for word in [PROGRAM, *words, *core]]
         if words[0] != "record":
             command = command[1:]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=60,
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=PATIENCE_S,
                               env={**os.environ, **environment})
         self.assertEqual(done.returncode, 0, done.stderr)
         played = [json.loads(line) for line in done.stdout.splitlines()]
@@ -313,7 +313,7 @@ class Record(Case):
         process = subprocess.Popen(job, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    start_new_session=True)
         try:
-            waited = time.monotonic() + 60
+            waited = time.monotonic() + PATIENCE_S
             while time.monotonic() < waited:
                 texts = [path.read_text() for path in (self.folder / "traces").glob("*.json")]
                 if sum(len(set(re.findall('"PendingOperation".*"name": "([^"]*)"', text))) for text in texts) == 9:

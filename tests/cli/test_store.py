@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, trace
 
 
 class BrokenStores(Case):
@@ -135,7 +135,7 @@ class BrokenStores(Case):
             for name in "ab"
         ]
         for process in processes:
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=PATIENCE_S)
             self.assertEqual(process.returncode, 0, errors)
         self.assertEqual(self.info()["collectives"], 2000)
         self.assertEqual(self.info()["collective_instances"], 50)

@@ -4,7 +4,7 @@ import os
 import pty
 import subprocess
 
-from tests.cli.support import PROGRAM, TOP, Case, shown_on, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, shown_on, trace
 
 
 class Usage(Case):
@@ -186,7 +186,7 @@ class Usage(Case):
         process.stdout.close()
         self.assertEqual(process.stderr.read(), b"")
         process.stderr.close()
-        self.assertNotEqual(process.wait(timeout=30), 0)
+        self.assertNotEqual(process.wait(timeout=PATIENCE_S), 0)
 
     def test_no_colour_outside_a_terminal(self):
         self.write("a.json", trace())

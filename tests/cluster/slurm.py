@@ -93,7 +93,7 @@ class Cluster:
     def states(self):
         return [line.strip("*~#!%$@^-") for line in self.run("sinfo", "-N", "-h", "-o", "%t").stdout.split()]
 
-    def wait_for(self, condition, seconds=45):
+    def wait_for(self, condition, seconds=180):
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:

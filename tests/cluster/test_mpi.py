@@ -32,7 +32,7 @@ class Mpi(Job):
         late = f'$([ "$OMPI_COMM_WORLD_RANK" = 3 ] && [ -p {fifo} ] && echo {fifo})'
         line = "echo $$ > pid-$OMPI_COMM_WORLD_RANK; exec env " + self.words_of_task("--shard", f"{self.disk}/node$OMPI_COMM_WORLD_RANK", late)
         job = self.start(line)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while self.states() != ["unfinished", "whole", "whole", "whole"] and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(int((self.folder / "pid-3").read_text()), signal.SIGKILL)

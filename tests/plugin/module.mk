@@ -57,7 +57,7 @@ test-plugin: $(FAKES) $(PLUGIN)
 # Fifty deaths instead of a few.
 .PHONY: check-plugin-kills
 check-plugin-kills: $(OUT)/fakecore $(PLUGIN)
-	NCCLPROF_TEST_KILLS=50 python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN) Deaths.test_kill_at_random_times
+	NCCLPROF_TEST_KILLS=50 python3 tests/plugin/test_deaths.py $(OUT)/fakecore $(PLUGIN) Deaths.test_kill_at_random_times
 
 # What an event costs the thread that has it, and how fast the writer thread is.
 $(OUT)/plugin_events: tests/bench/plugin_events.c

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What is left of processes that are killed. usage: test_deaths.py FAKECORE PLUGIN
+
+A fake core writes a journal of what it played: all but the last moment of it has to be in the traces.
+NCCLPROF_TEST_KILLS: how often a job is killed at a random time (default 4; `make check-plugin-kills` does 50).
+"""
+
+import collections
+import glob
+import gzip
+import json
+import os
+import random
+import re
+import signal
+import struct
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from played import LATEST_S, PluginTest  # noqa: E402
+from trace import Trace, read_bytes  # noqa: E402
+
+
+def journal(path):
+    """(time, hash, sequence, function) of each operation that was over, as the fake core noted it."""
+    with open(path, "rb") as file:
+        count, _ = struct.unpack("<QQ", file.read(16))
+        return [e for e in struct.iter_unpack("<QQQ8s", file.read(count * 32)) if e[0]]
+
+
+def whole_gzip(path):
+    """What a file unpacks to that ends as gzip wants; nothing, where it does not."""
+    try:
+        with open(path, "rb") as file:
+            return gzip.decompress(file.read())
+    except EOFError:
+        return b""
+
+
+def last_written_ns(path):
+    """On the monotonic clock."""
+    return os.stat(path).st_mtime_ns - time.time_ns() + time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+class Deaths(PluginTest):
+    def check_killed(self, seconds, gzip):
+        path = os.path.join(self.directory, "journal")
+        process = self.start("--threads", "--ranks", 2, "--steps", 100000, "--op-us", 300, "--net-steps", 2,
+                             "--journal", path, **({"NCCLPROF_GZIP": "1"} if gzip else {}))
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        name, = glob.glob(os.path.join(self.directory, "*.json*"))
+        trace = Trace(name, whole=False)
+        found = collections.Counter((e["args"]["CommHash"], e["args"]["SeqNum"], e["name"][:8])
+                                    for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b")
+        # Counted from the last write, not from the kill: a busy machine may keep the writing thread back.
+        old = [e for e in journal(path) if e[0] < last_written_ns(name) - LATEST_S * 1000000000]
+        wanted = collections.Counter((e[1], e[2], e[3].rstrip(b"\0").decode()) for e in old)
+        missing = wanted - found
+        self.assertFalse(missing, f"{len(missing)} of {len(wanted)}, {sorted(missing)[:3]}")
+        for name in glob.glob(os.path.join(self.directory, "*")):
+            os.unlink(name)
+        return len(old)
+
+    def test_kill_at_random_times(self):
+        kills = int(os.environ.get("NCCLPROF_TEST_KILLS", "4"))
+        seed = int(os.environ.get("NCCLPROF_TEST_SEED", time.time_ns() % 1000000))
+        print(f"seed {seed}", file=sys.stderr)
+        generator = random.Random(seed)
+        # The first one comes so late that there is something to check, later still on a machine that is busy.
+        checked = sum(self.check_killed(generator.uniform(0.05 if i else 2 * LATEST_S, 3 * LATEST_S), i % 2)
+                      for i in range(kills))
+        seconds = 4 * LATEST_S
+        while not checked and seconds < 100 * LATEST_S:
+            checked = self.check_killed(seconds, 0)
+            seconds *= 2
+        self.assertGreater(checked, 0)
+
+    def test_gzip_file_is_whole_after_a_kill(self):
+        """Perfetto refuses a compressed file that ends early; one that ends well may leave its array open."""
+        process = self.start("--ranks", 2, "--rank", 1, "--hang", "1:1", NCCLPROF_GZIP="1")
+        files = []
+        # New lines stand there a moment before their end does; then nothing comes for a second, as it hangs.
+        while not files or b"AllReduce" not in whole_gzip(files[0]):
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
+            files = glob.glob(os.path.join(self.directory, "*.json.gz"))
+        process.kill()
+        process.wait()
+        text = whole_gzip(files[0])
+        self.assertTrue(text.startswith(b"[\n") and text.endswith(b"},\n"), text[-100:])
+
+    def pending(self):
+        """What traces say is pending, by process."""
+        notes = {}
+        for path in glob.glob(os.path.join(self.directory, "*.json")):
+            for note in Trace(path, whole=False).notes("PendingOperation"):
+                notes.setdefault(note["pid"], []).append(note)
+        return notes
+
+    def is_pending(self, names):
+        """Whether a file that is still written says so of operations of all these names."""
+        texts = [read_bytes(path).decode(errors="replace") for path in glob.glob(os.path.join(self.directory, "*.json"))]
+        return any(names <= set(re.findall('"PendingOperation".*"name": "([^"]*)"', text)) for text in texts)
+
+    def test_hung_operation_is_visible_after_a_kill(self):
+        process = self.start("--ranks", 8, "--steps", 3, "--hang", "5:1")
+        behind = {"ReduceScatter", "AllGather", "AllReduce", "Send", "Recv"}
+        waited = time.monotonic() + 60 * LATEST_S
+        while not self.is_pending(behind) and time.monotonic() < waited:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        pending = self.pending()
+        self.assertEqual(len(pending), 1)
+        notes = next(iter(pending.values()))
+        first = notes[0]["args"]
+        self.assertEqual((first["name"], first["cat"], first["SeqNum"]), ("ReduceScatter", "COLL", 1))
+        self.assertEqual((first["KernelsStarted"], first["KernelsStopped"]), (2, 0))
+        self.assertGreater(first["StartGpuClk"], 0)
+        self.assertTrue(first["begin"] <= first["KernelBegin"] <= notes[0]["ts"], first)
+        for note in notes:
+            self.assertEqual("StartGpuClk" in note["args"], note["args"]["KernelsStarted"] > 0, note)
+        self.assertGreaterEqual(notes[0]["ts"] - first["begin"], 1e6)
+        self.assertEqual({n["args"]["name"] for n in notes}, behind)
+
+    def test_unfinished_at_exit(self):
+        # The proxy thread is told to close while an operation's kernel still runs.
+        played = self.play("--api", 6, "--threads", "--ranks", 4, "--steps", 1, "--hang", "1:0")
+        trace = Trace(played.files()[0])
+        trace.check_nesting()
+        unfinished = [e for e in trace.events if e.get("args", {}).get("Unfinished")]
+        self.assertEqual([e["name"] for e in unfinished], ["ReduceScatter"])
+        self.assertEqual(trace.notes("End")[0]["args"]["unfinished"], 1)
+
+if __name__ == "__main__":
+    unittest.main()
