@@ -215,7 +215,7 @@ static const char *option_word(size_t option, size_t number)
 
 const struct analysis analysis_export = {
     .name = "export",
-    .summary = "the store for other tools: plain SQLite, CSV, Parquet, Prometheus text",
+    .summary = "the store for other tools: SQLite, CSV, Parquet, Prometheus text",
     .description =
         "sqlite, csv and parquet hold the views of ncclprof-store(5), of all runs or of one; prometheus "
         "holds figures "
