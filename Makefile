@@ -92,7 +92,7 @@ help:
 	@echo 'make duckdb-test  queries of ncclprof-export(1), and all values, in DuckDB; clickhouse-test: in ClickHouse'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
-	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses, bench-watch'
+	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses, bench-watch, bench-overhead'
 	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
 	@echo 'make deb          a Debian package; make static: a tool without libraries; make dist: the sources'
 	@echo 'make packages-test  these three, tried in a bare Debian and in an empty folder; takes root'

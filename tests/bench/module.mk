@@ -11,7 +11,7 @@ $(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
 
 -include $(OUT)/object/tests/bench/read_bench.d
 
-.PHONY: bench bench-scale bench-gate bench-analyses bench-merge bench-watch
+.PHONY: bench bench-scale bench-gate bench-analyses bench-merge bench-watch bench-overhead
 bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) ingest
 	$(BENCH) gate
@@ -36,3 +36,11 @@ bench-merge: all $(OUT)/simulate
 BENCH_WATCH_SECONDS ?= 300
 bench-watch: all $(OUT)/simulate
 	tests/bench/watch.py $(OUT) $(BENCH_WATCH_SECONDS)
+
+# What plugins cost NCCL, on a machine with GPUs: ALL_REDUCE_PERF is that of nccl-tests; OVERHEAD_PLUGINS more NAME=PLUGIN.so.
+$(OUT)/plugin_nothing.so: tests/bench/plugin_nothing.c lib/plugin/ring/api.h
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) $(CFLAGS) -fPIC -shared -o $@ $<
+
+bench-overhead: $(PLUGIN) $(OUT)/plugin_nothing.so
+	tests/bench/overhead.sh "$(ALL_REDUCE_PERF)" none= nothing=$(OUT)/plugin_nothing.so ncclprof=$(PLUGIN) $(OVERHEAD_PLUGINS)
