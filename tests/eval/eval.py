@@ -160,6 +160,8 @@ def draw_job(seed, number, large_ranks=None):
     shape, ranks, args = draw_large_shape(rng, large_ranks) if large_ranks else draw_shape(rng)
     steps = rng.randint(*LARGE_STEPS) if large_ranks else rng.randint(9, 16)
     dialect = choose(rng, LARGE_DIALECTS if large_ranks else DIALECTS)
+    if large_ranks and shape == "hsdp":
+        dialect = "inspector-2.30"  # its rings between nodes have gigabytes of network steps
     if large_ranks and dialect.startswith("inspector"):
         args.append("--stream")
     count = choose(rng, {0: 25, 1: 60, 2: 12, 3: 3})
