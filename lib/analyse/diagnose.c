@@ -10,13 +10,22 @@
 #include "analyse/warning.h"
 #include "analyse/witness_notes.h"
 #include "base/json_text.h"
+#include "job/excerpts.h"
 #include "job/load_names.h"
 
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_EXPLAIN, OPTION_RUN };
+enum {
+    OPTION_MIN_GAIN,
+    OPTION_SIGMAS,
+    OPTION_EXIT_CODE,
+    OPTION_ALL,
+    OPTION_EXPLAIN,
+    OPTION_MEMORY,
+    OPTION_RUN
+};
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
@@ -33,6 +42,10 @@ static const struct analysis_option options[] = {
     {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
     {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
      NULL},
+    {"memory", 0, "MIB",
+     "memory for the operations of a run, in MiB: of one that takes more, some of the steps are loaded, "
+     "and the others screened; 0: no limit",
+     MEMORY_MIB},
     RUN_OPTION,
 };
 
@@ -45,6 +58,16 @@ struct diagnosis {
     struct buffer coverage; /* JSON objects */
 };
 
+/* What of a run was loaded that memory does not hold. */
+static int note_excerpts(struct buffer *json, const struct job *job)
+{
+    return job->excerpt_count &&
+           (text_json_integer(json, "loaded_steps", job_loaded_steps(job) - job->first_step) ||
+            text_json_integer(json, "loaded_operations", (int64_t)job->operation_count) ||
+            text_json_integer(json, "unusual_rows", job->screened.unusual) ||
+            text_json_integer(json, "unusual_rows_not_loaded", job->screened.left_out));
+}
+
 static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
 {
     struct buffer *json = &diagnosis->coverage;
@@ -52,9 +75,10 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "run", job->run_id) || text_json_string(json, "run_name", job->run_name) ||
            text_json_integer(json, "ranks", (int64_t)job_recorded_ranks(job)) ||
            text_json_integer(json, "expected_ranks", job->expected_ranks) ||
-           text_json_integer(json, "steps", job->step_count - job->first_step) ||
-           text_json_string(json, "step_source", job->step_source) ||
-           text_json_integer(json, "operations", (int64_t)job->operation_count) ||
+           text_json_integer(json, "steps", job_run_steps(job) - job->first_step) ||
+           note_excerpts(json, job) || text_json_string(json, "step_source", job->step_source) ||
+           text_json_integer(json, "operations",
+                             job->excerpt_count ? job->screened.operations : (int64_t)job->operation_count) ||
            text_json_integer(json, "timed_operations", job->timed_operations) ||
            text_json_integer(json, "missing_operations", job->missing_sequence) ||
            text_json_integer(json, "left_out_operations", job->left_out) ||
@@ -116,6 +140,7 @@ static int read_options(struct diagnosis *diagnosis, struct error *error)
 {
     const char *const *values = diagnosis->told.request->values;
     if (option_thresholds(values[OPTION_MIN_GAIN], values[OPTION_SIGMAS], &diagnosis->options, error) ||
+        option_memory(values[OPTION_MEMORY], &diagnosis->options.memory_bytes, error) ||
         option_rules_off(&diagnosis->options.off, error))
         return -1;
     diagnosis->told.show_low = values[OPTION_ALL] != NULL;

@@ -2,6 +2,7 @@
 
 #include "analyse/unfinished.h"
 #include "analyse/warning.h"
+#include "job/excerpts.h"
 #include "verdict/longer_steps_text.h"
 
 /* The first is warm-up, and of two neither says which is the usual one. */
@@ -26,7 +27,7 @@ static int warn_of_times(const struct job *job, const struct baseline *baseline,
     if (!job->timed_operations &&
         table_add_warning(table, error, "run %lld: %s", run, what_untimed_lack(job)))
         return -1;
-    if (job->step_count < STEPS_TO_COMPARE)
+    if (job_loaded_steps(job) < STEPS_TO_COMPARE)
         return table_add_warning(
             table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
             run);
@@ -81,6 +82,31 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
     return 0;
 }
 
+/* That not all was loaded, which steps were, and what is known of the others. */
+static int caution_excerpts(const struct job *job, struct table *table, struct error *error)
+{
+    const struct job_screened *screened = &job->screened;
+    long long run = (long long)job->run_id,
+              mib = (long long)(screened->operations * JOB_OPERATION_BYTES >> 20) + 1;
+    if (!job->excerpt_count)
+        return 0;
+    if (table_add_warning(table, error,
+                          "run %lld: %d of %d steps were loaded and judged, in %zu pieces: the first and the "
+                          "last, where steps stand out, and some between; %s (--memory %lld loads all)",
+                          run, (int)job_loaded_steps(job) - job->first_step,
+                          (int)job_run_steps(job) - job->first_step, job->excerpt_count,
+                          screened->is_told ? "of the others was seen how long they and their operations took"
+                                            : "nothing is known of the others, as no operation says how long "
+                                              "it took",
+                          mib))
+        return -1;
+    return screened->left_out &&
+           table_add_warning(table, error,
+                             "run %lld: in %d of %d places steps stand out that were not loaded, from step "
+                             "%d on",
+                             run, (int)screened->left_out, (int)screened->unusual, (int)screened->left_first);
+}
+
 static int caution_diagnosed(const struct job *job, const struct baseline *baseline, struct table *table,
                              struct error *error)
 {
@@ -101,7 +127,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
     /* Where nobody can be named, this is all that says what the job waits for. */
     int is_open = !findings_stop_job(findings) &&
                   (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
-    return (is_open && caution_unfinished(job, table, error)) ||
+    return (is_open && caution_unfinished(job, table, error)) || caution_excerpts(job, table, error) ||
            caution_diagnosed(job, judgement->baseline, table, error) ||
            caution_crowd(&findings->crowd, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||

@@ -15,6 +15,7 @@
 #include "diagnose/suspect.h"
 #include "diagnose/verdict.h"
 #include "diagnose/what_if.h"
+#include "job/excerpts.h"
 #include "job/load_names.h"
 #include "job/record_extents.h"
 #include "network/edges.h"
@@ -27,13 +28,16 @@
 
 #include <stdlib.h>
 
-static int note_usual_step(struct findings *findings, const struct baseline *baseline)
+static int note_steps(struct findings *findings, const struct job *job, const struct baseline *baseline)
 {
     int64_t usual_ns;
     if (step_usual_ns(baseline, &usual_ns))
         return -1;
-    for (size_t i = 0; i < findings->count; i++)
-        findings->items[i].step_ns = usual_ns == TIME_UNKNOWN ? 0 : usual_ns;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        finding->step_ns = usual_ns == TIME_UNKNOWN ? 0 : usual_ns;
+        finding->breaks = job_breaks_in(job, finding->first_step, finding->last_step);
+    }
     return 0;
 }
 
@@ -85,7 +89,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
                     find_late_starts(job, findings)))
         failed = error_no_memory(error);
-    if (!failed && note_usual_step(findings, baseline))
+    if (!failed && note_steps(findings, job, baseline))
         failed = error_no_memory(error);
     edges_release(&edges);
     extents_release(&extents);

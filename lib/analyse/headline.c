@@ -1,6 +1,7 @@
 #include "analyse/headline.h"
 
 #include "base/escape.h"
+#include "job/excerpts.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
 #include "verdict/words.h"
@@ -10,15 +11,16 @@
 /* Of rows of longer steps, so many are named. */
 enum { ROWS_NAMED = 3 };
 
-static int say_longer(const struct longer_steps *longer, struct buffer *text)
+static int say_longer(const struct job *job, const struct longer_steps *longer, struct buffer *text)
 {
     size_t named = longer->count < ROWS_NAMED ? longer->count : ROWS_NAMED;
     for (size_t i = 0; i < named; i++) {
         const struct longer_row *row = &longer->rows[i];
         if (buffer_append_text(text, i ? ", " : "longer: ") ||
             (row->first == row->last
-                 ? buffer_printf(text, "step %d (", (int)row->first)
-                 : buffer_printf(text, "steps %d to %d (", (int)row->first, (int)row->last)) ||
+                 ? buffer_printf(text, "step %d (", (int)job_run_step(job, row->first))
+                 : buffer_printf(text, "steps %d to %d (", (int)job_run_step(job, row->first),
+                                 (int)job_run_step(job, row->last))) ||
             text_time(text, row->took_ns) ||
             buffer_append_text(text, row->first == row->last ? ")" : " each)"))
             return -1;
@@ -38,13 +40,13 @@ static int say_job(const struct judgement *judgement, struct buffer *text)
     size_t hosts = judgement->hosts;
     if (!failed && hosts)
         failed = buffer_printf(text, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
-    int steps = (int)(job->step_count - job->first_step);
+    int steps = (int)(job_run_steps(job) - job->first_step);
     failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", steps, steps == 1 ? "" : "s")
                                         : buffer_append_text(text, ", steps could not be told apart"));
     if (!failed && judgement->shares.usual_step_ns != TIME_UNKNOWN)
         failed = buffer_append_text(text, ", usually ") || text_time(text, judgement->shares.usual_step_ns);
     if (!failed && judgement->stopped_step >= 0)
-        failed = buffer_printf(text, "; stopped in step %d", (int)judgement->stopped_step);
+        failed = buffer_printf(text, "; stopped in step %d", (int)job_run_step(job, judgement->stopped_step));
     return failed || buffer_append_byte(text, '\n');
 }
 
@@ -99,8 +101,10 @@ static int say_lost(const struct judgement *judgement, struct buffer *text)
     int64_t unjudged = scope->operations - scope->warm_up - scope->judged;
     if (judgement->longer.whole_ns <= 0)
         return 0;
-    int failed = buffer_append_text(text, judgement->stopped_step >= 0 ? "lost until then: " : "lost: ") ||
-                 say_loss(&judgement->longer, text);
+    const char *lost = judgement->stopped_step >= 0    ? "lost until then: "
+                       : judgement->job->excerpt_count ? "lost in the steps that were loaded: "
+                                                       : "lost: ";
+    int failed = buffer_append_text(text, lost) || say_loss(&judgement->longer, text);
     if (!failed && unjudged > 0)
         failed = buffer_printf(text, "; not judged: %lld of %lld operations", (long long)unjudged,
                                (long long)(scope->operations - scope->warm_up));
@@ -125,8 +129,8 @@ int headline_say_job(const struct judgement *judgement, int names_run, struct bu
         return -1;
     if (names_run && say_run(judgement->job, text))
         return -1;
-    return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||
-                   say_lost(judgement, text) || buffer_append_byte(text, '\n')
+    return say_job(judgement, text) || say_longer(judgement->job, &judgement->longer, text) ||
+                   say_times(judgement, text) || say_lost(judgement, text) || buffer_append_byte(text, '\n')
                ? -1
                : 0;
 }
@@ -146,7 +150,8 @@ static int say_sight(const struct judgement *judgement, struct buffer *text)
     int64_t step_ns = judgement->baseline->median_step_ns;
     if (smallest->one_step_ns == TIME_UNKNOWN || step_ns <= 0)
         return 0;
-    if (buffer_append_text(text, "    would have seen a rank slower by ") ||
+    if (buffer_append_text(text, judgement->job->excerpt_count ? "    would have seen there a rank slower by "
+                                                               : "    would have seen a rank slower by ") ||
         say_fault(smallest->one_step_ns, step_ns, " of a step", "in one step", text) ||
         buffer_append_text(text, ", ") ||
         say_fault(smallest->three_steps_ns, step_ns, "", "in three in a row", text))

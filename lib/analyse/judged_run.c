@@ -9,7 +9,7 @@ int judged_run_init(struct judged_run *run, struct store *store, int64_t run_id,
                     const struct diagnose_options *options, struct error *error)
 {
     *run = (struct judged_run){.transfers = NULL};
-    if (job_load(&run->job, store, run_id, error))
+    if (job_load_within(&run->job, store, run_id, options->memory_bytes, error))
         return -1;
     int failed = findings_find(&run->findings, &run->job, &run->baseline, &run->transfers, options, error);
     if (!failed && (judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options) ||

@@ -57,6 +57,15 @@ int option_thresholds(const char *min_gain_percent, const char *sigmas, struct d
     return 0;
 }
 
+int option_memory(const char *mib, int64_t *memory_bytes, struct error *error)
+{
+    int64_t count;
+    if (option_integer(mib, "memory", 0, INT64_MAX >> 20, &count, error))
+        return -1;
+    *memory_bytes = count << 20;
+    return 0;
+}
+
 static const char RULES_OFF[] = "NCCLPROF_RULES_OFF";
 
 int option_rules_off(struct rule_set *off, struct error *error)

@@ -30,6 +30,12 @@ int option_range(const char *text, const char *name, int64_t *first, int64_t *la
 int option_thresholds(const char *min_gain_percent, const char *sigmas, struct diagnose_options *options,
                       struct error *error);
 
+/* Operations of so many MiB are loaded, where nothing else is asked for. */
+#define MEMORY_MIB "1536"
+
+/* What they may take in memory (--memory), in MiB. */
+int option_memory(const char *mib, int64_t *memory_bytes, struct error *error);
+
 /*
  * For those who work on the rules: NCCLPROF_RULES_OFF in the environment names rules that are not to be
  * asked, with commas between them. -1 with an error where it names one that there is not.

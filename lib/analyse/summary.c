@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/scale.h"
+#include "job/excerpts.h"
 #include "verdict/finding_place.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
@@ -64,6 +65,13 @@ static void add_shares(struct summary *summary, const struct judgement *judgemen
     add_time(&summary->waiting_gpu_ns, judgement_waiting_ns(judgement));
 }
 
+/* Whether a part of the steps that were not loaded stands out, or nothing is known of them. */
+static int is_unseen(const struct job *job)
+{
+    return job->excerpt_count &&
+           (!job->screened.is_told || job->screened.left_steps > job_run_steps(job) / PART_LEFT_OUT);
+}
+
 int summary_add_run(struct summary *summary, const struct judgement *judgement)
 {
     const struct scope *scope = &judgement->scope;
@@ -72,11 +80,11 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     summary->hosts = judgement->hosts && summary->hosts != COUNT_UNKNOWN
                          ? summary->hosts + (int64_t)judgement->hosts
                          : COUNT_UNKNOWN;
-    summary->steps += judgement->job->step_count - judgement->job->first_step;
+    summary->steps += job_run_steps(judgement->job) - judgement->job->first_step;
     summary->median_step_ns = judgement->baseline->median_step_ns;
     summary->operations += scope->operations;
     summary->judged += scope->judged;
-    if (scope->blindness != BLIND_NOT || scope_is_partial(scope))
+    if (scope->blindness != BLIND_NOT || scope_is_partial(scope) || is_unseen(judgement->job))
         summary->doubtful += scope->operations;
     for (int gap = 0; gap < GAP_COUNT; gap++)
         summary->gaps[gap] += scope->gaps[gap];
@@ -86,7 +94,7 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     add_shares(summary, judgement);
     summary->smallest = judgement->smallest;
     summary->longer_steps |= longer_steps_alarm(&judgement->longer);
-    return longer_steps_add_json(&judgement->longer, judgement->job->run_id, &summary->longer);
+    return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
 }
 
 void summary_release(struct summary *summary)

@@ -2,6 +2,7 @@
 
 #include "analyse/filter.h"
 #include "base/escape.h"
+#include "job/excerpts.h"
 #include "verdict/finding_json.h"
 #include "verdict/finding_names.h"
 #include "verdict/finding_text.h"
@@ -52,8 +53,8 @@ static int add_row(const struct finding *finding, const struct job *job, const c
     if (rank->global_rank >= 0)
         table_set_integer(table, 1, rank->global_rank);
     if (finding->first_step >= 0) {
-        table_set_integer(table, 4, finding->first_step);
-        table_set_integer(table, 5, finding->last_step);
+        table_set_integer(table, 4, job_run_step(job, finding->first_step));
+        table_set_integer(table, 5, job_run_step(job, finding->last_step));
     }
     table_set_real(table, 6, (double)finding->lost_ns / 1e3);
     table_set_integer(table, 11, job->run_id);
@@ -94,7 +95,8 @@ static int is_asked_for(struct told *told, const struct job *job, const struct f
     if (!filter)
         return 1;
     int fits = has_asked_rank(filter, job, finding) &&
-               filter_has_steps(filter, finding->first_step, finding->last_step) &&
+               filter_has_steps(filter, job_run_step(job, finding->first_step),
+                                job_run_step(job, finding->last_step)) &&
                filter_is_text(filter->tag, job_tag(job, finding->tag));
     return fits && (!filter->top || told->listed++ < filter->top);
 }
@@ -110,7 +112,8 @@ static int hide(struct told *told, const struct job *job, const struct finding *
     buffer_clear(text);
     return buffer_printf(text, "%s, rank %s, ", finding_kind_name(finding->kind),
                          job->ranks[finding->rank].name) ||
-           (finding->first_step >= 0 && buffer_printf(text, "step %d, ", (int)finding->first_step)) ||
+           (finding->first_step >= 0 &&
+            buffer_printf(text, "step %d, ", (int)job_run_step(job, finding->first_step))) ||
            text_time(text, finding->lost_ns);
 }
 

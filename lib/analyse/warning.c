@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "job/bare_calls.h"
+#include "job/excerpts.h"
 #include "job/own_time.h"
 #include "report/samples.h"
 #include "schemas.h"
@@ -101,7 +102,8 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
                                    "run %lld: up to %d of %zu ranks were slow at once, steps %d to %d: a "
                                    "common cause is possible, so confidence is low",
                                    (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
-                                   (int)crowd->first_step, (int)crowd->last_step)
+                                   (int)job_run_step(job, crowd->first_step),
+                                   (int)job_run_step(job, crowd->last_step))
                : 0;
 }
 

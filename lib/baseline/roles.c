@@ -8,6 +8,7 @@
 #include "baseline/sequence_match.h"
 #include "baseline/step_sequence.h"
 #include "baseline/warm_up.h"
+#include "job/excerpts.h"
 #include "job/stages.h"
 
 #include <stdlib.h>
@@ -247,6 +248,8 @@ static int32_t count_placed(const int32_t *positions, struct stretch stretch)
 static void count_whole(struct regularity *regularity, const struct player *player)
 {
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
+        if (job_is_break(player->job, step))
+            continue;
         int32_t count = player->programmes.canonical[player->programmes.of_step[step]].count;
         int32_t placed = count_placed(player->baseline->positions, player->stretches[step]);
         regularity->whole += player->job->missing_sequence ? (uint64_t)placed : placed == count;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "job/excerpts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static void note_gap(const struct job *job, int32_t before, int32_t after, struc
 {
     const struct job_operation *first = &job->operations[before], *next = &job->operations[after];
     if (first->step < 0 || next->step < first->step || next->step >= job->step_count ||
+        job_breaks_in(job, first->step, next->step) ||
         job_sequence(job, next) <= job_sequence(job, first) + 1)
         return;
     stretches[first->step].has_gap++;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "job/excerpts.h"
 #include "verdict/words.h"
 
 #include <stdio.h>
@@ -134,13 +135,13 @@ static int say_waited(const struct suspect *suspect, const struct job *job,
 {
     struct buffer *text = &finding->evidence;
     figures_add(&finding->figures, "call", (double)position + 1);
-    figures_add(&finding->figures, "step", operation->step);
+    figures_add(&finding->figures, "step", job_run_step(job, operation->step));
     figures_add_time(&finding->figures, "waited_longer_us", excess_ns);
     return say_place(job, operation, position, "In", "the step", text) ||
            buffer_printf(text, " the others waited for rank %s ", job->ranks[suspect->rank].name) ||
            text_time(text, excess_ns) ||
            buffer_printf(text, " longer than usual, in step %d. Its own time before that is not known",
-                         operation->step);
+                         (int)job_run_step(job, operation->step));
 }
 
 /* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
@@ -160,7 +161,7 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
     if (times.mine_ns != TIME_UNKNOWN && !stands_out(&times)) {
         struct suspect once = *suspect;
         once.first_step = once.last_step = latest->step;
-        snprintf(step, sizeof step, "step %d", (int)latest->step);
+        snprintf(step, sizeof step, "step %d", (int)job_run_step(job, latest->step));
         if (measure_own(&once, job, baseline, position, &times))
             return -1;
     }

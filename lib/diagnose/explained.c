@@ -5,6 +5,7 @@
 #include "diagnose/evidence_explained.h"
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
+#include "job/excerpts.h"
 #include "score/explain.h"
 
 #include <stdlib.h>
@@ -209,7 +210,8 @@ static int take(struct findings *findings, const struct suspects *suspects,
                 const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options)
 {
-    if (is_told(findings, explanation))
+    if (is_told(findings, explanation) ||
+        !job_keeps_period(job, explanation->steps.first, explanation->steps.last, explanation->steps.period))
         return 0;
     struct finding *finding = findings_add(findings);
     if (!finding || fill(finding, explanation) ||

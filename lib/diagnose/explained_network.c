@@ -7,6 +7,7 @@
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
 #include "diagnose/worth.h"
+#include "job/excerpts.h"
 #include "score/slow_senders.h"
 
 #include <math.h>
@@ -320,7 +321,8 @@ static void take_in(struct findings *findings, const struct slow_senders *found)
 static int take(struct explaining *it, const struct slow_senders *found)
 {
     struct measured measured;
-    if (!found->count || is_told(it->findings, found))
+    if (!found->count || is_told(it->findings, found) ||
+        !job_keeps_period(it->job, found->steps.first, found->steps.last, found->steps.period))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || ask_senders(it, found, finding))

@@ -1,12 +1,14 @@
 #include "diagnose/step_runs.h"
 
 #include "base/array.h"
+#include "job/excerpts.h"
 
 #include <stdlib.h>
 
 int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline)
 {
-    *strength = (struct strength){.rank_count = job->rank_count,
+    *strength = (struct strength){.job = job,
+                                  .rank_count = job->rank_count,
                                   .steps = baseline->step_count,
                                   .first_step = baseline->first_step,
                                   .whole_ns = baseline->median_step_ns};
@@ -60,9 +62,24 @@ static void trim(const struct strength *strength, struct suspect *run)
 }
 
 /*
+ * Whether a run goes on beyond a break: what is strong before it and after it may have lasted in between. Of
+ * the step after it little is known, as nothing comes before its first operations.
+ */
+static int is_over_break(const struct strength *strength, size_t rank, int32_t step, int32_t first,
+                         int64_t least_ns)
+{
+    int32_t after = job_is_break(strength->job, step) ? step + 1 : step;
+    if (after - 2 < first || !job_is_break(strength->job, after - 1) || after >= strength->steps ||
+        *strength_cell(strength, rank, after - 2) < least_ns)
+        return 0;
+    return *strength_cell(strength, rank, after) >= least_ns ||
+           (after + 1 < strength->steps && *strength_cell(strength, rank, after + 1) >= least_ns);
+}
+
+/*
  * Whether a weak step belongs to the run that goes on after it: between strong steps when two came before,
- * or when nothing is known of it there, or when the rank was late in it too, by half as much, though others
- * were later still and nobody waited.
+ * or when nothing is known of it there, or when the rank was late in it too, by half as much,
+ * though others were later still and nobody waited.
  */
 static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
                       int64_t least_ns)
@@ -87,7 +104,8 @@ static struct suspect run_from(const struct strength *strength, size_t rank, int
     for (int32_t i = step; i < end; i++) {
         if (*strength_cell(strength, rank, i) >= least_ns)
             run.last_step = i;
-        else if (!is_bridged(strength, rank, i, step, least_ns))
+        else if (!is_over_break(strength, rank, i, step, least_ns) &&
+                 !is_bridged(strength, rank, i, step, least_ns))
             break;
     }
     return run;

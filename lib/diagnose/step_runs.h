@@ -17,6 +17,7 @@ struct sample {
 };
 
 struct strength {
+    const struct job *job;  /* borrowed */
     int64_t *excess_ns;     /* owned; [rank * steps + step] */
     int64_t *unbounded_ns;  /* owned; NULL, or excess before it was bounded by what others waited */
     int64_t *hidden_ns;     /* owned; NULL, or what of it may be receives that the recorder leaves out */

@@ -1,5 +1,6 @@
 #include "job/gaps.h"
 
+#include "job/excerpts.h"
 #include "job/sequences.h"
 
 #include "base/array.h"
@@ -33,7 +34,7 @@ struct numbers {
     int64_t series;
     int64_t least;         /* number of all: recorders count from 0 or from 1 */
     int64_t late[2];       /* series that begin in the middle, where they do from either */
-    struct shared *shared; /* by communicator and function */
+    struct shared *shared; /* by excerpt, communicator and function */
 };
 
 /* Recorders lose a few at the beginning, too: in the middle begins what lacks as much as a quarter of it. */
@@ -53,9 +54,10 @@ static void share(struct shared *shared, const struct series *series)
     shared->missing += series->greatest - series->least + 1 - series->count;
 }
 
-static size_t place_of(int32_t communicator, uint8_t function)
+static size_t place_of(const struct job *job, size_t excerpt, int32_t communicator, uint8_t function)
 {
-    return (size_t)communicator * FUNCTION_COUNT + (function < FUNCTION_COUNT ? function : FUNCTION_OTHER);
+    return (excerpt * job->communicator_count + (size_t)communicator) * FUNCTION_COUNT +
+           (function < FUNCTION_COUNT ? function : FUNCTION_OTHER);
 }
 
 static int add_series(void *context, const struct series *series)
@@ -65,19 +67,25 @@ static int add_series(void *context, const struct series *series)
         return 0;
     numbers->seen += series->count;
     numbers->span += series->greatest - series->least + 1;
+    share(&numbers->shared[place_of(numbers->job, series->excerpt, series->communicator, series->function)],
+          series);
+    /* Later excerpts begin in the middle of all. */
+    if (series->excerpt)
+        return 0;
     numbers->series++;
     numbers->least = series->least < numbers->least ? series->least : numbers->least;
     for (int first = 0; first < 2; first++)
         numbers->late[first] += begins_late(series, first);
-    share(&numbers->shared[place_of(series->communicator, series->function)], series);
     return 0;
 }
 
 static void look_at_rank(const struct job *job, const struct job_rank *rank, struct shared *shared)
 {
+    size_t excerpt = 0;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        struct shared *here = &shared[place_of(operation->communicator, operation->function)];
+        excerpt = job->excerpt_count && operation->step >= 0 ? job_excerpt_of(job, operation->step) : excerpt;
+        struct shared *here = &shared[place_of(job, excerpt, operation->communicator, operation->function)];
         int64_t sequence = job_sequence(job, operation);
         if (sequence < here->least || sequence > here->greatest || here->ranks == 0)
             continue;
@@ -116,7 +124,8 @@ static void count_left_out(struct job *job, struct shared *shared, size_t count)
         if (here->ranks < 2 || here->alike < here->ranks)
             continue;
         job->left_out += here->missing;
-        if (job->communicators[i / FUNCTION_COUNT].size == job->expected_ranks)
+        size_t communicator = i / FUNCTION_COUNT % job->communicator_count;
+        if (job->communicators[communicator].size == job->expected_ranks)
             job->left_out_by_all += here->missing;
     }
 }
@@ -127,7 +136,8 @@ int job_count_gaps(struct job *job, struct error *error)
      */
     if (job->calls)
         return 0;
-    size_t count = job->communicator_count * FUNCTION_COUNT;
+    size_t excerpts = job->excerpt_count ? job->excerpt_count : 1;
+    size_t count = excerpts * job->communicator_count * FUNCTION_COUNT;
     struct numbers numbers = {
         .job = job, .least = INT64_MAX, .shared = array_new(count, sizeof *numbers.shared)};
     int failed = !numbers.shared || job_each_series(job, add_series, &numbers);

@@ -14,7 +14,7 @@ int64_t job_delay(const struct job *job, const struct job_operation *operation)
 {
     const struct job_rank *rank = &job->ranks[operation->rank];
     size_t number = (size_t)(operation - job->operations) - rank->first;
-    return rank->has_gpu_clock ? rank->delays_ns[number / JOB_DELAY_BLOCK] : 0;
+    return rank->has_gpu_clock ? rank->delays_ns[number / job_delay_block(job)] : 0;
 }
 
 int job_is_aligned(const struct job_rank *rank)
@@ -121,6 +121,7 @@ void job_release(struct job *job)
         free(job->communicators[i].told);
     }
     roster_release(&job->roster);
+    free(job->excerpts);
     free(job->step_source);
     free(job->run_name);
     free(job->ranks);

@@ -164,7 +164,8 @@ struct job_rank {
     size_t count;
     int has_gpu_clock;
     int has_streams;    /* several */
-    int64_t *delays_ns; /* owned: host clock minus device timeline, for each JOB_DELAY_BLOCK operations */
+    int64_t *delays_ns; /* owned: host clock minus device timeline, for each JOB_DELAY_BLOCK operations; for
+                           each one where the run is loaded in excerpts */
     int64_t first_issued_ns; /* first call, on the host's clock; 0 unknown */
     int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;
@@ -242,16 +243,37 @@ struct job_watch {
         stood_for_ns; /* time between those, if nothing was; 0: it was looked at once, or when is not known */
 };
 
+/* Steps of a run that is too large to be loaded whole: those from `first` to before `end` (excerpts.h). */
+struct job_excerpt {
+    int32_t first;
+    int32_t end;
+    int32_t at; /* the number of its first in the job */
+};
+
+/* What was seen of the steps that are not loaded (screening.h). */
+struct job_screened {
+    int64_t operations; /* of the run */
+    int is_told;        /* how long operations took could be read */
+    int32_t unusual;    /* steps that stood out */
+    int32_t left_out;   /* of those, that are not loaded, nor any near them */
+    int32_t left_steps; /* how many steps these are */
+    int32_t left_first; /* the first of these */
+};
+
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
     char *run_name;       /* owned; hostile: of the folder of its files (join/run_names.h) */
     struct roster roster; /* while it is loaded: of this run */
     int64_t expected_ranks;
-    int32_t step_count;
-    int32_t first_step; /* that is recorded, where steps have the program's numbers; else 0 */
-    int64_t step_base;  /* what the program calls step 0 */
-    char *step_source;  /* owned */
+    int32_t step_count;           /* that are loaded, with breaks between excerpts */
+    int32_t first_step;           /* that is recorded, where steps have the program's numbers; else 0 */
+    int64_t step_base;            /* what the program calls step 0 */
+    struct job_excerpt *excerpts; /* owned; NULL: it is loaded whole */
+    size_t excerpt_count;
+    int32_t run_step_count; /* of a run that is loaded in excerpts */
+    struct job_screened screened;
+    char *step_source; /* owned */
     int has_global_ranks;
     struct job_rank *ranks;
     size_t rank_count;
@@ -319,6 +341,12 @@ struct job {
  * collective, but of others of its instance the same of all, then that.
  */
 const char *job_source(const struct job *job, size_t operation);
+
+/* How many operations have a delay in common: across a break clocks may have drifted apart. */
+static inline size_t job_delay_block(const struct job *job)
+{
+    return job->excerpt_count ? 1 : JOB_DELAY_BLOCK;
+}
 
 /* Host clock minus device timeline at an operation. */
 int64_t job_delay(const struct job *job, const struct job_operation *operation);

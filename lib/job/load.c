@@ -1,7 +1,9 @@
 #include "job/load.h"
 
 #include "job/call_times.h"
+#include "job/choose_steps.h"
 #include "job/described.h"
+#include "job/excerpts.h"
 #include "job/gaps.h"
 #include "job/issue_order.h"
 #include "job/load_coverage.h"
@@ -15,7 +17,11 @@
 #include "job/step_index.h"
 #include "job/successions.h"
 #include "job/timeline.h"
+#include "schemas.h"
 #include "store/connection.h"
+#include "store/statement.h"
+
+#include <stdlib.h>
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)
 {
@@ -82,4 +88,57 @@ int job_load_rest(struct job *job, struct error *error)
 int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error)
 {
     return job_load_names(job, store, run_id, error) || job_load_rest(job, error) ? -1 : 0;
+}
+
+static int count_operations(const struct job *job, int64_t *count, struct error *error)
+{
+    struct statement *statement =
+        store_prepare_for(job->store, schema_analysis_job_operation_count, job->run_id, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    *count = row == 1 ? statement_integer(statement, 0) : 0;
+    statement_free(statement);
+    return row < 0 ? -1 : 0;
+}
+
+static void take_chosen(struct job *job, const struct screening *screening, const struct chosen_steps *chosen)
+{
+    job->screened = (struct job_screened){.operations = screening->total,
+                                          .is_told = screening->is_told,
+                                          .unusual = chosen->unusual,
+                                          .left_out = chosen->left_out,
+                                          .left_steps = chosen->left_steps,
+                                          .left_first = chosen->left_first};
+    int is_whole = chosen->count == 1 && chosen->excerpts[0].end == job->step_count;
+    if (is_whole || !chosen->count)
+        free(chosen->excerpts);
+    else
+        job_take_excerpts(job, chosen->excerpts, chosen->count);
+}
+
+static int choose_excerpts(struct job *job, int64_t most_operations, struct error *error)
+{
+    struct screening screening;
+    struct chosen_steps chosen = {0};
+    int failed = screening_init(&screening, job, error);
+    if (!failed && steps_choose(&screening, job->first_step, most_operations, &chosen)) {
+        free(chosen.excerpts);
+        failed = error_no_memory(error);
+    }
+    if (!failed)
+        take_chosen(job, &screening, &chosen);
+    screening_release(&screening);
+    return failed ? failed_to_load(job, error) : 0;
+}
+
+int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_t memory_bytes,
+                    struct error *error)
+{
+    int64_t operations = 0, most = memory_bytes / JOB_OPERATION_BYTES;
+    if (job_load_names(job, store, run_id, error))
+        return -1;
+    if (memory_bytes && count_operations(job, &operations, error))
+        return failed_to_load(job, error);
+    int is_whole = !memory_bytes || operations <= most || job->step_count <= 0 ||
+                   job->step_count > JOB_MOST_STEPS || job_steps_are_doubtful(job, operations);
+    return (!is_whole && choose_excerpts(job, most, error)) || job_load_rest(job, error) ? -1 : 0;
 }

@@ -47,6 +47,8 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
     if (array_reserve((void **)&job->instances, &loader->instance_capacity, count, sizeof *job->instances))
         return error_no_memory(error);
     for (size_t row = 0; row < rows->count; row++) {
+        if (loader_leaves_out(loader, block_value(rows, INSTANCE_STEP, row, -1)))
+            continue;
         if (id_runs_add(&loader->instance_ids, scan->block_id + rows->values[INSTANCE_ORDINAL][row]))
             return error_no_memory(error);
         struct job_instance *instance = &job->instances[job->instance_count++];

@@ -1,6 +1,7 @@
 #include "job/loader.h"
 
 #include "base/array.h"
+#include "job/excerpts.h"
 #include "job/lost_files.h"
 #include "job/membership.h"
 #include "model/pack.h"
@@ -333,7 +334,18 @@ static int take_more(struct loader *loader, size_t at, const struct stored_opera
 
 int32_t loader_step(const struct loader *loader, int64_t step)
 {
-    return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
+    return job_loaded_step(loader->job, step);
+}
+
+int loader_leaves_out(const struct loader *loader, int64_t step)
+{
+    const struct job *job = loader->job;
+    return job->excerpt_count && step >= 0 && step < job_run_steps(job) && job_loaded_step(job, step) < 0;
+}
+
+static int is_wanted(const void *loader, int64_t step)
+{
+    return !loader_leaves_out(loader, step);
 }
 
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
@@ -388,6 +400,8 @@ int loader_read_operations(struct loader *loader, struct error *error)
     loader->tells_states = tells_states != 0;
     struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
     struct stored_operation stored;
+    if (cursor && loader->job->excerpt_count)
+        operation_cursor_choose(cursor, is_wanted, loader);
     int more = cursor ? 1 : -1;
     while (more == 1 && (more = operation_cursor_next(cursor, &stored, error)) == 1)
         if (take_operation(loader, &stored, error))

@@ -49,8 +49,11 @@ int64_t loader_communicator(const struct loader *loader, int64_t id);
 /* The number of a tag; -1 for NULL. */
 int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error);
 
-/* A step as the store has it; -1 where it is none of the run's. */
+/* A step as the store has it, as the job numbers it; -1 where it is none of the run's, or not loaded. */
 int32_t loader_step(const struct loader *loader, int64_t step);
+
+/* Whether the run has that step, and it is not loaded. */
+int loader_leaves_out(const struct loader *loader, int64_t step);
 
 enum { CHANNELS_MANY = UINT8_MAX };
 

@@ -13,7 +13,10 @@ static int note_series(void *context, const struct series *series)
 {
     struct extents *extents = context;
     struct map_key key = key_of(series->communicator, series->function, series->rank);
-    return map_put(&extents->last, key, series->greatest, NULL) ? 0 : -1;
+    int64_t *last = map_put(&extents->last, key, series->greatest, NULL);
+    if (last && *last < series->greatest)
+        *last = series->greatest;
+    return last ? 0 : -1;
 }
 
 static int note_past(struct extents *extents, const struct job *job, const int64_t *next_starts)

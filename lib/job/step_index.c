@@ -7,10 +7,16 @@
 /* Of tables of ranks by steps: cells for each operation, and however few those are. */
 enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 24 };
 
-void job_doubt_steps(struct job *job)
+int job_steps_are_doubtful(const struct job *job, int64_t operations)
 {
     uint64_t cells = (uint64_t)job->rank_count * (uint64_t)(job->step_count < 0 ? -1 : job->step_count);
-    if (cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)job->operation_count)
+    return cells > CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)operations;
+}
+
+void job_doubt_steps(struct job *job)
+{
+    /* Who chose excerpts did not doubt them. */
+    if (job->excerpt_count || !job_steps_are_doubtful(job, (int64_t)job->operation_count))
         return;
     job->step_count = 0;
     for (size_t i = 0; i < job->operation_count; i++)

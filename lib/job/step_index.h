@@ -8,6 +8,8 @@
  * would outgrow the trace, so the run then counts as one without steps.
  */
 void job_doubt_steps(struct job *job);
+/* Whether those of a run with so many operations are. */
+int job_steps_are_doubtful(const struct job *job, int64_t operations);
 int job_index_steps(struct job *job, struct error *error);
 
 /*

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "job/excerpts.h"
 #include "job/groups.h"
 
 #include <stdlib.h>
@@ -88,14 +89,25 @@ static struct stream_end *end_of(struct streams *streams, uint64_t stream)
     return &streams->ends[streams->count++];
 }
 
+/* Across a break nothing comes before anything. */
+static void cut_at_break(const struct job *job, int32_t step, struct streams *streams, size_t *excerpt)
+{
+    size_t here = step < 0 || !job->excerpt_count ? *excerpt : job_excerpt_of(job, step);
+    for (size_t i = 0; here != *excerpt && i < streams->count; i++)
+        streams->ends[i] = (struct stream_end){streams->ends[i].stream, -1, -1, -1};
+    *excerpt = here;
+}
+
 int job_chain_rank(struct job *job, struct job_rank *rank)
 {
     struct streams streams = {0};
+    size_t excerpt = 0;
     struct stream_end *end = NULL;
     int by_communicator = communicators_overlap(job, rank), failed = 0;
     map_init(&streams.numbers);
     for (size_t i = rank->first; !failed && i < rank->first + rank->count; i++) {
         uint64_t stream = stream_of(job, i, by_communicator);
+        cut_at_break(job, job->operations[i].step, &streams, &excerpt);
         if (!end || end->stream != stream)
             end = end_of(&streams, stream);
         failed = !end;

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "job/excerpts.h"
 #include "verdict/finding_names.h"
 #include "verdict/words.h"
 
@@ -381,7 +382,7 @@ static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evid
         "%s on communicator %s in step %d was finished by its other members, and so by rank %s. The "
         "record of rank %s ends before it, and no other record is missing",
         name ? name : "An operation", usual ? stops->job->communicators[usual->communicator].label : "",
-        (int)last.step, stops->job->ranks[rank].name, stops->job->ranks[rank].name);
+        (int)job_run_step(stops->job, last.step), stops->job->ranks[rank].name, stops->job->ranks[rank].name);
 }
 
 static int say_lagging(const struct stops *stops, int32_t rank, struct finding *finding)
@@ -392,11 +393,11 @@ static int say_lagging(const struct stops *stops, int32_t rank, struct finding *
     const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
     int32_t call = position_in_step(role, next.position) + 1;
     figures_add(&finding->figures, "call", call);
-    figures_add(&finding->figures, "step", next.step);
+    figures_add(&finding->figures, "step", job_run_step(stops->job, next.step));
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
     return buffer_printf(evidence, "Rank %s finished nothing from the %d%s call of step %d on (%s", of->name,
-                         (int)call, text_ordinal(call), (int)next.step,
+                         (int)call, text_ordinal(call), (int)job_run_step(stops->job, next.step),
                          name ? name : "of a kind not known") ||
            (usual && (buffer_append_text(evidence, ", ") ||
                       text_communicator(evidence, &stops->job->communicators[usual->communicator]))) ||

@@ -25,6 +25,8 @@ struct operation_cursor {
     struct open_block *spare; /* one that is through */
     int is_given;             /* open[given] has given its row away */
     size_t given;
+    operation_wanted is_wanted; /* NULL: all are */
+    const void *context;
 };
 
 enum { SOURCE_ID, SOURCE_MEMBER, SOURCE_PACKED, SOURCE_JOINED };
@@ -77,6 +79,12 @@ void operation_cursor_close(struct operation_cursor *cursor)
     free(cursor);
 }
 
+void operation_cursor_choose(struct operation_cursor *cursor, operation_wanted is_wanted, const void *context)
+{
+    cursor->is_wanted = is_wanted;
+    cursor->context = context;
+}
+
 static int unpack(struct block_reader *reader, struct statement *source, int column, int64_t id,
                   struct error *error)
 {
@@ -90,22 +98,43 @@ static int unpack(struct block_reader *reader, struct statement *source, int col
     return 0;
 }
 
+/* Goes on to the next row that is wanted, or to the end of the block. */
+static void pass_unwanted(const struct operation_cursor *cursor, struct open_block *block)
+{
+    while (cursor->is_wanted && block->row < block->joined.count &&
+           !cursor->is_wanted(cursor->context, block_value(&block->joined, JOINED_STEP, block->row, -1)))
+        block->row++;
+}
+
+/* A block without a row that is wanted is through before its operations are unpacked. */
 static int read_block(struct operation_cursor *cursor, struct open_block *block, struct error *error)
 {
     block->id = statement_integer(cursor->source, SOURCE_ID);
     block->member_id = statement_integer(cursor->source, SOURCE_MEMBER);
     block->row = 0;
-    if (unpack(&block->rows, cursor->source, SOURCE_PACKED, block->id, error) ||
-        unpack(&block->joined, cursor->source, SOURCE_JOINED, block->id, error))
+    if (unpack(&block->joined, cursor->source, SOURCE_JOINED, block->id, error))
         return -1;
-    if (block->rows.count != block->joined.count)
-        return stored_block_damaged(block->id, error);
+    pass_unwanted(cursor, block);
+    if (block->row < block->joined.count) {
+        if (unpack(&block->rows, cursor->source, SOURCE_PACKED, block->id, error))
+            return -1;
+        if (block->rows.count != block->joined.count)
+            return stored_block_damaged(block->id, error);
+    }
     int row = statement_step(cursor->source, error);
     cursor->has_next = row == 1;
     return row < 0 ? -1 : 0;
 }
 
-/* Opens the block that the source stands on. */
+/* A block that is through gives its room to the next. */
+static void close_block(struct operation_cursor *cursor, size_t at)
+{
+    free_block(cursor->spare);
+    cursor->spare = cursor->open[at];
+    cursor->open[at] = cursor->open[--cursor->open_count];
+}
+
+/* Opens the block that the source stands on, if any of its rows is wanted. */
 static int open_next(struct operation_cursor *cursor, struct error *error)
 {
     if (array_reserve((void **)&cursor->open, &cursor->open_capacity, cursor->open_count + 1,
@@ -116,7 +145,11 @@ static int open_next(struct operation_cursor *cursor, struct error *error)
     if (!block)
         return error_no_memory(error);
     cursor->open[cursor->open_count++] = block;
-    return read_block(cursor, block, error);
+    if (read_block(cursor, block, error))
+        return -1;
+    if (block->row == block->joined.count)
+        close_block(cursor, cursor->open_count - 1);
+    return 0;
 }
 
 /* Goes past the operation that was given away last. */
@@ -126,11 +159,10 @@ static void go_on(struct operation_cursor *cursor)
         return;
     cursor->is_given = 0;
     struct open_block *block = cursor->open[cursor->given];
-    if (++block->row < block->rows.count)
-        return;
-    free_block(cursor->spare);
-    cursor->spare = block;
-    cursor->open[cursor->given] = cursor->open[--cursor->open_count];
+    block->row++;
+    pass_unwanted(cursor, block);
+    if (block->row == block->rows.count)
+        close_block(cursor, cursor->given);
 }
 
 static int64_t next_id(const struct open_block *block)

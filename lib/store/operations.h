@@ -36,6 +36,14 @@ struct stored_operation {
 struct operation_cursor *operation_cursor_open(struct store *store, int64_t run_id, struct error *error);
 void operation_cursor_close(struct operation_cursor *cursor); /* NULL: nothing */
 
+/*
+ * From then on only operations of steps that are wanted come, -1 for none; called before the first. Blocks
+ * without any are not unpacked. `context` is borrowed until the cursor is closed.
+ */
+typedef int (*operation_wanted)(const void *context, int64_t step);
+void operation_cursor_choose(struct operation_cursor *cursor, operation_wanted is_wanted,
+                             const void *context);
+
 /* 1 with the next operation (texts and bytes are borrowed until the next call), 0 after the last, -1. */
 int operation_cursor_next(struct operation_cursor *cursor, struct stored_operation *stored,
                           struct error *error);

@@ -1,18 +1,20 @@
 #include "verdict/advice.h"
 
+#include "job/excerpts.h"
 #include "verdict/finding_names.h"
 #include "verdict/finding_place.h"
 
 #include <string.h>
 
 /* " --step 4-8". */
-static int say_steps(const struct finding *finding, struct buffer *text)
+static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    int first = (int)job_run_step(job, finding->first_step),
+        last = (int)job_run_step(job, finding->last_step);
     if (finding->first_step < 0)
         return 0;
-    return finding->first_step == finding->last_step
-               ? buffer_printf(text, " --step %d", (int)finding->first_step)
-               : buffer_printf(text, " --step %d-%d", (int)finding->first_step, (int)finding->last_step);
+    return first == last ? buffer_printf(text, " --step %d", first)
+                         : buffer_printf(text, " --step %d-%d", first, last);
 }
 
 /* " --rank 7", of a unit " --rank 8,9,10"; nothing where global ranks are not known. */
@@ -79,7 +81,7 @@ static int advise_compute(const struct finding *finding, const struct job *job, 
     return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
            buffer_append_text(text, " (clocks, throttling, ECC) and dmesg (Xid) on ") ||
            say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof steps") ||
-           say_steps(finding, text);
+           say_steps(finding, job, text);
 }
 
 static int advise_start(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -94,7 +96,8 @@ static int advise_host(const struct finding *finding, const struct job *job, str
         return advise_start(finding, job, text);
     return buffer_append_text(text, "py-spy dump, CPU load and data loading on ") ||
            say_host(finding, job, text) ||
-           buffer_append_text(text, "; confirm with ncclprof steps --by tag") || say_steps(finding, text);
+           buffer_append_text(text, "; confirm with ncclprof steps --by tag") ||
+           say_steps(finding, job, text);
 }
 
 /* " --edge 1-2", where it is one link; else " --rank 1". */
@@ -121,9 +124,9 @@ static int advise_network(const struct finding *finding, const struct job *job, 
         return buffer_append_text(text, "info --warnings");
     if (job->traffic_count)
         return buffer_append_text(text, "stalls") || say_links(finding, job, text) ||
-               say_steps(finding, text);
+               say_steps(finding, job, text);
     return buffer_append_text(text, "report --by communicator,step") || say_ranks(finding, job, text) ||
-           say_steps(finding, text);
+           say_steps(finding, job, text);
 }
 
 /* What its host called did not end on its GPU. */
@@ -132,7 +135,7 @@ static int advise_gpu(const struct finding *finding, const struct job *job, stru
     return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
            buffer_append_text(text, " and dmesg (Xid) on ") || say_host(finding, job, text) ||
            buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
-           say_communicator(finding, job, text) || say_steps(finding, text);
+           say_communicator(finding, job, text) || say_steps(finding, job, text);
 }
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -143,7 +146,7 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
            (host && buffer_printf(text, " on host %s", host)) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
-           say_communicator(finding, job, text) || say_steps(finding, text);
+           say_communicator(finding, job, text) || say_steps(finding, job, text);
 }
 
 static int advise_mismatch(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -152,7 +155,7 @@ static int advise_mismatch(const struct finding *finding, const struct job *job,
            buffer_append_text(text,
                               " took in the program; confirm with ncclprof report --by "
                               "rank,function,size") ||
-           say_communicator(finding, job, text) || say_steps(finding, text);
+           say_communicator(finding, job, text) || say_steps(finding, job, text);
 }
 
 static int advise_ended(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -160,7 +163,7 @@ static int advise_ended(const struct finding *finding, const struct job *job, st
     return buffer_append_text(text, "stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
            say_host(finding, job, text) ||
            buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
-           say_communicator(finding, job, text) || say_steps(finding, text);
+           say_communicator(finding, job, text) || say_steps(finding, job, text);
 }
 
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)

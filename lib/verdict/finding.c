@@ -240,7 +240,9 @@ int64_t finding_excess_ns(const struct finding *finding)
 
 int32_t finding_steps(const struct finding *finding)
 {
-    return (finding->last_step - finding->first_step) / (finding->period > 1 ? finding->period : 1) + 1;
+    if (finding->period > 1)
+        return (finding->last_step - finding->first_step) / finding->period + 1;
+    return finding->last_step - finding->first_step - finding->breaks + 1;
 }
 
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)

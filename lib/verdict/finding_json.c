@@ -1,6 +1,7 @@
 #include "verdict/finding_json.h"
 
 #include "base/json_text.h"
+#include "job/excerpts.h"
 #include "verdict/advice.h"
 #include "verdict/finding_names.h"
 #include "verdict/finding_place.h"
@@ -159,7 +160,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                  add_ranks(job, "waiting_ranks", finding->waiting, finding->waiting_count, json) ||
                  text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};
-    const int32_t steps[] = {finding->first_step, finding->last_step};
+    const int32_t steps[] = {job_run_step(job, finding->first_step), job_run_step(job, finding->last_step)};
     for (int i = 0; !failed && i < 2; i++)
         failed = steps[i] >= 0 ? text_json_integer(json, keys[i], steps[i])
                                : text_json_key(json, keys[i]) || buffer_append_text(json, "null");

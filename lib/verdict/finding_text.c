@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/colour.h"
 #include "base/escape.h"
+#include "job/excerpts.h"
 #include "verdict/advice.h"
 #include "verdict/finding_names.h"
 #include "verdict/finding_place.h"
@@ -73,16 +74,35 @@ static int say_what(const struct finding *finding, const struct job *job, struct
             (buffer_append_text(text, ", for ") || text_time(text, finding->pause_ns)));
 }
 
-static int say_steps(const struct finding *finding, struct buffer *text)
+/* Where steps before and between were not loaded, since when is not known exactly, nor whether all are of it.
+ */
+static int say_breaks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    int32_t first = finding->first_step, breaks = job_breaks_in(job, first, finding->last_step);
+    if (first > 0 && job_is_break(job, first - 1) &&
+        buffer_printf(text, " (step %d or later: those from there to %d were not loaded)",
+                      (int)job_run_step(job, first - 1), (int)job_run_step(job, first) - 1))
+        return -1;
+    return breaks
+               ? buffer_printf(text, " (%d of them judged)", (int)(finding->last_step - first + 1 - breaks))
+               : 0;
+}
+
+static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int first = (int)job_run_step(job, finding->first_step),
+        last = (int)job_run_step(job, finding->last_step);
+    int failed = 0;
     if (finding->first_step < 0)
         return 0;
-    if (finding->first_step == finding->last_step)
-        return buffer_printf(text, ", step %d", finding->first_step);
-    if (finding->period > 1)
-        return buffer_printf(text, ", every %d%s step from %d to %d", finding->period,
-                             text_ordinal(finding->period), finding->first_step, finding->last_step);
-    return buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
+    if (first == last)
+        failed = buffer_printf(text, ", step %d", first);
+    else if (finding->period > 1)
+        failed = buffer_printf(text, ", every %d%s step from %d to %d", finding->period,
+                               text_ordinal(finding->period), first, last);
+    else
+        failed = buffer_printf(text, ", steps %d to %d", first, last);
+    return failed || say_breaks(finding, job, text);
 }
 
 /* ": 4.8 ms of 62 ms a step, 24 ms in all": what it cost, and of how long steps were with it. */
@@ -100,13 +120,13 @@ static int say_cost(const struct finding *finding, struct buffer *text)
         return -1;
     return finding_steps(finding) > 1 &&
            (buffer_append_text(text, " a step, ") || text_time(text, finding->lost_ns) ||
-            buffer_append_text(text, " in all"));
+            buffer_append_text(text, finding->breaks ? " in what was judged" : " in all"));
 }
 
 static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *tag = job_tag(job, finding->tag);
-    return say_steps(finding, text) ||
+    return say_steps(finding, job, text) ||
            (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
            say_cost(finding, text);
 }

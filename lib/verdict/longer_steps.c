@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/scale.h"
+#include "job/excerpts.h"
 
 #include <stdlib.h>
 
@@ -132,17 +133,18 @@ static int find_rows(struct longer_steps *longer, const struct baseline *baselin
 }
 
 /* Single longer steps at one distance. */
-static int32_t period_of(const struct longer_steps *longer, const int64_t *over_ns, int32_t step_count)
+static int32_t period_of(const struct job *job, const int64_t *over_ns, int32_t step_count)
 {
     int32_t last = -1, period = 0, times = 0;
     for (int32_t step = 0; step < step_count; step++) {
         if (!over_ns[step])
             continue;
-        if (last >= 0 && period && step - last != period)
+        int32_t here = job_run_step(job, step);
+        if (last >= 0 && period && here - last != period)
             return 0;
         if (last >= 0)
-            period = step - last;
-        last = step;
+            period = here - last;
+        last = here;
         times++;
     }
     return times >= TIMES_TO_RECUR && period > 1 ? period : 0;
@@ -185,7 +187,7 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
     }
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         over_ns[step] = longer_ns(longer, baseline, step, options);
-    longer->period = period_of(longer, over_ns, baseline->step_count);
+    longer->period = period_of(job, over_ns, baseline->step_count);
     longer->started_step = baseline->started_step;
     int failed = find_rows(longer, baseline, findings, over_ns);
     sum_up(longer, baseline, findings, over_ns);

@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/json_text.h"
+#include "job/excerpts.h"
 #include "job/step_index.h"
 #include "model/vocab.h"
 #include "verdict/grown_operation.h"
@@ -43,11 +44,12 @@ static int say_slowest(const struct job *job, const struct transfer_excess *tran
                          job->ranks[job->operations[members[1]].rank].name);
 }
 
-static int say_steps(const struct longer_steps *longer, const struct longer_row *row, struct buffer *text)
+static int say_steps(const struct job *job, const struct longer_steps *longer, const struct longer_row *row,
+                     struct buffer *text)
 {
-    int failed = row->first == row->last
-                     ? buffer_printf(text, "step %d lasted", (int)row->first)
-                     : buffer_printf(text, "steps %d to %d lasted", (int)row->first, (int)row->last);
+    int first = (int)job_run_step(job, row->first), last = (int)job_run_step(job, row->last);
+    int failed = row->first == row->last ? buffer_printf(text, "step %d lasted", first)
+                                         : buffer_printf(text, "steps %d to %d lasted", first, last);
     failed = failed || buffer_printf(text, " %.1f ms%s, usually %.1f ms", (double)row->took_ns / 1e6,
                                      row->first == row->last ? "" : " each", (double)row->usual_ns / 1e6);
     if (!failed && longer->period)
@@ -105,7 +107,7 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
                        const struct longer_row *row, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int failed = say_steps(longer, row, &text) ||
+    int failed = say_steps(job, longer, row, &text) ||
                          (!longer->period && say_cause(job, baseline, transfers, longer, row, &text))
                      ? error_no_memory(error)
                      : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
@@ -154,8 +156,9 @@ static int caution_grown_load(const struct job *job, const struct longer_steps *
                 table, error,
                 "run %lld: steps became longer with their bytes: %.1f ms in steps %d to %d, %.1f "
                 "ms in steps %d to %d, which move %.2f times as many: that is load, no fault",
-                (long long)job->run_id, (double)before.usual_ns / 1e6, (int)before.first, (int)before.last,
-                (double)after.usual_ns / 1e6, (int)after.first, (int)after.last,
+                (long long)job->run_id, (double)before.usual_ns / 1e6, (int)job_run_step(job, before.first),
+                (int)job_run_step(job, before.last), (double)after.usual_ns / 1e6,
+                (int)job_run_step(job, after.first), (int)job_run_step(job, after.last),
                 before.bytes > 0 ? (double)after.bytes / (double)before.bytes : 0.0))
             return -1;
     }
@@ -172,15 +175,15 @@ int caution_longer_steps(const struct job *job, const struct baseline *baseline,
     return caution_grown_load(job, longer, table, error);
 }
 
-int longer_steps_add_json(const struct longer_steps *longer, int64_t run_id, struct buffer *json)
+int longer_steps_add_json(const struct longer_steps *longer, const struct job *job, struct buffer *json)
 {
     for (size_t i = 0; i < longer->count; i++) {
         const struct longer_row *row = &longer->rows[i];
         size_t length = json->length;
         if ((length && json->data[length - 1] == '}' && buffer_append_byte(json, ',')) ||
-            buffer_append_byte(json, '{') || text_json_integer(json, "run", run_id) ||
-            text_json_integer(json, "first_step", row->first) ||
-            text_json_integer(json, "last_step", row->last) ||
+            buffer_append_byte(json, '{') || text_json_integer(json, "run", job->run_id) ||
+            text_json_integer(json, "first_step", job_run_step(job, row->first)) ||
+            text_json_integer(json, "last_step", job_run_step(job, row->last)) ||
             text_json_us(json, "usual_us", row->usual_ns) || text_json_us(json, "took_us", row->took_ns) ||
             text_json_key(json, "explained") || buffer_append_text(json, row->explained ? "true}" : "false}"))
             return -1;

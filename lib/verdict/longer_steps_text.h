@@ -15,6 +15,6 @@ int caution_longer_steps(const struct job *job, const struct baseline *baseline,
                          struct table *table, struct error *error);
 
 /* [{"first_step", "last_step", "usual_us", "took_us", "explained"}]: -1 when memory is out. */
-int longer_steps_add_json(const struct longer_steps *longer, int64_t run_id, struct buffer *json);
+int longer_steps_add_json(const struct longer_steps *longer, const struct job *job, struct buffer *json);
 
 #endif

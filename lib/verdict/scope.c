@@ -1,5 +1,7 @@
 #include "verdict/scope.h"
 
+#include "job/excerpts.h"
+
 /* What is said of a job may leave out so much of it. */
 enum { PART_LEFT_OUT = 10 };
 
@@ -92,6 +94,7 @@ static void count_rank(struct counting *counting, const struct job_rank *rank)
     struct scope *scope = counting->scope;
     int64_t judged = 0, warm_up = 0, since_ns = TIME_UNKNOWN;
     int before = PLACE_WARM_UP;
+    int32_t step = -1;
     counting->long_warm_up = has_long_warm_up(counting, rank);
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &counting->job->operations[i];
@@ -106,7 +109,10 @@ static void count_rank(struct counting *counting, const struct job_rank *rank)
         }
         if (operation->start_ns == TIME_UNKNOWN)
             continue;
-        count_time(scope, before, since_ns, operation->start_ns);
+        /* What passed over a break belongs to nothing that is loaded. */
+        if (!job_breaks_in(counting->job, step, operation->step))
+            count_time(scope, before, since_ns, operation->start_ns);
+        step = operation->step >= 0 ? operation->step : step;
         since_ns = operation->start_ns;
         before = place;
     }
@@ -166,7 +172,7 @@ static enum blindness blindness_of(const struct scope *scope, const struct job *
         return BLIND_ONE_RANK;
     if (!job->traffic_count && !has_any_end(job))
         return BLIND_NO_ENDS;
-    if (job->step_count < STEPS_TO_COMPARE)
+    if (job_loaded_steps(job) < STEPS_TO_COMPARE)
         return BLIND_FEW_STEPS;
     if (!baseline_is_regular(baseline))
         return BLIND_IRREGULAR;
@@ -194,6 +200,12 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
     scope->operations = scope->judged + scope->warm_up;
     for (int gap = 0; gap < GAP_COUNT; gap++)
         scope->operations += scope->gaps[gap];
+    if (scope->last_step >= 0) {
+        scope->first_step = job_run_step(job, scope->first_step);
+        scope->last_step = job_run_step(job, scope->last_step);
+    }
+    scope->loaded_steps = job->excerpt_count ? job_loaded_steps(job) - job->first_step : 0;
+    scope->run_steps = job_run_steps(job) - job->first_step;
     scope->blindness = blindness_of(scope, job, baseline);
     if (scope->blindness != BLIND_NOT && scope->blindness != BLIND_LITTLE)
         scope->judged = scope->judged_ranks = scope->judged_ns = 0;

@@ -43,8 +43,10 @@ struct scope {
     int64_t judged_ranks;    /* of which half of the operations were judged, or more */
     int64_t time_ns;         /* of all ranks, from operation to operation; the warm-up left out */
     int64_t judged_ns;       /* of that, from one that was judged */
-    int32_t first_step;      /* that were judged */
+    int32_t first_step;      /* that were judged, in the run */
     int32_t last_step;
+    int32_t loaded_steps; /* where the run is loaded in excerpts: of all, these; else 0 */
+    int32_t run_steps;
 };
 
 /* Of a job that was loaded, held against its baseline. */

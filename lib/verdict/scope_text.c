@@ -56,6 +56,9 @@ int scope_say_judged(const struct scope *scope, struct buffer *text)
                                100 * (double)scope->judged_ns / (double)scope->time_ns);
     if (failed || scope->last_step < 0)
         return failed;
+    if (scope->loaded_steps)
+        return buffer_printf(text, ", %d of %d steps, from %d to %d", (int)scope->loaded_steps,
+                             (int)scope->run_steps, (int)scope->first_step, (int)scope->last_step);
     return scope->first_step == scope->last_step
                ? buffer_printf(text, ", step %d", (int)scope->first_step)
                : buffer_printf(text, ", steps %d to %d", (int)scope->first_step, (int)scope->last_step);

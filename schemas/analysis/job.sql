@@ -19,6 +19,14 @@ SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, s
                     CROSS JOIN file_member USING (member_id) WHERE run_id = ?1)
  ORDER BY file_id, proxy_operation_id;
 
+-- How many there are, without unpacking any.
+-- statement: operation_count
+SELECT coalesce(sum(operation_block.operations), 0)
+  FROM job_rank
+ CROSS JOIN member_join ON member_join.job_rank_id = job_rank.job_rank_id
+ CROSS JOIN operation_block ON operation_block.member_id = member_join.member_id
+ WHERE job_rank.run_id = ?1;
+
 -- A row where there is any.
 -- statement: has_traffic
 SELECT 1

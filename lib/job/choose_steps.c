@@ -1,0 +1,307 @@
+#include "job/choose_steps.h"
+
+#include "base/array.h"
+#include "base/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A job warms up in the first; how it ended shows in the last; these are taken whatever they need. */
+enum { FIRST_STEPS = 12, LAST_STEPS = 8 };
+
+/* So many steps on either side of where something changes tell it from what is usual there. */
+enum { BESIDE = 3 };
+
+/* What is usual shows in rows of so many steps, as regular stretches are no shorter; and in so many rows. */
+enum { ROW_STEPS = 16, MOST_ROWS = 32 };
+
+/* Tables of ranks by steps take as much as an operation for so many of their cells. */
+enum { CELLS_AN_OPERATION = 4 };
+
+/* The ends of single ranks' records may take a part of the room, changes another, and what stands out. */
+enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 4, PART_OF_UNUSUAL = 3 };
+
+/* What is usual around a step is the middle one of so many on either side. */
+enum { AROUND = 8 };
+
+/*
+ * A step is unusual that differs by more from those around it than nearly all do, in spreads of such
+ * differences; where the middle one of those before and of those after differ by so much, steps change.
+ */
+static const double UNUSUAL = 6, CHANGED = 3;
+
+/* Half of that is worth a look where there is room, and not a word where there is none. */
+static const double WORTH_A_LOOK = 0.5;
+
+/* What differs by less than that (screening.h) is of no account, however steady others are. */
+static const double LEAST_UNUSUAL = 4, LEAST_CHANGED = 1;
+
+/* Steps in a row that stand out, or of a change the first after it, twice. */
+struct unusual {
+    int32_t first;
+    int32_t last;
+    double most;
+};
+
+struct unusual_list {
+    struct unusual *items; /* owned; the most striking first */
+    size_t count;
+    size_t capacity;
+    double limit; /* from where on one is worth a word */
+};
+
+struct choice {
+    const struct screening *screening;
+    unsigned char *taken; /* [step] */
+    int64_t left;         /* room, in operations */
+    struct unusual_list unusual;
+    struct unusual_list changes;
+};
+
+static int64_t cost_of(const struct choice *choice, int32_t step)
+{
+    return choice->screening->operations[step] +
+           (int64_t)(choice->screening->rank_count / CELLS_AN_OPERATION) + 1;
+}
+
+/* Steps outside of the run are passed over. `least` of the room is not to be used. */
+static void take(struct choice *choice, int32_t first, int32_t last, int64_t least)
+{
+    first = first < 0 ? 0 : first;
+    last = last < choice->screening->step_count ? last : choice->screening->step_count - 1;
+    for (int32_t step = first; step <= last; step++) {
+        if (choice->taken[step] || choice->left - cost_of(choice, step) < least)
+            continue;
+        choice->taken[step] = 1;
+        choice->left -= cost_of(choice, step);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/* The middle one of steps from `first` to before `end`, as far as the run has them. */
+static double middle_of(const struct screening *screening, int32_t first, int32_t end)
+{
+    double list[2 * AROUND + 1];
+    size_t count = 0;
+    for (int32_t step = first < 0 ? 0 : first; step < end && step < screening->step_count; step++)
+        list[count++] = screening->stands_out[step];
+    array_sort(list, count, sizeof *list, by_size);
+    return count ? list[(count - 1) / 2] : 0;
+}
+
+/* The usual spread of values. */
+static double spread_of(const double *values, size_t count, int64_t *list)
+{
+    static const double UNIT = 1e6, MOST = 1e12;
+    for (size_t i = 0; i < count; i++)
+        list[i] = (int64_t)(UNIT * (values[i] < MOST ? values[i] : MOST));
+    return (double)sigma_about(list, count, 0) / UNIT;
+}
+
+static int by_most(const void *a, const void *b)
+{
+    const struct unusual *left = a, *right = b;
+    if (left->most != right->most)
+        return left->most > right->most ? -1 : 1;
+    return (left->first > right->first) - (left->first < right->first);
+}
+
+static int add(struct unusual_list *list, int32_t step, double most)
+{
+    if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return -1;
+    list->items[list->count++] = (struct unusual){step, step, most};
+    return 0;
+}
+
+/* One step between two that stand out does not part them. */
+static int find_unusual(const struct screening *screening, const double *apart, struct unusual_list *list)
+{
+    for (int32_t step = 0; step < screening->step_count; step++) {
+        struct unusual *last = list->count ? &list->items[list->count - 1] : NULL;
+        if (apart[step] < WORTH_A_LOOK * list->limit)
+            continue;
+        if ((!last || step - last->last > 2) && add(list, step, apart[step]))
+            return -1;
+        last = &list->items[list->count - 1];
+        last->last = step;
+        last->most = apart[step] > last->most ? apart[step] : last->most;
+    }
+    array_sort(list->items, list->count, sizeof *list->items, by_most);
+    return 0;
+}
+
+/* Where around a step those nearer to what comes begin, with the fewest on the wrong side. */
+static int32_t boundary_at(const struct screening *screening, int32_t step)
+{
+    double before = middle_of(screening, step - AROUND, step),
+           then = middle_of(screening, step, step + AROUND);
+    int32_t wrong = 0, least = 0, best = step - AROUND;
+    for (int32_t at = step - AROUND; at < step + AROUND; at++) {
+        double value = screening->stands_out[at];
+        wrong += (value - before) * (value - before) < (value - then) * (value - then) ? -1 : 1;
+        if (wrong < least) {
+            least = wrong;
+            best = at + 1;
+        }
+    }
+    return best;
+}
+
+/* Of neighbours the greatest change is one; the first of as great ones. */
+static int find_changes(const struct screening *screening, const double *changes, struct unusual_list *list)
+{
+    for (int32_t step = AROUND; step + AROUND <= screening->step_count; step++) {
+        int is_greatest = changes[step] >= WORTH_A_LOOK * list->limit;
+        for (int32_t beside = 1; is_greatest && beside <= AROUND; beside++)
+            is_greatest = (step < beside || changes[step - beside] < changes[step]) &&
+                          (step + beside >= screening->step_count || changes[step + beside] <= changes[step]);
+        if (is_greatest && add(list, boundary_at(screening, step), changes[step]))
+            return -1;
+    }
+    array_sort(list->items, list->count, sizeof *list->items, by_most);
+    return 0;
+}
+
+static int find_all(struct choice *choice)
+{
+    const struct screening *screening = choice->screening;
+    size_t steps = (size_t)screening->step_count;
+    double *apart = array_new(steps + 1, sizeof *apart), *changes = array_new(steps + 1, sizeof *changes);
+    int64_t *list = array_new(steps + 1, sizeof *list);
+    int failed = !apart || !changes || !list;
+    for (int32_t step = 0; !failed && step < screening->step_count; step++) {
+        apart[step] =
+            fabs(screening->stands_out[step] - middle_of(screening, step - AROUND, step + AROUND + 1));
+        if (step >= AROUND && step + AROUND <= screening->step_count)
+            changes[step] =
+                fabs(middle_of(screening, step, step + AROUND) - middle_of(screening, step - AROUND, step));
+    }
+    double spread = failed ? 0 : spread_of(apart, steps, list);
+    choice->unusual.limit = fmax(LEAST_UNUSUAL, UNUSUAL * spread);
+    choice->changes.limit = fmax(LEAST_CHANGED, CHANGED * spread);
+    failed = failed || find_unusual(screening, apart, &choice->unusual) ||
+             find_changes(screening, changes, &choice->changes);
+    free(apart);
+    free(changes);
+    free(list);
+    return failed ? -1 : 0;
+}
+
+/* Where the records of ranks end that end before the job does. */
+static void take_ends(struct choice *choice, int64_t least)
+{
+    const struct screening *screening = choice->screening;
+    for (size_t i = 0; i < screening->rank_count; i++) {
+        int32_t last = screening->last_step[i];
+        if (last >= 0 && last < screening->step_count - 1)
+            take(choice, last - BESIDE, last + BESIDE, least);
+    }
+}
+
+/* The most striking first, with what is beside it. */
+static void take_list(struct choice *choice, const struct unusual_list *list, int64_t least)
+{
+    for (size_t i = 0; i < list->count; i++)
+        take(choice, list->items[i].first - BESIDE, list->items[i].last + BESIDE, least);
+}
+
+/* Rows of steps that are not taken yet, evenly spread over these. */
+static void take_rest(struct choice *choice)
+{
+    int32_t steps = choice->screening->step_count, free_steps = 0;
+    int64_t cost = 0;
+    for (int32_t step = 0; step < steps; step++)
+        if (!choice->taken[step]) {
+            free_steps++;
+            cost += cost_of(choice, step);
+        }
+    if (choice->left >= cost)
+        take(choice, 0, steps - 1, 0);
+    if (!free_steps || choice->left <= 0 || choice->left >= cost)
+        return;
+    int64_t fit = (int64_t)((double)choice->left / (double)cost * free_steps);
+    int64_t rows = fit / ROW_STEPS < 1 ? 1 : fit / ROW_STEPS;
+    rows = rows > MOST_ROWS ? MOST_ROWS : rows;
+    int64_t length = fit / rows < 1 ? 1 : fit / rows, number = 0;
+    for (int32_t step = 0; step < steps; step++) {
+        if (choice->taken[step])
+            continue;
+        int64_t row = number * rows / free_steps, begin = row * free_steps / rows,
+                end = (row + 1) * free_steps / rows;
+        int64_t first = begin + (end - begin - length) / 2;
+        if (number >= first && number < first + length)
+            take(choice, step, step, 0);
+        number++;
+    }
+}
+
+static int gather(const struct choice *choice, struct chosen_steps *chosen)
+{
+    size_t capacity = 0;
+    for (int32_t step = 0; step < choice->screening->step_count; step++) {
+        if (!choice->taken[step])
+            continue;
+        if (!chosen->count || chosen->excerpts[chosen->count - 1].end < step) {
+            if (array_reserve((void **)&chosen->excerpts, &capacity, chosen->count + 1,
+                              sizeof *chosen->excerpts))
+                return -1;
+            chosen->excerpts[chosen->count++] = (struct job_excerpt){.first = step};
+        }
+        chosen->excerpts[chosen->count - 1].end = step + 1;
+    }
+    return 0;
+}
+
+static int is_any_taken(const struct choice *choice, const struct unusual *unusual)
+{
+    for (int32_t step = unusual->first; step <= unusual->last; step++)
+        if (choice->taken[step])
+            return 1;
+    return 0;
+}
+
+/* `beyond` each many steps more are in doubt. */
+static void count_left_out(const struct choice *choice, const struct unusual_list *list, int32_t beyond,
+                           struct chosen_steps *chosen)
+{
+    for (size_t i = 0; i < list->count && list->items[i].most >= list->limit; i++) {
+        chosen->unusual++;
+        if (is_any_taken(choice, &list->items[i]))
+            continue;
+        chosen->left_steps += list->items[i].last - list->items[i].first + 1 + beyond;
+        if (!chosen->left_out++ || list->items[i].first < chosen->left_first)
+            chosen->left_first = list->items[i].first;
+    }
+}
+
+int steps_choose(const struct screening *screening, int32_t first_step, int64_t most_operations,
+                 struct chosen_steps *chosen)
+{
+    int64_t room = most_operations - screening->in_no_step;
+    struct choice choice = {.screening = screening,
+                            .taken = array_new((size_t)screening->step_count + 1, 1),
+                            .left = room > 0 ? room : 0};
+    *chosen = (struct chosen_steps){0};
+    int failed = !choice.taken || find_all(&choice);
+    if (!failed) {
+        take(&choice, 0, first_step + FIRST_STEPS - 1, INT64_MIN / 2);
+        take(&choice, screening->step_count - LAST_STEPS, screening->step_count - 1, INT64_MIN / 2);
+        take_ends(&choice, choice.left - choice.left / PART_OF_ENDS);
+        take_list(&choice, &choice.changes, choice.left - choice.left / PART_OF_CHANGES);
+        take_list(&choice, &choice.unusual, choice.left - choice.left / PART_OF_UNUSUAL);
+        take_rest(&choice);
+        failed = gather(&choice, chosen);
+        count_left_out(&choice, &choice.unusual, 0, chosen);
+        count_left_out(&choice, &choice.changes, AROUND, chosen);
+    }
+    free(choice.taken);
+    free(choice.unusual.items);
+    free(choice.changes.items);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,249 @@
+#include "job/screening.h"
+
+#include "base/array.h"
+#include "base/statistics.h"
+#include "store/scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* So many ranks tell how long steps lasted: a median of them is as good as one of all. */
+enum { SAMPLED_RANKS = 32 };
+
+/* Cells of times of communicators by steps: where there were more, several communicators share theirs. */
+enum { MOST_CELLS = 1 << 24 };
+
+/* What differs by less of a step is not unusual, however steady the others are: of a length, and of what a
+ * member of a communicator waits. */
+static const double LEAST_LENGTH = 0.005, LEAST_WAIT = 0.002;
+
+/* Where no length is known: of what a communicator takes in a step. */
+static const double LEAST_SHARE = 0.02;
+
+struct measures {
+    struct screening *screening;
+    const struct job *job;
+    float *took_us; /* [row * step_count + step], summed over operations; NAN: none */
+    size_t rows;
+    int64_t *began_ns; /* [sampled rank * step_count + step], the first of its operations; TIME_UNKNOWN */
+    size_t every;      /* each so-many-th rank is sampled */
+    size_t sampled;
+    int64_t *list; /* scratch: of the steps, or the ranks */
+};
+
+static const int columns[] = {OPERATION_DURATION,     OPERATION_GPU_BEGIN,  OPERATION_GPU_END,
+                              OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END, OPERATION_ENQUEUE_BEGIN};
+static const int joined_columns[] = {JOINED_STEP};
+
+static int64_t duration_of(const struct block_reader *rows, size_t row)
+{
+    if (!rows->absent[OPERATION_DURATION][row] || rows->absent[OPERATION_GPU_BEGIN][row] ||
+        rows->absent[OPERATION_GPU_END][row])
+        return scan_duration(rows, row, TIME_UNKNOWN);
+    return (int64_t)((uint64_t)rows->values[OPERATION_GPU_END][row] -
+                     (uint64_t)rows->values[OPERATION_GPU_BEGIN][row]);
+}
+
+/* Of those that no recorder saw begin on the device, when the host handed them over. */
+static int64_t begin_of(const struct block_reader *rows, size_t row)
+{
+    int64_t gpu = block_value(rows, OPERATION_GPU_BEGIN, row, 0);
+    if (gpu || !rows->absent[OPERATION_DEVICE_BEGIN][row])
+        return gpu ? gpu : rows->values[OPERATION_DEVICE_BEGIN][row];
+    return block_value(rows, OPERATION_ENQUEUE_BEGIN, row, TIME_UNKNOWN);
+}
+
+static void note_time(struct measures *measures, const struct roster_member *member, int32_t step,
+                      const struct block_reader *rows, size_t row)
+{
+    size_t steps = (size_t)measures->screening->step_count;
+    int64_t took_ns = duration_of(rows, row), begin_ns = begin_of(rows, row);
+    if (took_ns != TIME_UNKNOWN && took_ns >= 0) {
+        float *took =
+            &measures->took_us[(size_t)member->communicator % measures->rows * steps + (size_t)step];
+        *took = (isnan(*took) ? 0 : *took) + (float)took_ns / 1000;
+    }
+    if ((size_t)member->rank % measures->every || begin_ns == TIME_UNKNOWN)
+        return;
+    int64_t *began = &measures->began_ns[(size_t)member->rank / measures->every * steps + (size_t)step];
+    if (*began == TIME_UNKNOWN || begin_ns < *began)
+        *began = begin_ns;
+}
+
+static int take_block(struct measures *measures, struct block_scan *scan, struct error *error)
+{
+    struct screening *screening = measures->screening;
+    const struct roster_member *member = roster_member(&measures->job->roster, scan->owner_id);
+    if (!member)
+        return 0;
+    if (scan_joined_columns(scan, joined_columns, 1, error) ||
+        scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+        return -1;
+    screening->total += (int64_t)scan->rows.count;
+    for (size_t row = 0; row < scan->rows.count; row++) {
+        int64_t step = block_value(&scan->joined, JOINED_STEP, row, -1);
+        if (step < 0 || step >= screening->step_count) {
+            screening->in_no_step++;
+            continue;
+        }
+        screening->operations[step]++;
+        if (step > screening->last_step[member->rank])
+            screening->last_step[member->rank] = (int32_t)step;
+        note_time(measures, member, (int32_t)step, &scan->rows, row);
+    }
+    return 0;
+}
+
+static int scan_run(struct measures *measures, struct error *error)
+{
+    struct block_scan scan;
+    int more = scan_operations(&scan, measures->job->store, measures->job->run_id, error) ? -1 : 1;
+    while (more == 1 && (more = scan_next(&scan, error)) == 1)
+        if (take_block(measures, &scan, error))
+            more = -1;
+    scan_release(&scan);
+    return more;
+}
+
+/* The middle one of the sampled ranks' lengths of a step; TIME_UNKNOWN. */
+static int64_t length_of(const struct measures *measures, int32_t step)
+{
+    size_t steps = (size_t)measures->screening->step_count, count = 0;
+    for (size_t rank = 0; rank < measures->sampled; rank++) {
+        const int64_t *began = &measures->began_ns[rank * steps + (size_t)step];
+        if (began[0] != TIME_UNKNOWN && began[1] != TIME_UNKNOWN && began[1] > began[0])
+            measures->list[count++] = began[1] - began[0];
+    }
+    return median_of(measures->list, count);
+}
+
+/* Values of steps: the middle one, and their spread, `least` at the least. TIME_UNKNOWN where none is. */
+struct usual {
+    int64_t middle;
+    double spread;
+};
+
+static struct usual usual_of(const double *values, size_t steps, int64_t *list)
+{
+    struct usual usual = {.middle = TIME_UNKNOWN};
+    size_t count = 0;
+    for (size_t step = 0; step < steps; step++)
+        if (!isnan(values[step]))
+            list[count++] = (int64_t)values[step];
+    usual.middle = median_of(list, count);
+    if (count)
+        usual.spread = (double)sigma_about(list, count, usual.middle);
+    return usual;
+}
+
+/* How far steps are from usual, in spreads of `least` or more. */
+static void note_apart(struct screening *screening, const double *values, const struct usual *usual,
+                       double least)
+{
+    double spread = usual->spread > least ? usual->spread : least;
+    for (int32_t step = 0; usual->middle != TIME_UNKNOWN && spread > 0 && step < screening->step_count;
+         step++) {
+        double apart = isnan(values[step]) ? 0 : fabs(values[step] - (double)usual->middle) / spread;
+        if (apart > screening->stands_out[step])
+            screening->stands_out[step] = apart;
+    }
+}
+
+/* How many members the communicators of a row have. */
+static double members_of(const struct measures *measures, size_t row)
+{
+    double members = 0;
+    const struct roster *roster = &measures->job->roster;
+    for (size_t i = row; i < measures->job->communicator_count; i += measures->rows)
+        members += (double)(roster->communicators[i].size > 0 ? roster->communicators[i].size : 1);
+    return members;
+}
+
+/* The median length of a step; TIME_UNKNOWN. */
+static int64_t screen_lengths(const struct measures *measures, double *values)
+{
+    struct screening *screening = measures->screening;
+    for (int32_t step = 0; step < screening->step_count; step++) {
+        int64_t length_ns = step + 1 < screening->step_count ? length_of(measures, step) : TIME_UNKNOWN;
+        values[step] = length_ns == TIME_UNKNOWN ? NAN : (double)length_ns;
+    }
+    struct usual usual = usual_of(values, (size_t)screening->step_count, measures->list);
+    screening->is_told |= usual.middle != TIME_UNKNOWN;
+    note_apart(screening, values, &usual, LEAST_LENGTH * (double)usual.middle);
+    return usual.middle;
+}
+
+static void screen_row(const struct measures *measures, size_t row, int64_t step_ns, double *values)
+{
+    struct screening *screening = measures->screening;
+    size_t steps = (size_t)screening->step_count;
+    for (size_t step = 0; step < steps; step++)
+        values[step] = (double)measures->took_us[row * steps + step] * 1000;
+    struct usual usual = usual_of(values, steps, measures->list);
+    double least = step_ns == TIME_UNKNOWN ? LEAST_SHARE * (double)usual.middle
+                                           : LEAST_WAIT * (double)step_ns * members_of(measures, row);
+    screening->is_told |= usual.middle != TIME_UNKNOWN;
+    note_apart(screening, values, &usual, least);
+}
+
+static int screen(struct measures *measures)
+{
+    double *values = array_new((size_t)measures->screening->step_count + 1, sizeof *values);
+    if (!values)
+        return -1;
+    int64_t step_ns = screen_lengths(measures, values);
+    for (size_t row = 0; row < measures->rows; row++)
+        screen_row(measures, row, step_ns, values);
+    free(values);
+    return 0;
+}
+
+static int measures_init(struct measures *measures, struct screening *screening, const struct job *job)
+{
+    size_t steps = (size_t)screening->step_count, most = MOST_CELLS / (steps + 1) + 1;
+    *measures = (struct measures){.screening = screening, .job = job};
+    measures->rows = job->communicator_count < most ? job->communicator_count : most;
+    measures->every = job->rank_count / SAMPLED_RANKS + 1;
+    measures->sampled = job->rank_count / measures->every + 1;
+    size_t listed = steps > measures->sampled ? steps : measures->sampled;
+    measures->took_us = array_new(measures->rows * steps + 1, sizeof *measures->took_us);
+    measures->began_ns = array_new(measures->sampled * steps + 1, sizeof *measures->began_ns);
+    measures->list = array_new(listed + 1, sizeof *measures->list);
+    if (!measures->took_us || !measures->began_ns || !measures->list)
+        return -1;
+    for (size_t i = 0; i < measures->rows * steps; i++)
+        measures->took_us[i] = NAN;
+    for (size_t i = 0; i < measures->sampled * steps; i++)
+        measures->began_ns[i] = TIME_UNKNOWN;
+    return 0;
+}
+
+int screening_init(struct screening *screening, const struct job *job, struct error *error)
+{
+    struct measures measures;
+    size_t steps = (size_t)job->step_count;
+    *screening = (struct screening){.step_count = job->step_count, .rank_count = job->rank_count};
+    screening->operations = array_new(steps + 1, sizeof *screening->operations);
+    screening->stands_out = array_new(steps + 1, sizeof *screening->stands_out);
+    screening->last_step = array_new(job->rank_count + 1, sizeof *screening->last_step);
+    for (size_t i = 0; screening->last_step && i < job->rank_count; i++)
+        screening->last_step[i] = -1;
+    int failed = measures_init(&measures, screening, job) || !screening->operations ||
+                         !screening->stands_out || !screening->last_step
+                     ? error_no_memory(error)
+                     : scan_run(&measures, error);
+    if (!failed && screen(&measures))
+        failed = error_no_memory(error);
+    free(measures.took_us);
+    free(measures.began_ns);
+    free(measures.list);
+    return failed ? -1 : 0;
+}
+
+void screening_release(struct screening *screening)
+{
+    free(screening->operations);
+    free(screening->stands_out);
+    free(screening->last_step);
+    *screening = (struct screening){0};
+}

@@ -1,0 +1,233 @@
+#include "job/choose_steps.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/* Which steps of a run are loaded: 1,000 of them, 50 operations in each, of 4 ranks that are there to the
+ * end. */
+
+enum { STEPS = 1000, RANKS = 4, EACH = 50, FIRST = 12, LAST = 8 };
+
+struct run {
+    int64_t operations[STEPS];
+    double stands_out[STEPS];
+    int32_t last_step[RANKS];
+    struct screening screening;
+};
+
+static struct run *make(void)
+{
+    struct run *run = calloc(1, sizeof *run);
+    assert_non_null(run);
+    for (int i = 0; i < STEPS; i++) {
+        run->operations[i] = EACH;
+        /* Healthy jobs are not quiet. */
+        run->stands_out[i] = 0.5 + 0.5 * (i * 7919 % 101) / 101;
+    }
+    for (int i = 0; i < RANKS; i++)
+        run->last_step[i] = STEPS - 1;
+    run->screening = (struct screening){.step_count = STEPS,
+                                        .operations = run->operations,
+                                        .last_step = run->last_step,
+                                        .rank_count = RANKS,
+                                        .stands_out = run->stands_out,
+                                        .is_told = 1};
+    return run;
+}
+
+static struct chosen_steps choose(const struct run *run, int64_t most_operations)
+{
+    struct chosen_steps chosen;
+    assert_int_equal(steps_choose(&run->screening, 0, most_operations, &chosen), 0);
+    assert_true(chosen.count > 0);
+    for (size_t i = 0; i < chosen.count; i++) {
+        assert_true(chosen.excerpts[i].first < chosen.excerpts[i].end);
+        /* None touch. */
+        assert_true(!i || chosen.excerpts[i - 1].end < chosen.excerpts[i].first);
+    }
+    /* It begins and ends with the run. */
+    assert_int_equal(chosen.excerpts[0].first, 0);
+    assert_int_equal(chosen.excerpts[chosen.count - 1].end, STEPS);
+    return chosen;
+}
+
+static int has(const struct chosen_steps *chosen, int32_t first, int32_t last)
+{
+    for (size_t i = 0; i < chosen->count; i++)
+        if (chosen->excerpts[i].first <= first && last < chosen->excerpts[i].end)
+            return 1;
+    return 0;
+}
+
+static int count(const struct chosen_steps *chosen)
+{
+    int steps = 0;
+    for (size_t i = 0; i < chosen->count; i++)
+        steps += chosen->excerpts[i].end - chosen->excerpts[i].first;
+    return steps;
+}
+
+static void they_fit_and_are_spread(void **state)
+{
+    struct run *run = make();
+    struct chosen_steps chosen = choose(run, 200 * EACH);
+    (void)state;
+    assert_in_range(count(&chosen), 150, 200);
+    assert_true(has(&chosen, 0, FIRST - 1));
+    assert_true(has(&chosen, STEPS - LAST, STEPS - 1));
+    /* No two hundred steps in a row go unseen, and no row is too short to say what is usual. */
+    for (size_t i = 1; i < chosen.count; i++)
+        assert_true(chosen.excerpts[i].first - chosen.excerpts[i - 1].end < 200);
+    for (size_t i = 1; i + 1 < chosen.count; i++)
+        assert_true(chosen.excerpts[i].end - chosen.excerpts[i].first >= 16);
+    assert_int_equal(chosen.unusual, 0);
+    assert_int_equal(chosen.left_out, 0);
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void all_are_one_excerpt(void **state)
+{
+    struct run *run = make();
+    struct chosen_steps chosen = choose(run, 10 * STEPS * EACH);
+    (void)state;
+    assert_int_equal(chosen.count, 1);
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void ends_of_the_run_are_taken_whatever_they_need(void **state)
+{
+    struct run *run = make();
+    struct chosen_steps chosen = choose(run, 0);
+    (void)state;
+    assert_int_equal(count(&chosen), FIRST + LAST);
+    assert_int_equal(chosen.count, 2);
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void a_step_that_stands_out_is_taken_with_its_neighbours(void **state)
+{
+    struct run *run = make();
+    (void)state;
+    run->stands_out[431] = 30;
+    run->stands_out[777] = 15;
+    struct chosen_steps chosen = choose(run, 200 * EACH);
+    assert_int_equal(chosen.unusual, 2);
+    assert_int_equal(chosen.left_out, 0);
+    assert_true(has(&chosen, 428, 434));
+    assert_true(has(&chosen, 774, 780));
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void both_ends_of_a_change_are_taken(void **state)
+{
+    struct run *run = make();
+    (void)state;
+    for (int i = 403; i <= 655; i++)
+        run->stands_out[i] += 5;
+    struct chosen_steps chosen = choose(run, 200 * EACH);
+    assert_int_equal(chosen.unusual, 2);
+    assert_true(has(&chosen, 402, 403));
+    assert_true(has(&chosen, 655, 656));
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void where_the_record_of_a_rank_ends_is_taken(void **state)
+{
+    struct run *run = make();
+    (void)state;
+    run->last_step[2] = 517;
+    struct chosen_steps chosen = choose(run, 200 * EACH);
+    assert_true(has(&chosen, 514, 520));
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void what_does_not_fit_is_counted(void **state)
+{
+    struct run *run = make();
+    int unusual = 0, left_out = 0, first = STEPS;
+    (void)state;
+    for (int i = 20; i < STEPS - 20; i += 20)
+        run->stands_out[i] = 20 + i % 7;
+    struct chosen_steps chosen = choose(run, 100 * EACH);
+    for (int i = 20; i < STEPS - 20; i += 20) {
+        int is_left_out = !has(&chosen, i, i);
+        unusual++;
+        left_out += is_left_out;
+        first = is_left_out && i < first ? i : first;
+    }
+    assert_int_equal(chosen.unusual, unusual);
+    assert_true(left_out > 0);
+    assert_int_equal(chosen.left_out, left_out);
+    assert_int_equal(chosen.left_first, first);
+    assert_true(count(&chosen) <= 100);
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void great_steps_leave_room_for_fewer(void **state)
+{
+    struct run *run = make();
+    int64_t operations = 0;
+    (void)state;
+    for (int i = 300; i < 600; i++)
+        run->operations[i] = EACH * 10;
+    struct chosen_steps chosen = choose(run, 400 * EACH);
+    for (size_t i = 0; i < chosen.count; i++)
+        for (int32_t step = chosen.excerpts[i].first; step < chosen.excerpts[i].end; step++)
+            operations += run->operations[step];
+    assert_in_range(operations, 200 * EACH, 400 * EACH);
+    free(chosen.excerpts);
+    free(run);
+}
+
+static void what_is_in_no_step_takes_room_too(void **state)
+{
+    struct run *run = make();
+    (void)state;
+    run->screening.in_no_step = 150 * EACH;
+    struct chosen_steps chosen = choose(run, 200 * EACH);
+    assert_true(count(&chosen) <= 50);
+    free(chosen.excerpts);
+    free(run);
+}
+
+/* Whatever was measured, also what no clock can have told. */
+static void anything_is_survived(void **state)
+{
+    struct run *run = make();
+    (void)state;
+    for (int i = 0; i < STEPS; i++)
+        run->stands_out[i] = i % 3 ? 1e300 : i % 2 ? 1e-300 : 0;
+    struct chosen_steps chosen = choose(run, 200 * EACH);
+    assert_true(count(&chosen) <= 200);
+    free(chosen.excerpts);
+    run->screening.step_count = 5;
+    assert_int_equal(steps_choose(&run->screening, 0, 0, &chosen), 0);
+    assert_int_equal(count(&chosen), 5);
+    free(chosen.excerpts);
+    free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_fit_and_are_spread),
+        cmocka_unit_test(all_are_one_excerpt),
+        cmocka_unit_test(ends_of_the_run_are_taken_whatever_they_need),
+        cmocka_unit_test(a_step_that_stands_out_is_taken_with_its_neighbours),
+        cmocka_unit_test(both_ends_of_a_change_are_taken),
+        cmocka_unit_test(where_the_record_of_a_rank_ends_is_taken),
+        cmocka_unit_test(what_does_not_fit_is_counted),
+        cmocka_unit_test(great_steps_leave_room_for_fewer),
+        cmocka_unit_test(what_is_in_no_step_takes_room_too),
+        cmocka_unit_test(anything_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

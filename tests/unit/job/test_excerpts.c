@@ -1,0 +1,117 @@
+#include "job/excerpts.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps of a run of 40 that are loaded, and their numbers in the job, where a break takes one. */
+
+enum { STEPS = 40 };
+
+static struct job make(void)
+{
+    static const struct job_excerpt some[] = {{0, 3, 0}, {10, 14, 0}, {15, 16, 0}, {38, 40, 0}};
+    struct job job = {.step_count = STEPS};
+    struct job_excerpt *excerpts = malloc(sizeof some);
+    assert_non_null(excerpts);
+    memcpy(excerpts, some, sizeof some);
+    job_take_excerpts(&job, excerpts, sizeof some / sizeof *some);
+    return job;
+}
+
+/* The job's steps as the run's; negative: a break before that step of the run. */
+static const int32_t run_steps[] = {0, 1, 2, -3, 10, 11, 12, 13, -14, 15, -16, 38, 39};
+
+enum { LOADED = sizeof run_steps / sizeof *run_steps };
+
+static void steps_have_numbers_without_gaps(void **state)
+{
+    struct job job = make();
+    (void)state;
+    assert_int_equal(job.step_count, LOADED);
+    assert_int_equal(job_run_steps(&job), STEPS);
+    assert_int_equal(job_loaded_steps(&job), 10);
+    for (int32_t step = 0; step < LOADED; step++) {
+        assert_int_equal(job_is_break(&job, step), run_steps[step] < 0);
+        assert_int_equal(job_run_step(&job, step), abs(run_steps[step]));
+    }
+    assert_int_equal(job_run_step(&job, -1), -1);
+    job_release(&job);
+}
+
+static void what_is_not_loaded_has_no_number(void **state)
+{
+    struct job job = make();
+    (void)state;
+    for (int64_t run_step = -2; run_step < STEPS + 2; run_step++) {
+        int32_t expected = -1;
+        for (int32_t step = 0; step < LOADED; step++)
+            if (run_steps[step] == run_step)
+                expected = step;
+        assert_int_equal(job_loaded_step(&job, run_step), expected);
+    }
+    assert_int_equal(job_loaded_step(&job, INT64_MAX), -1);
+    assert_int_equal(job_loaded_step(&job, (INT64_C(1) << 32) + 1), -1);
+    job_release(&job);
+}
+
+static void breaks_are_counted(void **state)
+{
+    struct job job = make();
+    (void)state;
+    for (int32_t first = 0; first < LOADED; first++) {
+        int32_t breaks = 0;
+        for (int32_t last = first; last < LOADED; last++) {
+            breaks += run_steps[last] < 0;
+            assert_int_equal(job_breaks_in(&job, first, last), breaks);
+        }
+    }
+    assert_int_equal(job_breaks_in(&job, -1, 5), 0);
+    assert_int_equal(job_breaks_in(&job, 5, -1), 0);
+    job_release(&job);
+}
+
+static void a_period_may_not_hold_over_a_break(void **state)
+{
+    struct job job = make();
+    (void)state;
+    /* 10, 12 */
+    assert_true(job_keeps_period(&job, 4, 6, 2));
+    /* 2, 10: eight steps apart, two in the job */
+    assert_true(job_keeps_period(&job, 2, 4, 2));
+    /* 1, 10: nine steps apart, three in the job */
+    assert_true(job_keeps_period(&job, 1, 4, 3));
+    /* 0, 10: ten steps apart, four in the job */
+    assert_false(job_keeps_period(&job, 0, 4, 4));
+    assert_true(job_keeps_period(&job, 1, 9, 1));
+    job_release(&job);
+}
+
+static void a_run_that_is_loaded_whole_keeps_its_numbers(void **state)
+{
+    struct job job = {.step_count = STEPS};
+    (void)state;
+    for (int32_t step = -1; step < STEPS; step++) {
+        assert_int_equal(job_loaded_step(&job, step), step);
+        assert_int_equal(job_run_step(&job, step), step);
+        assert_false(job_is_break(&job, step));
+    }
+    assert_int_equal(job_loaded_step(&job, STEPS), -1);
+    assert_int_equal(job_breaks_in(&job, 0, STEPS - 1), 0);
+    assert_int_equal(job_loaded_steps(&job), STEPS);
+    assert_int_equal(job_run_steps(&job), STEPS);
+    assert_true(job_keeps_period(&job, 0, STEPS - 1, 7));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_have_numbers_without_gaps),
+        cmocka_unit_test(what_is_not_loaded_has_no_number),
+        cmocka_unit_test(breaks_are_counted),
+        cmocka_unit_test(a_period_may_not_hold_over_a_break),
+        cmocka_unit_test(a_run_that_is_loaded_whole_keeps_its_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
