@@ -16,6 +16,7 @@
 struct output;
 
 #define UNKNOWN INT64_MIN
+#define MOST_RANKS 16384
 #define MAX_FAULTS 16
 #define MAX_STREAMS 4
 #define MAX_PHASES 8
@@ -106,6 +107,7 @@ struct action {
     int64_t duration_ns; /* ACTION_COMPUTE, ACTION_HOST */
     enum load load;
     int layer;        /* of the experts */
+    int local;        /* this rank's number in the communicator */
     int communicator; /* index into job.communicators */
     enum function function;
     int root;
@@ -136,7 +138,8 @@ struct communicator {
     int *ring;  /* ring position -> rank in the communicator */
     int node_count;
     int channels;
-    struct instance **instances;
+    struct instance **instances; /* that are in memory */
+    int first_instance;          /* index of the first of them */
     int instance_count;
     int instance_capacity;
     struct pair_queue *pairs; /* size x size, allocated on first use */
@@ -157,8 +160,8 @@ struct proxy {
     int64_t bytes;
     int64_t scheduled;
     int64_t progress;
-    int64_t end; /* UNKNOWN when it never finished */
-    struct proxy_step *step;
+    int64_t end;             /* UNKNOWN when it never finished */
+    struct proxy_step *step; /* NULL where the dialect has none */
 };
 
 /* One operation on one rank. */
@@ -192,11 +195,13 @@ struct record {
         channel_stop[MAX_CHANNELS]; /* what the kernel notes: before the end where its threads part company */
     struct proxy *proxy;
     int proxy_count;
-    bool lost; /* its recorder lost it */
+    bool lost;  /* its recorder lost it */
+    bool taken; /* out of its process's list: its instance's to free */
 };
 
 struct instance {
     bool broken; /* a member called something else: nobody finishes */
+    bool judged; /* counted in the job's lateness */
     int index;
     int arrived;
     int64_t bytes;
@@ -226,8 +231,10 @@ struct process {
     int64_t gpu_zero; /* GPU clock at true time 0 */
     double gpu_scale;
     uint64_t stream_address[MAX_STREAMS];
-    struct record **records; /* program order */
+    struct record **records; /* program order; in a stream those that are still needed */
     int record_count;
+    int kept;  /* the first of them, which a stream leaves there for those who look at one step */
+    int taken; /* a stream took so many before */
     int record_capacity;
     struct mark *marks; /* phases entered, program order */
     int mark_count;
@@ -278,11 +285,14 @@ struct options {
     const char *dialect;
     const char *directory;
     bool gzip;
-    int keep_last; /* profiler pool: only the last N operations of a communicator and process survive, 0 =
-                      all; Flight Recorder: the entries of its ring, 0 = 2000 */
-    int operators; /* torch's, a piece of GPU work: Kineto only */
-    double drop;   /* Inspector: fraction of finished operations that are lost */
-    bool cut;      /* the killed rank leaves files that stop in the middle of a line instead of none */
+    bool stream;       /* a step is written when all ranks have done with it, and forgotten */
+    bool once;         /* played once: what faults cost is not measured */
+    bool node_folders; /* files of a node go into a folder of its own */
+    int keep_last;     /* profiler pool: only the last N operations of a communicator and process survive, 0 =
+                          all; Flight Recorder: the entries of its ring, 0 = 2000 */
+    int operators;     /* torch's, a piece of GPU work: Kineto only */
+    double drop;       /* Inspector: fraction of finished operations that are lost */
+    bool cut;          /* the killed rank leaves files that stop in the middle of a line instead of none */
     const char *command;
 };
 
@@ -292,31 +302,10 @@ struct rough {
     /* Whose first send to whom stands still, in which group of operations; rank -1: none. */
     int stall_rank, stall_peer, stall_group;
     int64_t stall_ns;
+    int stall_step;             /* in which step to look for that send; 0: none stands still */
+    int64_t *waited_ns, *waits; /* rank x steps: SendWait of all its sends, and how many there were */
     int late_rank, late_step, late_action; /* which host is late once, and where; rank -1: none */
     double late_us;
-};
-
-struct job {
-    struct options options;
-    struct fault faults[MAX_FAULTS];
-    int fault_count;
-    const char *phases[MAX_PHASES];
-    int phase_count;
-    struct communicator *communicators;
-    int communicator_count;
-    int communicator_capacity;
-    struct process *processes;
-    struct program *programs, *building;
-    int program_count;
-    int *program_of_step;
-    int communicators_each; /* of one generation */
-    int events;
-    int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
-    int64_t *rank_step_end; /* rank x steps */
-    int64_t end;
-    double clean_step_us;
-    struct rough rough;
-    int lost_operations; /* that finished and are in no file */
 };
 
 /* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
@@ -339,11 +328,53 @@ enum draw {
     DRAW_LOAD,
     DRAW_BATCH,
     DRAW_GAP,
+    DRAWS,
 };
 uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_normal(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+/* The same in parts: random_bits(seed, draw, a, b, c) is random_on(random_on(random_on(start, a), b), c), and
+ * of such bits unit_of and so on make what random_unit makes. */
+uint64_t random_start(uint64_t seed, enum draw draw);
+uint64_t random_on(uint64_t bits, uint64_t next);
+double unit_of(uint64_t bits);
+double normal_of(uint64_t bits);
+double exponential_of(uint64_t bits);
+
+/* Who was late by the true clock, by rank. */
+struct lateness {
+    int *times_last;
+    double *shorter_us; /* how much shorter than the median its device times were, summed */
+};
+
+struct job {
+    struct options options;
+    struct fault faults[MAX_FAULTS];
+    int fault_count;
+    const char *phases[MAX_PHASES];
+    int phase_count;
+    struct communicator *communicators;
+    int communicator_count;
+    int communicator_capacity;
+    struct process *processes;
+    struct program *programs, *building;
+    int program_count;
+    int *program_of_step;
+    int communicators_each; /* of one generation */
+    int events;
+    uint64_t luck[DRAWS];   /* random_start of each draw, where there are many */
+    bool network_steps;     /* the dialect shows them */
+    int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
+    int64_t *rank_step_end; /* rank x steps */
+    int64_t end;
+    double clean_step_us;
+    struct rough rough;
+    struct lateness lateness;
+    struct inspector
+        *writer;         /* of the run that is played: it takes each step; NULL: a run that only measures */
+    int lost_operations; /* that finished and are in no file */
+};
 
 /* simulate_shape.c: who talks to whom, and each rank's program. Exits with a message on an impossible shape.
  */
@@ -365,7 +396,7 @@ double situation_batch(const struct job *job, int rank, int step);
 int64_t situation_bytes(const struct job *job, const struct action *action, int sender, int receiver,
                         int step, int64_t bytes);
 int64_t situation_clock(const struct job *job, const struct process *process, int64_t time);
-void situation_lose(struct job *job);
+void situation_lose(struct job *job, struct process *process, int first, int end);
 void situation_truth(struct output *output, const struct job *job);
 
 /* simulate_fault.c: what is planted. */
@@ -373,8 +404,14 @@ void fault_parse(struct job *job, const char *text);
 bool fault_on(const struct fault *fault, int rank);
 bool fault_now(const struct fault *fault, int step, int phase);
 int fault_steps(const struct fault *fault);
+int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
+int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 void faults_resolve(struct job *job);
 void faults_measure(struct job *job);
+/* After the run with all faults: what the only one cost. */
+void faults_measured(struct job *job, int64_t clean_end);
+/* Fails where faults ask for a run without them. */
+void faults_check_once(const struct job *job);
 
 /* simulate_noise.c: noise that lasts. noise_prepare comes once the programs are known; noise_calm once the
  * job was played without faults: true when it must be played again, since senders were slower than any
@@ -388,32 +425,41 @@ void noise_prepare(struct job *job);
 bool noise_calm(struct job *job);
 bool noise_place_stall(struct job *job);
 struct slowness noise_link(const struct job *job, int sender, int receiver, int step);
+/* A send of a step had been acknowledged so long after the receiver was ready. */
+void noise_forget_waits(struct job *job);
+void noise_waited(struct job *job, int sender, int step, int64_t waited_ns);
 int64_t noise_stall(const struct job *job, int sender, int receiver, int group);
 double noise_late_us(const struct job *job, int rank, int step, int action);
 
 /* simulate_engine.c: plays the job; fills records, marks and step ends. job_reset throws a played job's
- * records away. */
+ * records away. In a stream a run gives each step to the job's writer and forgets it. */
 void engine_run(struct job *job);
 void job_reset(struct job *job);
+void record_free(struct record *record);
 void job_release(struct job *job);
 
 /* simulate_transfer.c: the data movement of one operation once everybody who is needed has started. */
 void transfer_collective(struct job *job, struct communicator *communicator, struct instance *instance);
 void transfer_pair(struct job *job, struct communicator *communicator, struct record *send,
                    struct record *recv, int ordinal);
-int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
-int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 
 /* simulate_chrome.c, simulate_inspector.c, simulate_kineto.c, simulate_recorder.c, simulate_truth.c: the
  * files. */
 void chrome_write(struct job *job);
-void inspector_write(struct job *job);
+struct inspector *inspector_open(struct job *job);
+/* `count` operations of a process, in program order; all later ones were called at `horizon` or after it. */
+void inspector_take(struct inspector *inspector, const struct process *process, struct record **records,
+                    int count, int64_t horizon);
+void inspector_close(struct inspector *inspector);
+bool inspector_dialect(const char *dialect);
 void kineto_write(struct job *job);
 bool kineto_dialect(const char *dialect);
 void recorder_write(struct job *job);
 bool recorder_dialect(const char *dialect);
 bool fault_stops_job(enum fault_kind kind);
 void truth_write(struct job *job);
+/* Counts those of its instances in memory that are of steps up to that one. */
+void lateness_note(struct job *job, const struct communicator *communicator, int last_step);
 bool chrome_dialect(const char *dialect);
 
 /* simulate_bulk.c: `bytes` of trace in `files` files, a rank each. */
@@ -421,8 +467,16 @@ void bulk_write(const struct options *options, int64_t bytes, int files);
 
 /* simulate_output.c */
 struct output *output_open(const char *directory, const char *name, bool gzip);
+/* A trace of that process, where the options want it. */
+struct output *output_of(const struct job *job, const struct process *process, const char *name, bool gzip);
+/* Writes what there is when it is worth it; gzip: a member of its own. */
+void output_flush(struct output *output);
 void output_print(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void output_bytes(struct output *output, const void *bytes, size_t length);
+/* The same as output_print with %s, %PRId64 and %f, where there are many of them. */
+void output_text(struct output *output, const char *text);
+void output_number(struct output *output, int64_t value);
+void output_real(struct output *output, double value);
 void output_cut(struct output *output, double fraction);
 void output_close(struct output *output);
 int64_t local_time(const struct job *job, const struct process *process, int64_t time_ns);

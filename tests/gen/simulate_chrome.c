@@ -405,7 +405,7 @@ static struct output *open_file(struct writer *writer, const struct communicator
                  writer->process->pid + 10000 * writer->thread++);
     else
         snprintf(name, sizeof(name), "dump_%" PRIu64 "_%d.json", communicator->hash, local);
-    return output_open(options->directory, name, options->gzip);
+    return output_of(writer->job, writer->process, name, options->gzip);
 }
 
 static int collect(const struct writer *writer, int communicator, struct record **records)

@@ -33,6 +33,28 @@ static void mark_step_end(struct engine *engine, int rank)
         stream_push(player, &marker);
 }
 
+static void begin_step(struct engine *engine, int rank)
+{
+    struct job *job = engine->job;
+    struct player *player = &engine->players[rank];
+    player->events[player->step] = allocate((size_t)job->events, sizeof(int64_t));
+    for (int i = 0; i < job->events; i++)
+        player->events[player->step][i] = UNKNOWN;
+    job->processes[rank].step_begin[player->step] = player->host;
+}
+
+static void pass_step(struct engine *engine, int rank)
+{
+    struct job *job = engine->job;
+    struct player *player = &engine->players[rank];
+    if (job->options.sync_lag != 0)
+        mark_step_end(engine, rank);
+    player->counter = 0;
+    engine->passed[player->step]++;
+    if (++player->step < job->options.steps)
+        begin_step(engine, rank);
+}
+
 static bool host_play(struct engine *engine, int rank)
 {
     struct job *job = engine->job;
@@ -44,13 +66,8 @@ static bool host_play(struct engine *engine, int rank)
         if (!host_action(engine, rank, action, index))
             break;
         moved = true;
-        if (++player->counter == job_program(job, player->step)->length_of_rank[rank]) {
-            if (job->options.sync_lag != 0)
-                mark_step_end(engine, rank);
-            player->counter = 0;
-            if (++player->step < job->options.steps)
-                job->processes[rank].step_begin[player->step] = player->host;
-        }
+        if (++player->counter == job_program(job, player->step)->length_of_rank[rank])
+            pass_step(engine, rank);
     }
     return moved;
 }
@@ -59,7 +76,7 @@ static void collective_arrive(struct engine *engine, struct record *record, int 
 {
     struct job *job = engine->job;
     struct communicator *communicator = &job->communicators[record->communicator];
-    struct instance *instance = communicator->instances[position];
+    struct instance *instance = communicator->instances[position - communicator->first_instance];
     if (++instance->arrived < communicator->size || instance->broken)
         return;
     transfer_collective(job, communicator, instance);
@@ -77,20 +94,15 @@ static void pair_arrive(struct engine *engine, struct record *record)
     bool sends = record->function == FUNCTION_SEND;
     struct pair_queue *pair =
         &communicator->pairs[sends ? self * size + record->peer : record->peer * size + self];
-    int ordinal;
-    if (sends) {
-        pair->sends = grow(pair->sends, &pair->send_capacity, pair->send_count + 1, sizeof(*pair->sends));
-        ordinal = pair->send_count++;
-        pair->sends[ordinal] = record;
-    } else {
-        pair->receives =
-            grow(pair->receives, &pair->receive_capacity, pair->receive_count + 1, sizeof(*pair->receives));
-        ordinal = pair->receive_count++;
-        pair->receives[ordinal] = record;
-    }
-    if (ordinal >= pair->send_count || ordinal >= pair->receive_count)
+    if (pair->first == pair->end || pair->waiting[pair->first]->function == record->function) {
+        if (pair->first == pair->end)
+            pair->first = pair->end = 0;
+        pair->waiting = grow(pair->waiting, &pair->capacity, pair->end + 1, sizeof(struct record *));
+        pair->waiting[pair->end++] = record;
         return;
-    transfer_pair(job, communicator, pair->sends[ordinal], pair->receives[ordinal], ordinal);
+    }
+    struct record *other = pair->waiting[pair->first++];
+    transfer_pair(job, communicator, sends ? record : other, sends ? other : record, pair->matched++);
     engine_wake(engine, communicator->ranks[self]);
     engine_wake(engine, communicator->ranks[record->peer]);
 }
@@ -148,7 +160,7 @@ static bool run_item(struct engine *engine, int rank, struct stream *stream, str
 {
     struct player *player = &engine->players[rank];
     int64_t start = later(stream->end + KERNEL_GAP, item->enqueued + LAUNCH_LATENCY);
-    int64_t *event = &player->events[item->event * engine->job->options.steps + item->step];
+    int64_t *event = &player->events[item->step][item->event];
     switch (item->kind) {
     case ACTION_COMPUTE:
         if (item->duration == UNKNOWN)
@@ -200,20 +212,19 @@ static void engine_open(struct engine *engine, struct job *job)
     engine->queued = allocate(ranks, sizeof(bool));
     engine->next_index = allocate((size_t)job->communicator_count, sizeof(int *));
     engine->next_sequence = allocate((size_t)job->communicator_count, sizeof(int *));
+    engine->passed = allocate((size_t)job->options.steps, sizeof(int));
     for (int i = 0; i < job->communicator_count; i++) {
         engine->next_index[i] = allocate((size_t)job->communicators[i].size, sizeof(int));
         engine->next_sequence[i] = allocate((size_t)job->communicators[i].size * 8, sizeof(int));
     }
     for (int rank = 0; rank < job->options.ranks; rank++) {
         struct player *player = &engine->players[rank];
-        size_t events = (size_t)job->events * (size_t)job->options.steps;
-        player->events = allocate(events, sizeof(int64_t));
-        for (size_t i = 0; i < events; i++)
-            player->events[i] = UNKNOWN;
+        player->events = allocate((size_t)job->options.steps, sizeof(int64_t *));
         double ms = 250 + 30 * random_unit(job->options.seed, DRAW_WARMUP, (uint64_t)rank, 0, 7);
         player->host = (int64_t)(ms * 1e6);
         for (int step = 0; step < job->options.steps; step++)
-            job->processes[rank].step_begin[step] = step == 0 ? player->host : UNKNOWN;
+            job->processes[rank].step_begin[step] = UNKNOWN;
+        begin_step(engine, rank);
         engine_wake(engine, rank);
     }
 }
@@ -229,6 +240,8 @@ static void engine_close(struct engine *engine)
                 free(stream->items[at].records);
             free(stream->items);
         }
+        for (int step = 0; step < job->options.steps; step++)
+            free(player->events[step]);
         free(player->events);
     }
     for (int i = 0; i < job->communicator_count; i++) {
@@ -237,6 +250,7 @@ static void engine_close(struct engine *engine)
     }
     free(engine->next_index);
     free(engine->next_sequence);
+    free(engine->passed);
     free(engine->players);
     free(engine->queue);
     free(engine->queued);
@@ -259,11 +273,11 @@ static void measure_steps(struct job *job)
 
 /* Sends and receives of one group are one kernel, whose stop is noted when the first send of a channel has
  * left the GPU: for all of that channel, whatever has arrived. */
-static void share_stops(struct process *process)
+void share_stops(struct process *process, int first_record, int last_record)
 {
-    for (int i = 0; i < process->record_count;) {
+    for (int i = first_record; i < last_record;) {
         int end = i + 1;
-        while (end < process->record_count && process->records[end]->group == process->records[i]->group)
+        while (end < last_record && process->records[end]->group == process->records[i]->group)
             end++;
         const struct record *first[2] = {NULL, NULL};
         for (int k = end - 1; k >= i; k--)
@@ -277,63 +291,86 @@ static void share_stops(struct process *process)
     }
 }
 
+static void forget_run(struct job *job)
+{
+    size_t rank_steps = (size_t)job->options.ranks * (size_t)job->options.steps;
+    for (int i = 0; i < job->fault_count; i++)
+        job->faults[i].since = UNKNOWN;
+    for (size_t i = 0; i < rank_steps; i++)
+        job->rank_step_end[i] = UNKNOWN;
+    noise_forget_waits(job);
+}
+
+static void play_rank(struct engine *engine, int rank)
+{
+    bool moved;
+    do {
+        moved = host_play(engine, rank);
+        moved |= streams_play(engine, rank);
+    } while (moved);
+}
+
 void engine_run(struct job *job)
 {
     struct engine engine;
+    forget_run(job);
     engine_open(&engine, job);
-    for (int i = 0; i < job->fault_count; i++)
-        job->faults[i].since = UNKNOWN;
-    for (int i = 0; i < job->options.ranks * job->options.steps; i++)
-        job->rank_step_end[i] = UNKNOWN;
     while (engine.waiting > 0) {
         int rank = engine.queue[engine.first];
         engine.first = (engine.first + 1) % job->options.ranks;
         engine.waiting--;
         engine.queued[rank] = false;
-        bool moved;
-        do {
-            moved = host_play(&engine, rank);
-            moved |= streams_play(&engine, rank);
-        } while (moved);
+        play_rank(&engine, rank);
+        if (job->options.stream)
+            stream_take(&engine);
     }
     measure_steps(job);
     if (job->step_end[job->options.steps - 1] == UNKNOWN)
         stuck_play(job);
-    for (int rank = 0; rank < job->options.ranks; rank++)
-        share_stops(&job->processes[rank]);
+    stream_finish(&engine);
     engine_close(&engine);
+}
+
+void record_free(struct record *record)
+{
+    for (int i = 0; i < record->proxy_count; i++)
+        free(record->proxy[i].step);
+    free(record->proxy);
+    free(record);
+}
+
+/* And the members that are in no process's list any more. */
+void instance_free(struct communicator *communicator, struct instance *instance)
+{
+    for (int i = 0; i < communicator->size; i++)
+        if (instance->member[i] != NULL && instance->member[i]->taken)
+            record_free(instance->member[i]);
+    free(instance->member);
+    free(instance);
 }
 
 static void communicator_reset(struct communicator *communicator)
 {
-    for (int i = 0; i < communicator->instance_count; i++) {
-        free(communicator->instances[i]->member);
-        free(communicator->instances[i]);
-    }
-    communicator->instance_count = 0;
-    for (int i = 0; communicator->pairs != NULL && i < communicator->size * communicator->size; i++) {
-        free(communicator->pairs[i].sends);
-        free(communicator->pairs[i].receives);
-    }
+    for (int i = 0; i < communicator->instance_count; i++)
+        instance_free(communicator, communicator->instances[i]);
+    communicator->first_instance = communicator->instance_count = 0;
+    for (int i = 0; communicator->pairs != NULL && i < communicator->size * communicator->size; i++)
+        free(communicator->pairs[i].waiting);
     free(communicator->pairs);
     communicator->pairs = NULL;
 }
 
 void job_reset(struct job *job)
 {
+    for (int i = 0; i < job->communicator_count; i++)
+        communicator_reset(&job->communicators[i]);
     for (int rank = 0; rank < job->options.ranks; rank++) {
         struct process *process = &job->processes[rank];
-        for (int i = 0; i < process->record_count; i++) {
-            for (int k = 0; k < process->records[i]->proxy_count; k++)
-                free(process->records[i]->proxy[k].step);
-            free(process->records[i]->proxy);
-            free(process->records[i]);
-        }
-        process->record_count = 0;
+        for (int i = 0; i < process->record_count; i++)
+            record_free(process->records[i]);
+        process->record_count = process->kept = process->taken = 0;
         process->work_count = 0;
         process->left = UNKNOWN;
         process->mark_count = 0;
     }
-    for (int i = 0; i < job->communicator_count; i++)
-        communicator_reset(&job->communicators[i]);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MICROSECOND 1000
+
 static const struct {
     const char *name;
     enum fault_kind kind;
@@ -145,6 +147,35 @@ bool fault_now(const struct fault *fault, int step, int phase)
 int fault_steps(const struct fault *fault)
 {
     return (fault->last_step - fault->first_step) / fault->every + 1;
+}
+
+int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase)
+{
+    double us = 0;
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        bool hit = (fault->kind == FAULT_NETWORK && fault_on(fault, sender)) ||
+                   (fault->kind == FAULT_EDGE && fault_on(fault, sender) && fault->peer == receiver) ||
+                   (fault->kind == FAULT_RECEIVE && fault_on(fault, receiver));
+        if (hit && fault_now(fault, step, phase))
+            us += fault->amount;
+    }
+    return (int64_t)(us * MICROSECOND);
+}
+
+int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
+{
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (fault->kind != FAULT_PAUSE || !fault_on(fault, sender) || !fault_now(fault, step, phase))
+            continue;
+        if (fault->since == UNKNOWN)
+            fault->since = at;
+        int64_t until = fault->since + (int64_t)(fault->amount * 1e6);
+        if (at >= fault->since && at < until)
+            at = until;
+    }
+    return at;
 }
 
 static int compare_double(const void *a, const void *b)
@@ -315,7 +346,16 @@ static int64_t played_end(struct job *job)
     return job->end;
 }
 
-/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. */
+void faults_check_once(const struct job *job)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        if (job->faults[i].relative || job->faults[i].rank < 0 ||
+            (job->faults[i].kind == FAULT_NETWORK && job->faults[i].rank_count > 1))
+            fail("--once: a fault in percent, or whose rank is found, takes several runs");
+}
+
+/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. The run
+ * with all faults, which comes anyway, is that of a single one. */
 void faults_measure(struct job *job)
 {
     bool stopped = false;
@@ -323,7 +363,7 @@ void faults_measure(struct job *job)
         stopped |= fault_stops_job(job->faults[i].kind);
     enable_all(job, false);
     int64_t clean = job->end;
-    for (int i = 0; i < job->fault_count; i++) {
+    for (int i = 0; job->fault_count > 1 && i < job->fault_count; i++) {
         struct fault *fault = &job->faults[i];
         if (fault_stops_job(fault->kind))
             continue;
@@ -343,4 +383,12 @@ void faults_measure(struct job *job)
         job->faults[i].lost_us = (double)(all - played_end(job)) / 1000;
         job->faults[i].enabled = true;
     }
+}
+
+void faults_measured(struct job *job, int64_t clean_end)
+{
+    struct fault *fault = &job->faults[0];
+    if (job->options.once || job->fault_count != 1 || fault_stops_job(fault->kind))
+        return;
+    fault->lost_us = fault->alone_us = (double)(job->end - clean_end) / 1000;
 }

@@ -134,14 +134,6 @@ static struct record *record_new(struct engine *engine, int rank, const struct a
     return record;
 }
 
-static int local_rank(const struct communicator *communicator, int rank)
-{
-    for (int i = 0; i < communicator->size; i++)
-        if (communicator->ranks[i] == rank)
-            return i;
-    fail("rank %d is not in communicator %s", rank, communicator->name);
-}
-
 struct item *stream_push(struct player *player, const struct action *action)
 {
     struct stream *stream = &player->streams[action->stream];
@@ -194,13 +186,14 @@ static bool mismatch_now(struct job *job, int rank, int step, int phase, int64_t
     return false;
 }
 
-static struct instance *instance_get(struct communicator *communicator, int index)
+static struct instance *instance_get(struct communicator *communicator, int position)
 {
+    int index = position - communicator->first_instance;
     communicator->instances = grow(communicator->instances, &communicator->instance_capacity, index + 1,
                                    sizeof(*communicator->instances));
     while (communicator->instance_count <= index) {
         struct instance *instance = allocate(1, sizeof(*instance));
-        instance->index = communicator->instance_count;
+        instance->index = communicator->first_instance + communicator->instance_count;
         instance->member = allocate((size_t)communicator->size, sizeof(struct record *));
         communicator->instances[communicator->instance_count++] = instance;
     }
@@ -212,7 +205,7 @@ static void enqueue_collective(struct engine *engine, int rank, const struct act
     struct job *job = engine->job;
     struct communicator *communicator = &job->communicators[action->communicator];
     struct player *player = &engine->players[rank];
-    int local = local_rank(communicator, rank);
+    int local = action->local;
     struct record *record = record_new(engine, rank, action, local);
     int position = engine->next_index[action->communicator][local]++;
     struct instance *instance = instance_get(communicator, position);
@@ -237,7 +230,7 @@ static void enqueue_group(struct engine *engine, int rank, const struct action *
 {
     struct job *job = engine->job;
     struct player *player = &engine->players[rank];
-    int local = local_rank(&job->communicators[action->communicator], rank);
+    int local = action->local;
     struct record **records = allocate((size_t)action->request_count, sizeof(struct record *));
     for (int i = 0; i < action->request_count; i++) {
         const struct transfer_request *request = &action->requests[i];

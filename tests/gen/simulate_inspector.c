@@ -27,8 +27,27 @@ static const struct version versions[] = {
 /* A finished operation that reaches the file, with the time of the dump that wrote it. */
 struct entry {
     const struct record *record;
+    struct record *copy; /* of a record that is no longer in memory: the entry's own */
     int64_t dump_us;
-    int order;
+    int communicator;
+    int order;    /* among all of its process */
+    int place;    /* among those that have entries */
+    bool written; /* or overwritten; the next ones of its communicator still look at it */
+};
+
+/* What one process has in its file, and what is not there yet. */
+struct log {
+    struct output *output;
+    struct entry *entries;
+    int count, capacity;
+    int places;
+};
+
+struct inspector {
+    struct job *job;
+    const struct version *version;
+    bool verbose;
+    struct log *logs; /* by rank */
 };
 
 /* Of a collective its kernel's last stop, of a send or receive its true end; UNKNOWN: it has none. */
@@ -68,25 +87,30 @@ static int compare_entry(const void *a, const void *b)
     return x->order - y->order;
 }
 
-static bool overwritten(const struct entry *entries, int count, int at, const struct version *version)
+static bool overwritten(const struct log *log, int at, const struct version *version)
 {
+    const struct entry *entries = log->entries;
     if (version->ring)
         return false;
-    for (int i = at + 1; i < count && i < at + 400; i++)
-        if (entries[i].record->communicator == entries[at].record->communicator)
+    for (int i = at + 1; i < log->count && entries[i].place < entries[at].place + 400; i++)
+        if (entries[i].communicator == entries[at].communicator)
             return entries[i].dump_us == entries[at].dump_us;
     return false;
 }
 
-static int collect(struct job *job, const struct version *version, const struct process *process,
-                   struct entry *entries)
+static void collect(struct inspector *inspector, const struct process *process, struct record **records,
+                    int count)
 {
-    int count = 0, kept = 0;
-    for (int i = 0; i < process->record_count; i++) {
-        const struct record *record = process->records[i];
+    struct job *job = inspector->job;
+    const struct version *version = inspector->version;
+    struct log *log = &inspector->logs[process->rank];
+    log->entries = grow(log->entries, &log->capacity, log->count + count, sizeof(*log->entries));
+    for (int i = 0; i < count; i++) {
+        const struct record *record = records[i];
+        int order = process->taken + i;
         bool point = record->function >= FUNCTION_SEND;
         int64_t bytes = record->count * record->type_bytes;
-        bool lost = random_unit(job->options.seed, DRAW_DROP, (uint64_t)process->rank, (uint64_t)i, 1) <
+        bool lost = random_unit(job->options.seed, DRAW_DROP, (uint64_t)process->rank, (uint64_t)order, 1) <
                     job->options.drop;
         if (record->lost || noted_end(record) == UNKNOWN || (point && !version->points) ||
             (version->ring && bytes < SMALLEST_BYTES_2_30))
@@ -94,15 +118,50 @@ static int collect(struct job *job, const struct version *version, const struct 
         job->lost_operations += lost;
         if (lost)
             continue;
-        entries[count] = (struct entry){record, dump_after(job, process, noted_end(record), version), i};
-        count++;
+        log->entries[log->count++] =
+            (struct entry){.record = record,
+                           .dump_us = dump_after(job, process, noted_end(record), version),
+                           .communicator = record->communicator,
+                           .order = order,
+                           .place = log->places++};
     }
-    for (int i = 0; i < count; i++)
-        if (!overwritten(entries, count, i, version))
-            entries[kept++] = entries[i];
-    job->lost_operations += count - kept;
-    qsort(entries, (size_t)kept, sizeof(*entries), compare_entry);
-    return kept;
+}
+
+/* Marks those that no later one can come before, and puts them into `ready` in the order of the file. */
+static int choose(struct inspector *inspector, struct log *log, int64_t before_us, struct entry *ready)
+{
+    int count = 0;
+    for (int i = 0; i < log->count; i++) {
+        struct entry *entry = &log->entries[i];
+        if (entry->written || entry->dump_us >= before_us)
+            continue;
+        entry->written = true;
+        if (overwritten(log, i, inspector->version))
+            inspector->job->lost_operations++;
+        else
+            ready[count++] = *entry;
+    }
+    qsort(ready, (size_t)count, sizeof(*ready), compare_entry);
+    return count;
+}
+
+/* What is left outlives its records. */
+static void keep_rest(struct log *log)
+{
+    int gone = 0;
+    while (gone < log->count && log->entries[gone].written)
+        free(log->entries[gone++].copy);
+    log->count -= gone;
+    if (gone > 0)
+        memmove(log->entries, log->entries + gone, (size_t)log->count * sizeof(*log->entries));
+    for (int i = 0; i < log->count; i++) {
+        struct entry *entry = &log->entries[i];
+        if (entry->written || entry->copy != NULL)
+            continue;
+        entry->copy = allocate(1, sizeof(*entry->copy));
+        *entry->copy = *entry->record;
+        entry->record = entry->copy;
+    }
 }
 
 static double algorithm_factor(enum function function, int ranks)
@@ -119,43 +178,60 @@ static double bus_factor(enum function function, int ranks)
                : 1;
 }
 
-static void write_trace(struct output *output, const struct job *job, const struct process *process,
-                        const struct record *record)
+static void put(struct output *output, const char *before, int64_t value)
 {
-    bool point = record->function >= FUNCTION_SEND;
-    const char *kind = point ? "p2p" : "coll";
-    bool timed = !point;
-    int first = point ? 2 : 1;
+    output_text(output, before);
+    output_number(output, value);
+}
+
+static void write_order(struct output *output, const struct record *record, const char *kind, bool timed)
+{
+    int first = timed ? 1 : 2;
     output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[",
                  kind, first, kind, first + 1);
     for (int i = 0; i < record->channels; i++) {
         int place = record->channels == 2 && record->channel_stop[0] > record->channel_stop[1] ? 1 - i : i;
         int start = timed ? first + 2 + i : 0, stop = timed ? first + 3 + record->channels + 2 * place : 0;
-        output_print(
-            output,
-            "%s{\"channel_id\":%d,\"kernel_start_sn\":%d,\"kernel_stop_sn\":%d,\"kernel_record_sn\":%d}",
-            i > 0 ? "," : "", i, start, stop, timed ? stop - 1 : 0);
+        put(output, i > 0 ? ",{\"channel_id\":" : "{\"channel_id\":", i);
+        put(output, ",\"kernel_start_sn\":", start);
+        put(output, ",\"kernel_stop_sn\":", stop);
+        put(output, ",\"kernel_record_sn\":", timed ? stop - 1 : 0);
+        output_text(output, "}");
     }
-    int64_t begin = wall_us(job, process, record->enqueue_begin),
-            end = wall_us(job, process, record->enqueue_end);
-    output_print(output,
-                 "]},\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64
-                 ",\"kernel_events\":[",
-                 kind, begin, kind, end);
+    output_text(output, "]}");
+}
+
+/* How late the host notices the start of a kernel. */
+static int64_t noticed_us(const struct job *job, const struct process *process, const struct record *record,
+                          int channel)
+{
+    uint64_t a = (uint64_t)process->rank << 20 | (uint64_t)record->step;
+    uint64_t b = (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)channel;
+    double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
+    return draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
+}
+
+static void write_trace(struct output *output, const struct job *job, const struct process *process,
+                        const struct record *record)
+{
+    bool timed = record->function < FUNCTION_SEND;
+    const char *kind = timed ? "coll" : "p2p";
+    write_order(output, record, kind, timed);
+    output_print(
+        output,
+        ",\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64 ",\"kernel_events\":[",
+        kind, wall_us(job, process, record->enqueue_begin), kind, wall_us(job, process, record->enqueue_end));
     for (int i = 0; i < record->channels; i++) {
-        uint64_t a = (uint64_t)process->rank << 20 | (uint64_t)record->step;
-        uint64_t b = (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)i;
-        double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
-        int64_t late = draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
-        int64_t start = wall_us(job, process, record->start) + late,
+        int64_t start = wall_us(job, process, record->start) + noticed_us(job, process, record, i),
                 stop = wall_us(job, process, record->channel_stop[i]) + 1;
         stop = stop < start ? start : stop;
-        output_print(output,
-                     "%s{\"channel_id\":%d,\"kernel_start_ts\":%" PRId64 ",\"kernel_stop_ts\":%" PRId64
-                     ",\"kernel_record_ts\":%" PRId64 "}",
-                     i > 0 ? "," : "", i, timed ? start : 0, timed ? stop : 0, timed ? stop : 0);
+        put(output, i > 0 ? ",{\"channel_id\":" : "{\"channel_id\":", i);
+        put(output, ",\"kernel_start_ts\":", timed ? start : 0);
+        put(output, ",\"kernel_stop_ts\":", timed ? stop : 0);
+        put(output, ",\"kernel_record_ts\":", timed ? stop : 0);
+        output_text(output, "}");
     }
-    output_print(output, "]}");
+    output_text(output, "]}");
 }
 
 static void write_performance(struct output *output, const struct job *job, const struct version *version,
@@ -177,33 +253,42 @@ static void write_performance(struct output *output, const struct job *job, cons
         output_print(output, "\"p2p_peer\":%d,", record->peer);
     output_print(output,
                  "\"%s_msg_size_bytes\":%" PRId64 ",\"%s_exec_time_us\":%" PRId64
-                 ",\"%s_timing_source\":\"%s\","
-                 "\"%s_algobw_gbs\":%f,\"%s_busbw_gbs\":%f",
-                 kind, bytes, kind, us, kind, timed ? "kernel_gpu" : "collective_cpu", kind, algorithm, kind,
-                 algorithm * bus_factor(record->function, communicator->size));
+                 ",\"%s_timing_source\":\"%s\",\"%s_algobw_gbs\":",
+                 kind, bytes, kind, us, kind, timed ? "kernel_gpu" : "collective_cpu", kind);
+    output_real(output, algorithm);
+    output_text(output, point ? ",\"p2p_busbw_gbs\":" : ",\"coll_busbw_gbs\":");
+    output_real(output, algorithm * bus_factor(record->function, communicator->size));
     if (version->tags)
         output_print(output, ",\"user_tag\":\"%s\"", job->phases[record->phase]);
+}
+
+static void write_header(struct output *output, const struct version *version, const struct record *record,
+                         const struct communicator *communicator)
+{
+    output_print(output, "{\"header\":{\"id\":\"0x%" PRIx64 "\",", communicator->hash);
+    if (version->names)
+        output_print(output, "\"comm_name\":\"%s\",", communicator->name);
+    put(output, "\"rank\":", record->rank_in_communicator);
+    put(output, ",\"n_ranks\":", communicator->size);
+    put(output, ",\"nnodes\":", communicator->node_count);
 }
 
 static void write_entry(struct output *output, const struct job *job, const struct version *version,
                         const struct process *process, const struct entry *entry, bool verbose)
 {
     const struct record *record = entry->record;
-    const struct communicator *communicator = &job->communicators[record->communicator];
-    output_print(output, "{\"header\":{\"id\":\"0x%" PRIx64 "\",", communicator->hash);
-    if (version->names)
-        output_print(output, "\"comm_name\":\"%s\",", communicator->name);
-    output_print(output, "\"rank\":%d,\"n_ranks\":%d,\"nnodes\":%d},", record->rank_in_communicator,
-                 communicator->size, communicator->node_count);
-    output_print(output,
-                 "\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"%s\","
-                 "\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":%" PRId64
-                 ",\"hostname\":\"%s\",\"pid\":%d},",
-                 version->revision, entry->dump_us, process->host, process->pid);
+    write_header(output, version, record, &job->communicators[record->communicator]);
+    output_text(output, "},\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"");
+    output_text(output, version->revision);
+    put(output, "\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":", entry->dump_us);
+    output_text(output, ",\"hostname\":\"");
+    output_text(output, process->host);
+    put(output, "\",\"pid\":", process->pid);
+    output_text(output, "},");
     write_performance(output, job, version, process, record);
     if (verbose)
         write_trace(output, job, process, record);
-    output_print(output, "}}\n");
+    output_text(output, "}}\n");
 }
 
 static const struct version *find_version(const char *dialect, bool *verbose)
@@ -219,24 +304,58 @@ static const struct version *find_version(const char *dialect, bool *verbose)
     return NULL;
 }
 
-void inspector_write(struct job *job)
+bool inspector_dialect(const char *dialect)
 {
-    bool verbose = true;
-    const struct version *version = find_version(job->options.dialect, &verbose);
-    if (version == NULL)
+    bool verbose;
+    return find_version(dialect, &verbose) != NULL;
+}
+
+struct inspector *inspector_open(struct job *job)
+{
+    struct inspector *inspector = allocate(1, sizeof(*inspector));
+    inspector->job = job;
+    inspector->version = find_version(job->options.dialect, &inspector->verbose);
+    if (inspector->version == NULL)
         fail("no dialect is called '%s'", job->options.dialect);
+    inspector->logs = allocate((size_t)job->options.ranks, sizeof(*inspector->logs));
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];
-        struct entry *entries = allocate((size_t)process->record_count, sizeof(*entries));
-        int count = collect(job, version, process, entries);
         char name[96];
         snprintf(name, sizeof(name), "%s-pid%d.log", process->host, process->pid);
-        struct output *output = output_open(job->options.directory, name, job->options.gzip);
-        for (int i = 0; i < count; i++)
-            write_entry(output, job, version, process, &entries[i], verbose);
-        if (process_killed(job, rank) && job->options.cut)
-            output_cut(output, 0.97);
-        output_close(output);
-        free(entries);
+        inspector->logs[rank].output = output_of(job, process, name, job->options.gzip);
     }
+    return inspector;
+}
+
+void inspector_take(struct inspector *inspector, const struct process *process, struct record **records,
+                    int count, int64_t horizon)
+{
+    struct job *job = inspector->job;
+    struct log *log = &inspector->logs[process->rank];
+    collect(inspector, process, records, count);
+    struct entry *ready = allocate((size_t)log->count, sizeof(*ready));
+    int64_t before_us =
+        horizon == INT64_MAX ? INT64_MAX : dump_after(job, process, horizon, inspector->version);
+    int ready_count = choose(inspector, log, before_us, ready);
+    for (int i = 0; i < ready_count; i++)
+        write_entry(log->output, job, inspector->version, process, &ready[i], inspector->verbose);
+    keep_rest(log);
+    free(ready);
+    /* A file that is to be cut is cut when it is whole. */
+    if (job->options.stream && !(process_killed(job, process->rank) && job->options.cut))
+        output_flush(log->output);
+}
+
+void inspector_close(struct inspector *inspector)
+{
+    struct job *job = inspector->job;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        struct log *log = &inspector->logs[rank];
+        if (process_killed(job, rank) && job->options.cut)
+            output_cut(log->output, 0.97);
+        output_close(log->output);
+        free(log->entries);
+    }
+    free(inspector->logs);
+    free(inspector);
 }

@@ -530,7 +530,7 @@ void kineto_write(struct job *job)
         char name[128];
         snprintf(name, sizeof(name), "%s_%d.%" PRId64 ".pt.trace.json", process->host, process->pid,
                  torch_wall_ns(job, process, process->step_begin[0]));
-        writer.output = output_open(job->options.directory, name, job->options.gzip);
+        writer.output = output_of(job, process, name, job->options.gzip);
         collect(&writer);
         write_head(&writer);
         write_host(&writer);

@@ -105,6 +105,9 @@ static const struct option long_options[] = {
     {"operators", required_argument, NULL, 'O'},
     {"drop", required_argument, NULL, 'x'},
     {"cut", no_argument, NULL, 'c'},
+    {"stream", no_argument, NULL, 'a'},
+    {"once", no_argument, NULL, 'e'},
+    {"node-folders", no_argument, NULL, 'j'},
     {"bulk", required_argument, NULL, 'u'},
     {"files", required_argument, NULL, 'F'},
     {"hot-expert", required_argument, NULL, 'i'},
@@ -124,7 +127,7 @@ static const struct option long_options[] = {
 static const char usage[] =
     "simulate [OPTIONS] -o DIR: plays a training job, writes its traces and truth.json into DIR\n"
     "  --shape NAME          --list-shapes tells which\n"
-    "  --ranks N             2 to 1024; for 3d and 1f1b the product of:\n"
+    "  --ranks N             2 to 16384; for 3d and 1f1b the product of:\n"
     "  --tp N --dp N --pp N  --microbatches N\n"
     "  --layers N --steps N --per-node N (ranks of one host)\n"
     "  --sync-lag 0|1        the host waits for the GPU at the end of every step, or for the step before\n"
@@ -140,6 +143,12 @@ static const char usage[] =
     "                        kineto; flight-recorder, -timing after it: with durations, -json: not a pickle\n"
     "  --operators N         kineto: so many of torch's operators for each piece of GPU work\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
+    "  --stream              Inspector: each step is written once all ranks have done with it, and "
+    "forgotten;\n"
+    "                        all other dialects, and --clock-step, need the whole job in memory\n"
+    "  --once                the job is played once: what faults cost is not measured (no %, no ?, even "
+    "noise)\n"
+    "  --node-folders        the files of a node go into a folder of its own\n"
     "  --seed N --network-gbs X --nvlink-gbs X\n"
     "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
     "  --bulk SIZE --files N  instead of a job: that much of chrome-v7 or inspector-2.30[-terse], fast\n";
@@ -217,6 +226,15 @@ static void take_option(struct options *options, struct arguments *arguments, in
     case 'c':
         options->cut = true;
         break;
+    case 'a':
+        options->stream = true;
+        break;
+    case 'e':
+        options->once = true;
+        break;
+    case 'j':
+        options->node_folders = true;
+        break;
     case 'o':
         options->directory = text;
         break;
@@ -244,8 +262,8 @@ static void complete(struct options *options)
         options->dp = options->ranks > 0 ? options->ranks / options->tp / options->pp : 1;
     if (options->ranks == 0)
         options->ranks = options->tp * options->dp * options->pp;
-    if (options->ranks < 2 || options->ranks > 1024)
-        fail("2 to 1024 ranks, not %d", options->ranks);
+    if (options->ranks < 2 || options->ranks > MOST_RANKS)
+        fail("2 to %d ranks, not %d", MOST_RANKS, options->ranks);
     if (options->operators < 1 || options->operators > 1000)
         fail("--operators: 1 to 1000, not %d", options->operators);
     if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
@@ -253,6 +271,10 @@ static void complete(struct options *options)
     if (options->ranks_per_node < 1)
         options->ranks_per_node = options->ranks < 2 * GPUS_PER_NODE ? options->ranks / 2 : GPUS_PER_NODE;
     situation_check(options);
+    if (options->stream && (!inspector_dialect(options->dialect) || options->situation.clock_step_count > 0))
+        fail("--stream: Inspector's dialects alone, and no clock that steps");
+    if (options->once && options->rough)
+        fail("--once: say --noise even, or how much; what is like recorded jobs takes several runs");
     if (options->directory == NULL)
         fail("-o DIR is missing");
     if (options->network_gbs <= 0)
@@ -262,9 +284,25 @@ static void complete(struct options *options)
                                                                        : 10;
 }
 
+/* The run that is written. */
+static void play_last(struct job *job)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        job->faults[i].enabled = true;
+    job_reset(job);
+    if (job->options.stream)
+        job->writer = inspector_open(job);
+    int64_t clean = job->end;
+    engine_run(job);
+    faults_measured(job, clean);
+}
+
 static void play(struct job *job, const struct arguments *arguments)
 {
     size_t steps = (size_t)job->options.steps, ranks = (size_t)job->options.ranks;
+    job->network_steps = chrome_dialect(job->options.dialect);
+    for (int i = 0; i < DRAWS; i++)
+        job->luck[i] = random_start(job->options.seed, (enum draw)i);
     make_processes(job);
     job->step_end = allocate(steps, sizeof(int64_t));
     job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));
@@ -272,15 +310,25 @@ static void play(struct job *job, const struct arguments *arguments)
     noise_prepare(job);
     for (int i = 0; i < arguments->fault_count; i++)
         fault_parse(job, arguments->faults[i]);
-    faults_resolve(job);
-    if (job->fault_count > 0) {
+    if (job->options.once)
+        faults_check_once(job);
+    else
+        faults_resolve(job);
+    if (job->fault_count > 0 && !job->options.once)
         faults_measure(job);
-        for (int i = 0; i < job->fault_count; i++)
-            job->faults[i].enabled = true;
-        job_reset(job);
-        engine_run(job);
-    }
-    situation_lose(job);
+    if (job->fault_count > 0 || job->options.once || job->options.stream)
+        play_last(job);
+    for (int rank = 0; !job->options.stream && rank < job->options.ranks; rank++)
+        situation_lose(job, &job->processes[rank], 0, job->processes[rank].record_count);
+}
+
+static void write_inspector(struct job *job)
+{
+    struct inspector *inspector = job->writer != NULL ? job->writer : inspector_open(job);
+    for (int rank = 0; job->writer == NULL && rank < job->options.ranks; rank++)
+        inspector_take(inspector, &job->processes[rank], job->processes[rank].records,
+                       job->processes[rank].record_count, INT64_MAX);
+    inspector_close(inspector);
 }
 
 /* The command line without where it writes to, so that the same job has the same truth anywhere. */
@@ -350,7 +398,7 @@ int main(int argc, char **argv)
     else if (recorder_dialect(job.options.dialect))
         recorder_write(&job);
     else
-        inspector_write(&job);
+        write_inspector(&job);
     truth_write(&job);
     job_release(&job);
     free(command);

@@ -196,11 +196,15 @@ static void late_host(struct job *job)
 
 void noise_prepare(struct job *job)
 {
+    size_t rank_steps = (size_t)job->options.ranks * (size_t)job->options.steps;
     job->rough = (struct rough){.late_rank = -1, .stall_rank = -1};
-    job->rough.slowness =
-        allocate((size_t)job->options.ranks * (size_t)job->options.steps, sizeof(*job->rough.slowness));
     if (!job->options.rough)
         return;
+    job->rough.slowness = allocate(rank_steps, sizeof(*job->rough.slowness));
+    job->rough.waited_ns = allocate(rank_steps, sizeof(*job->rough.waited_ns));
+    job->rough.waits = allocate(rank_steps, sizeof(*job->rough.waits));
+    if (draw(job, STALL, 0, 0) < STALL_JOBS)
+        job->rough.stall_step = 1 + draw_below(job, STALL, 1, 0, job->options.steps - 1);
     walks(job);
     slow_start(job);
     hiccups(job);
@@ -209,25 +213,31 @@ void noise_prepare(struct job *job)
     late_host(job);
 }
 
+void noise_waited(struct job *job, int sender, int step, int64_t waited_ns)
+{
+    if (!job->options.rough)
+        return;
+    size_t at = (size_t)sender * (size_t)job->options.steps + (size_t)step;
+    job->rough.waited_ns[at] += waited_ns;
+    job->rough.waits[at]++;
+}
+
+void noise_forget_waits(struct job *job)
+{
+    size_t rank_steps = (size_t)job->options.ranks * (size_t)job->options.steps;
+    if (!job->options.rough)
+        return;
+    memset(job->rough.waited_ns, 0, rank_steps * sizeof(*job->rough.waited_ns));
+    memset(job->rough.waits, 0, rank_steps * sizeof(*job->rough.waits));
+}
+
 /* Mean SendWait of a sender's steps; 0 where it sends nothing. */
 static void measure_waits(const struct job *job, int sender, double *mean)
 {
-    const struct process *process = &job->processes[sender];
-    int *count = allocate((size_t)job->options.steps, sizeof(*count));
+    size_t first = (size_t)sender * (size_t)job->options.steps;
+    const int64_t *waited_ns = job->rough.waited_ns + first, *waits = job->rough.waits + first;
     for (int step = 0; step < job->options.steps; step++)
-        mean[step] = 0;
-    for (int i = 0; i < process->record_count; i++) {
-        const struct record *record = process->records[i];
-        for (int k = 0; k < record->proxy_count; k++)
-            for (int at = 0; record->proxy[k].send && at < record->proxy[k].recorded; at++) {
-                const struct proxy_step *step = &record->proxy[k].step[at];
-                mean[record->step] += (double)(step->time[3] - step->time[2]);
-                count[record->step]++;
-            }
-    }
-    for (int step = 0; step < job->options.steps; step++)
-        mean[step] /= count[step] > 0 ? count[step] : 1;
-    free(count);
+        mean[step] = (double)waited_ns[step] / (double)(waits[step] > 0 ? waits[step] : 1);
 }
 
 static int by_value(const void *a, const void *b)
@@ -285,9 +295,9 @@ static int first_receiver(const struct job *job, const struct record *record)
 bool noise_place_stall(struct job *job)
 {
     struct rough *rough = &job->rough;
-    if (!job->options.rough || draw(job, STALL, 0, 0) >= STALL_JOBS)
+    int step = rough->stall_step;
+    if (step == 0)
         return false;
-    int step = 1 + draw_below(job, STALL, 1, 0, job->options.steps - 1);
     double best = 1;
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];

@@ -62,6 +62,22 @@ struct action *compute(struct builder *builder, int64_t us)
     return action;
 }
 
+/* Ranks of a communicator rise. */
+static int local_rank(const struct communicator *communicator, int rank)
+{
+    int first = 0, end = communicator->size;
+    while (end - first > 1) {
+        int middle = first + (end - first) / 2;
+        if (communicator->ranks[middle] <= rank)
+            first = middle;
+        else
+            end = middle;
+    }
+    if (communicator->ranks[first] != rank)
+        fail("rank %d is not in communicator %s", rank, communicator->name);
+    return first;
+}
+
 void collective(struct builder *builder, int communicator, enum function function, int64_t bytes,
                 const char *datatype, int type_bytes, int root)
 {
@@ -69,6 +85,7 @@ void collective(struct builder *builder, int communicator, enum function functio
         return;
     struct action *action = append(builder, ACTION_COLLECTIVE);
     action->communicator = communicator;
+    action->local = local_rank(&builder->job->communicators[communicator], builder->rank);
     action->function = function;
     action->bytes = bytes;
     action->datatype = datatype;
@@ -95,6 +112,7 @@ struct action *group(struct builder *builder, int communicator)
 {
     struct action *action = append(builder, ACTION_POINT_TO_POINT);
     action->communicator = communicator;
+    action->local = local_rank(&builder->job->communicators[communicator], builder->rank);
     action->datatype = "ncclInt8";
     action->type_bytes = 1;
     return action;
@@ -182,6 +200,10 @@ void finish_program(struct builder *builder)
         end = action->event >= end ? action->event + 1 : end;
     }
     builder->job->events = end > builder->job->events ? end : builder->job->events;
+    struct program *program = builder->job->building;
+    size_t length = (size_t)program->length_of_rank[builder->rank];
+    struct action *fitting = realloc(program->actions[builder->rank], length * sizeof(*fitting));
+    program->actions[builder->rank] = fitting != NULL ? fitting : program->actions[builder->rank];
 }
 
 int64_t activation_bytes(const struct builder *builder, int64_t bytes)
@@ -266,6 +288,10 @@ void job_release(struct job *job)
     free(job->step_end);
     free(job->rank_step_end);
     free(job->rough.slowness);
+    free(job->rough.waited_ns);
+    free(job->rough.waits);
+    free(job->lateness.times_last);
+    free(job->lateness.shorter_us);
     for (int i = 0; i < job->fault_count; i++)
         free(job->faults[i].ranks);
 }

@@ -496,7 +496,7 @@ static void write_dump(const struct job *job, const struct dialect *dialect, int
     struct recorder recorder = {.job = job, .dialect = dialect, .process = &job->processes[rank]};
     char name[64];
     snprintf(name, sizeof(name), dialect->json ? "fr_rank%d.json" : "nccl_trace_rank_%d", rank);
-    struct output *output = output_open(job->options.directory, name, false);
+    struct output *output = output_of(job, &job->processes[rank], name, false);
     recorder.values = values_new(output, dialect->json);
     collect(&recorder);
     put_dump(&recorder);

@@ -185,22 +185,16 @@ int64_t situation_clock(const struct job *job, const struct process *process, in
 }
 
 /* Of a process's calls, groups of `gap_length` in a row are lost or kept together. */
-static void lose(struct job *job, struct process *process)
+void situation_lose(struct job *job, struct process *process, int first, int end)
 {
     const struct situation *situation = &job->options.situation;
-    for (int i = 0; i < process->record_count; i++) {
+    for (int i = first; situation->gaps > 0 && i < end; i++) {
         struct record *record = process->records[i];
         uint64_t gap = (uint64_t)(record->group / situation->gap_length);
         record->lost =
             random_unit(job->options.seed, DRAW_GAP, (uint64_t)process->rank, gap, 0) < situation->gaps;
         job->lost_operations += record->lost;
     }
-}
-
-void situation_lose(struct job *job)
-{
-    for (int rank = 0; job->options.situation.gaps > 0 && rank < job->options.ranks; rank++)
-        lose(job, &job->processes[rank]);
 }
 
 /* By step: how many microbatches, how long sequences, whether it evaluates, which communicators. */

@@ -20,14 +20,6 @@ static struct record *absent_member(const struct record *like, int local)
     return record;
 }
 
-static void release_member(struct record *record)
-{
-    for (int i = 0; i < record->proxy_count; i++)
-        free(record->proxy[i].step);
-    free(record->proxy);
-    free(record);
-}
-
 static bool joined(const struct instance *instance, const struct record *record)
 {
     return record != NULL && record->count * record->type_bytes == instance->bytes;
@@ -54,7 +46,7 @@ static void stick_collective(struct job *job, struct communicator *communicator,
     /* Absent members stay in everybody until their proxies are no longer looked at. */
     for (int i = 0; like != NULL && i < communicator->size; i++)
         if (everybody[i] != members[i])
-            release_member(everybody[i]);
+            record_free(everybody[i]);
     free(everybody);
 }
 
@@ -74,16 +66,17 @@ static void stick_pair(struct job *job, struct communicator *communicator, struc
         recv->start = NEVER;
     transfer_pair(job, communicator, send, recv, ordinal);
     if (other != NULL)
-        release_member(other);
+        record_free(other);
 }
 
 static void stick_pairs(struct job *job, struct communicator *communicator, const struct pair_queue *pair)
 {
-    int matched = pair->send_count < pair->receive_count ? pair->send_count : pair->receive_count;
-    for (int i = matched; i < pair->send_count; i++)
-        stick_pair(job, communicator, pair->sends[i], NULL, i);
-    for (int i = matched; i < pair->receive_count; i++)
-        stick_pair(job, communicator, NULL, pair->receives[i], i);
+    for (int i = pair->first; i < pair->end; i++) {
+        struct record *record = pair->waiting[i];
+        bool sends = record->function == FUNCTION_SEND;
+        stick_pair(job, communicator, sends ? record : NULL, sends ? NULL : record,
+                   pair->matched + i - pair->first);
+    }
 }
 
 static int64_t forget(int64_t time)
@@ -104,7 +97,7 @@ static void forget_record(struct record *record)
         proxy->progress = forget(proxy->progress);
         proxy->end = forget(proxy->end);
         int recorded = 0;
-        for (int step = 0; step < proxy->recorded; step++) {
+        for (int step = 0; proxy->step != NULL && step < proxy->recorded; step++) {
             for (int k = 0; k < 4; k++)
                 proxy->step[step].time[k] = forget(proxy->step[step].time[k]);
             if (proxy->step[step].time[0] != UNKNOWN)

@@ -19,35 +19,6 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase)
-{
-    double us = 0;
-    for (int i = 0; i < job->fault_count; i++) {
-        const struct fault *fault = &job->faults[i];
-        bool hit = (fault->kind == FAULT_NETWORK && fault_on(fault, sender)) ||
-                   (fault->kind == FAULT_EDGE && fault_on(fault, sender) && fault->peer == receiver) ||
-                   (fault->kind == FAULT_RECEIVE && fault_on(fault, receiver));
-        if (hit && fault_now(fault, step, phase))
-            us += fault->amount;
-    }
-    return (int64_t)(us * MICROSECOND);
-}
-
-int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
-{
-    for (int i = 0; i < job->fault_count; i++) {
-        struct fault *fault = &job->faults[i];
-        if (fault->kind != FAULT_PAUSE || !fault_on(fault, sender) || !fault_now(fault, step, phase))
-            continue;
-        if (fault->since == UNKNOWN)
-            fault->since = at;
-        int64_t until = fault->since + (int64_t)(fault->amount * 1e6);
-        if (at >= fault->since && at < until)
-            at = until;
-    }
-    return at;
-}
-
 /* One direction between two ranks of a communicator, on one channel of one operation. */
 struct link {
     struct job *job;
@@ -56,7 +27,9 @@ struct link {
     bool network;
     double bytes_per_ns;
     int64_t latency;
-    uint64_t key; /* of this operation and channel, for the draws */
+    uint64_t key;  /* of this operation and channel, for the draws */
+    uint64_t luck; /* of that key */
+    double edge;   /* what this pair of ranks always takes longer */
     int64_t busy_until;
     struct slowness slow;
     int64_t stall;             /* its first send stands still that long */
@@ -65,6 +38,7 @@ struct link {
     int64_t consumed[WINDOW];  /* by slot: when the receiver's GPU had emptied it */
     int64_t posted_recv[WINDOW];
     int64_t landed;  /* in the receiver's memory */
+    int64_t flushed; /* as its proxy notes it */
     int64_t arrived; /* and flushed, so that its GPU may read it */
 };
 
@@ -73,8 +47,8 @@ static uint64_t operation_key(const struct communicator *communicator, int index
     return communicator->hash ^ ((uint64_t)index << 20) ^ (uint64_t)channel;
 }
 
-static struct proxy *proxy_add(struct record *record, bool send, int channel, int peer, int steps,
-                               int64_t chunk, int64_t bytes)
+static struct proxy *proxy_add(const struct job *job, struct record *record, bool send, int channel, int peer,
+                               int steps, int64_t chunk, int64_t bytes)
 {
     struct proxy *moved = realloc(record->proxy, ((size_t)record->proxy_count + 1) * sizeof(*moved));
     if (moved == NULL)
@@ -84,7 +58,8 @@ static struct proxy *proxy_add(struct record *record, bool send, int channel, in
     *proxy = (struct proxy){.channel = channel, .send = send, .peer = peer, .steps = steps};
     proxy->chunk_bytes = chunk;
     proxy->bytes = bytes;
-    proxy->step = allocate((size_t)steps, sizeof(*proxy->step));
+    if (job->network_steps)
+        proxy->step = allocate((size_t)steps, sizeof(*proxy->step));
     return proxy;
 }
 
@@ -100,28 +75,41 @@ static void proxy_schedule(struct job *job, struct record *record, struct proxy 
 
 static int64_t service(const struct link *link, int64_t bytes, int step)
 {
-    uint64_t seed = link->job->options.seed;
+    uint64_t luck = random_on(link->luck, (uint64_t)step);
     double noise = link->job->options.noise;
     double spread = (link->network ? 0.25 : 0.02) * noise;
-    double factor = exp(spread * random_normal(seed, DRAW_LINK, link->key, (uint64_t)step, 1));
-    if (link->network && random_unit(seed, DRAW_LINK, link->key, (uint64_t)step, 2) < 0.005)
-        factor += noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
-    double edge = 1 + 0.02 * noise *
-                          random_normal(seed, DRAW_EDGE, (uint64_t)link->sender, (uint64_t)link->receiver, 0);
-    double overhead =
-        link->network ? 4 + 8 * noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 6) : 0;
-    return (int64_t)(((double)bytes / link->bytes_per_ns * factor * edge + overhead * MICROSECOND) *
+    double factor = exp(spread * normal_of(random_on(luck, 1)));
+    if (link->network && unit_of(random_on(luck, 2)) < 0.005)
+        factor += noise * exponential_of(random_on(luck, 3));
+    double overhead = link->network ? 4 + 8 * noise * exponential_of(random_on(luck, 6)) : 0;
+    return (int64_t)(((double)bytes / link->bytes_per_ns * factor * link->edge + overhead * MICROSECOND) *
                      link->slow.service);
 }
 
-static void note_send(struct proxy *proxy, int step, int64_t posted, int64_t ready, int64_t credit,
-                      int64_t done)
+static void note_send(struct link *link, int step, int64_t posted, int64_t ready, int64_t credit)
 {
+    struct proxy *proxy = link->send;
+    int64_t done = link->done[step % WINDOW];
     if (proxy == NULL || step >= proxy->steps)
         return;
-    proxy->step[step] = (struct proxy_step){{posted, ready, credit, done}};
+    noise_waited(link->job, link->sender, link->step, done - credit);
+    if (proxy->step != NULL)
+        proxy->step[step] = (struct proxy_step){{posted, ready, credit, done}};
     proxy->recorded = step + 1;
     proxy->end = later(proxy->end, done + 300);
+}
+
+static void note_receive(struct link *link, int step, int64_t posted)
+{
+    struct proxy *proxy = link->recv;
+    if (proxy == NULL || step >= proxy->steps)
+        return;
+    link->flushed = later(link->arrived, posted + 200);
+    if (proxy->step == NULL)
+        return;
+    proxy->step[step].time[0] = posted;
+    proxy->step[step].time[1] = later(link->landed, posted + 100);
+    proxy->step[step].time[2] = link->flushed;
 }
 
 /* The receiver's GPU has taken step out of its slot. */
@@ -131,10 +119,11 @@ static void link_consume(struct link *link, int step, int64_t at)
     struct proxy *proxy = link->recv;
     if (proxy == NULL || step >= proxy->steps)
         return;
-    struct proxy_step *boundary = &proxy->step[step];
-    boundary->time[3] = later(boundary->time[2], at) + 700;
+    int64_t taken = later(link->flushed, at) + 700;
+    if (proxy->step != NULL)
+        proxy->step[step].time[3] = taken;
     proxy->recorded = step + 1;
-    proxy->end = later(proxy->end, boundary->time[3] + 300);
+    proxy->end = later(proxy->end, taken + 300);
 }
 
 static int64_t link_slot_free(const struct link *link, int step)
@@ -145,7 +134,7 @@ static int64_t link_slot_free(const struct link *link, int step)
 /* Big messages are often still being flushed to the GPU when they have arrived. */
 static int64_t flush_time(const struct link *link, int64_t bytes, int step)
 {
-    double draw = random_exponential(link->job->options.seed, DRAW_LINK, link->key, (uint64_t)step, 4);
+    double draw = exponential_of(random_on(random_on(link->luck, (uint64_t)step), 4));
     double us = 0.5 + draw * (bytes < 65536 ? 1 : 1 + 90 * link->job->options.noise * (draw > 0.7));
     return (int64_t)(us * MICROSECOND);
 }
@@ -174,12 +163,8 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
     link->landed = finish + link->latency;
     link->arrived = link->landed + (link->network ? flush_time(link, bytes, step) : 0);
     link->done[step % WINDOW] = finish + link->latency / 2 + (int64_t)((double)carry * link->slow.linger);
-    note_send(link->send, step, posted, data, credit, link->done[step % WINDOW]);
-    if (link->recv != NULL && step < link->recv->steps) {
-        link->recv->step[step].time[0] = receiver_posted;
-        link->recv->step[step].time[1] = later(link->landed, receiver_posted + 100);
-        link->recv->step[step].time[2] = later(link->arrived, receiver_posted + 200);
-    }
+    note_send(link, step, posted, data, credit);
+    note_receive(link, step, receiver_posted);
 }
 
 struct endpoint {
@@ -218,6 +203,10 @@ static void link_open(struct link *link, struct job *job, struct endpoint from, 
     link->bytes_per_ns = gigabytes / channels / exp(link->network ? congestion : congestion / 5);
     link->latency = link->network ? 15 * MICROSECOND : 1500;
     link->key = key ^ ((uint64_t)from.global << 40) ^ ((uint64_t)to.global << 50);
+    link->luck = random_on(job->luck[DRAW_LINK], link->key);
+    link->edge =
+        1 + 0.02 * job->options.noise *
+                random_normal(job->options.seed, DRAW_EDGE, (uint64_t)from.global, (uint64_t)to.global, 0);
     link->busy_until = UNKNOWN;
     link->slow = (struct slowness){1, 0};
     if (!link->network)
@@ -234,10 +223,10 @@ static void link_proxies(struct link *link, struct endpoint from, struct endpoin
     if (!link->network)
         return;
     int64_t earlier = before_from != NULL ? previous_end(before_from, true, channel) : UNKNOWN;
-    struct proxy *send = proxy_add(from.record, true, channel, to.local, steps, chunk, bytes);
+    struct proxy *send = proxy_add(link->job, from.record, true, channel, to.local, steps, chunk, bytes);
     proxy_schedule(link->job, from.record, send, link->key, earlier);
     earlier = before_to != NULL ? previous_end(before_to, false, channel) : UNKNOWN;
-    struct proxy *recv = proxy_add(to.record, false, channel, from.local, steps, chunk, bytes);
+    struct proxy *recv = proxy_add(link->job, to.record, false, channel, from.local, steps, chunk, bytes);
     proxy_schedule(link->job, to.record, recv, link->key, earlier);
 }
 
@@ -261,14 +250,15 @@ static void link_attach(struct link *link, struct endpoint from, struct endpoint
 static struct record *record_before(const struct communicator *communicator, const struct instance *instance,
                                     int local)
 {
-    return instance->index > 0 ? communicator->instances[instance->index - 1]->member[local] : NULL;
+    int before = instance->index - 1 - communicator->first_instance;
+    return before >= 0 ? communicator->instances[before]->member[local] : NULL;
 }
 
 /* One channel is a few thread blocks: slow to and from network buffers, at link speed inside a node. */
 static int64_t gpu_copy(const struct job *job, int64_t bytes, bool network, uint64_t key, int step)
 {
-    double jitter =
-        1 + 0.05 * job->options.noise * random_unit(job->options.seed, DRAW_CHANNEL, key, (uint64_t)step, 1);
+    uint64_t luck = random_on(random_on(random_on(job->luck[DRAW_CHANNEL], key), (uint64_t)step), 1);
+    double jitter = 1 + 0.05 * job->options.noise * unit_of(luck);
     return (int64_t)((double)bytes / (network ? 20.0 : 150.0) * jitter) + 1200;
 }
 

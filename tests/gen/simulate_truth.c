@@ -70,7 +70,7 @@ static void write_fault(struct output *output, const struct job *job, const stru
         output_print(output, "\"tag\": null, ");
     output_print(output, "\"first_step\": %d, \"last_step\": %d, \"period\": %d, \"amount\": %.3f, ",
                  fault->first_step, fault->last_step, fault->every, fault->amount);
-    if (fault_stops_job(fault->kind))
+    if (fault_stops_job(fault->kind) || job->options.once)
         output_print(output, "\"lost_us\": null, \"alone_us\": null, \"lost_percent\": null}");
     else
         output_print(output, "\"lost_us\": %.1f, \"alone_us\": %.1f, \"lost_percent\": %.3f}", fault->lost_us,
@@ -78,19 +78,15 @@ static void write_fault(struct output *output, const struct job *job, const stru
                      job->clean_step_us > 0 ? 100 * fault->lost_us / steps / job->clean_step_us : 0);
 }
 
-struct lateness {
-    int *times_last;
-    double *shorter_us; /* how much shorter than the median its device times were, summed */
-};
-
 static int compare_time(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
+/* `durations` and `sorted` have room for each member. */
 static void judge_instance(const struct communicator *communicator, const struct instance *instance,
-                           struct lateness *lateness, int64_t *durations)
+                           struct lateness *lateness, int64_t *durations, int64_t *sorted)
 {
     int last = -1;
     for (int i = 0; i < communicator->size; i++) {
@@ -102,25 +98,36 @@ static void judge_instance(const struct communicator *communicator, const struct
         durations[i] = record->end - record->start;
     }
     lateness->times_last[communicator->ranks[last]]++;
-    int64_t *sorted = allocate((size_t)communicator->size, sizeof(*sorted));
     memcpy(sorted, durations, (size_t)communicator->size * sizeof(*sorted));
     qsort(sorted, (size_t)communicator->size, sizeof(*sorted), compare_time);
     int64_t median = sorted[communicator->size / 2];
     for (int i = 0; i < communicator->size; i++)
         lateness->shorter_us[communicator->ranks[i]] += (double)(median - durations[i]) / 1000;
-    free(sorted);
 }
 
-static void write_lateness(struct output *output, const struct job *job)
+void lateness_note(struct job *job, const struct communicator *communicator, int last_step)
+{
+    size_t ranks = (size_t)job->options.ranks, size = (size_t)communicator->size;
+    if (job->lateness.times_last == NULL)
+        job->lateness = (struct lateness){allocate(ranks, sizeof(int)), allocate(ranks, sizeof(double))};
+    int64_t *durations = allocate(2 * size, sizeof(*durations));
+    for (int i = 0; i < communicator->instance_count; i++) {
+        struct instance *instance = communicator->instances[i];
+        if (instance->judged || instance->step > last_step)
+            continue;
+        instance->judged = true;
+        if (instance->step > 0)
+            judge_instance(communicator, instance, &job->lateness, durations, durations + size);
+    }
+    free(durations);
+}
+
+static void write_lateness(struct output *output, struct job *job)
 {
     size_t ranks = (size_t)job->options.ranks;
-    struct lateness lateness = {allocate(ranks, sizeof(int)), allocate(ranks, sizeof(double))};
-    int64_t *durations = allocate(ranks, sizeof(*durations));
     for (int i = 0; i < job->communicator_count; i++)
-        for (int k = 0; k < job->communicators[i].instance_count; k++)
-            if (job->communicators[i].instances[k]->step > 0)
-                judge_instance(&job->communicators[i], job->communicators[i].instances[k], &lateness,
-                               durations);
+        lateness_note(job, &job->communicators[i], job->options.steps);
+    const struct lateness lateness = job->lateness;
     output_print(output, " \"times_last\": [");
     for (size_t i = 0; i < ranks; i++)
         output_print(output, "%s%d", i > 0 ? ", " : "", lateness.times_last[i]);
@@ -128,9 +135,6 @@ static void write_lateness(struct output *output, const struct job *job)
     for (size_t i = 0; i < ranks; i++)
         output_print(output, "%s%.1f", i > 0 ? ", " : "", lateness.shorter_us[i]);
     output_print(output, "],\n");
-    free(lateness.times_last);
-    free(lateness.shorter_us);
-    free(durations);
 }
 
 static void write_clocks(struct output *output, const struct job *job)
@@ -142,7 +146,7 @@ static void write_clocks(struct output *output, const struct job *job)
                      "  {\"rank\": %d, \"host\": \"%s\", \"pid\": %d, \"offset_us\": %.3f, \"scale\": %.9f, "
                      "\"operations\": %d}%s\n",
                      rank, process->host, process->pid, (double)process->start_ns / 1000, process->scale,
-                     process->record_count, rank + 1 < job->options.ranks ? "," : "");
+                     process->taken + process->record_count, rank + 1 < job->options.ranks ? "," : "");
     }
     output_print(output, " ],\n");
 }
@@ -168,9 +172,11 @@ void truth_write(struct job *job)
     output_print(
         output, "{\"command\": \"%s\",\n \"shape\": \"%s\", \"ranks\": %d, \"steps\": %d, \"seed\": %llu, ",
         options->command, options->shape, options->ranks, options->steps, (unsigned long long)options->seed);
-    output_print(output,
-                 "\"dialect\": \"%s\", \"lost_operations\": %d, \"clean_step_us\": %.1f,\n \"faults\": [",
-                 options->dialect, job->lost_operations, job->clean_step_us);
+    output_print(output, "\"dialect\": \"%s\", \"lost_operations\": %d, ", options->dialect,
+                 job->lost_operations);
+    output_print(output, options->once ? "\"clean_step_us\": null" : "\"clean_step_us\": %.1f",
+                 job->clean_step_us);
+    output_print(output, ",\n \"faults\": [");
     for (int i = 0; i < job->fault_count; i++) {
         output_print(output, i > 0 ? ",\n" : "\n");
         write_fault(output, job, &job->faults[i]);

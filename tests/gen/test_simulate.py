@@ -4,9 +4,11 @@ import collections
 import glob
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -526,6 +528,65 @@ class SimulatorTest(unittest.TestCase):
                 for line in map(json.loads, lines_of(directory)):
                     numbers[line["header"]["rank"]].add(line["coll_perf"]["coll_sn"])
             self.assertGreater(len(set.intersection(*numbers)), 0.95 * max(map(len, numbers)))
+
+    def test_a_stream_writes_the_same(self):
+        faults = {"3d": "compute:3:2:3:30%", "fsdp": "edge:?:2:3:20%", "1f1b": "hang:3:4:4:0", "hsdp": "kill:5:4:4:0"}
+        for number, (shape, dialect, lag) in enumerate(itertools.product(SHAPES, ["inspector-2.28", "inspector-2.30"], [0, 1])):
+            common = ["--shape", shape, "--ranks", 8, "--steps", 7, "--dialect", dialect, "--sync-lag", lag, "--seed", number,
+                      "--gaps", "0.1", "--fault", faults.get(shape, "host:2:3:3:20%")]
+            whole = simulate(self.path(f"whole{number}"), *common, "--cut")
+            stream = simulate(self.path(f"stream{number}"), *common, "--cut", "--stream", "--gzip", "--node-folders")
+            paths = glob.glob(self.path(f"stream{number}") + "/node*/*.log.gz")
+            self.assertEqual(len(paths), len(glob.glob(self.path(f"whole{number}") + "/*.log")), common)
+            for path in paths:
+                name = os.path.basename(path)[:-3]
+                self.assertEqual(os.path.basename(os.path.dirname(path)), name.split("-")[0])
+                with open(os.path.join(self.path(f"whole{number}"), name), "rb") as plain, gzip.open(path) as packed:
+                    self.assertEqual(plain.read(), packed.read(), (name, common))
+            # These are sums of another order.
+            for one, other in zip(whole.pop("shorter_us"), stream.pop("shorter_us")):
+                self.assertAlmostEqual(one, other, delta=0.11)
+            self.assertNotEqual(whole.pop("command"), stream.pop("command"))
+            self.assertEqual(whole, stream, common)
+
+    def test_memory_of_a_stream_does_not_hang_on_steps(self):
+        most = {}
+        for steps, extra in itertools.product((20, 140), ((), ("--stream",))):
+            process = subprocess.Popen([SIMULATE, "--shape", "3d", "--ranks", "64", "--steps", str(steps), "--noise", "even",
+                                        "--dialect", "inspector-2.30", "--gzip", *extra, "-o", self.path()],
+                                       env=dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=1"))
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(status, 0)
+            most[steps, extra] = usage.ru_maxrss
+        self.assertLess(4 * (most[140, ("--stream",)] - most[20, ("--stream",)]), most[140, ()] - most[20, ()])
+
+    def test_a_stream_holds_no_descriptors(self):
+        def few_descriptors():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+
+        subprocess.run([SIMULATE, "--shape", "3d", "--tp", "8", "--dp", "64", "--pp", "4", "--steps", "3", "--layers", "1",
+                        "--dialect", "inspector-2.30", "--noise", "even", "--once", "--stream", "--node-folders", "-o",
+                        self.path()], check=True, preexec_fn=few_descriptors)
+        self.assertEqual(len(glob.glob(self.path() + "/node255/*.log")), 8)
+        self.assertEqual(len(glob.glob(self.path() + "/node*/*.log")), 2048)
+
+    def test_once_is_the_same_job_unmeasured(self):
+        common = ["--ranks", 8, "--steps", 6, "--noise", "even", "--fault", "compute:3:2:3:5000"]
+        measured, once = simulate(self.path("measured"), *common), simulate(self.path("once"), *common, "--once")
+        for path in glob.glob(self.path("measured") + "/dump*"):
+            with open(path, "rb") as one, open(os.path.join(self.path("once"), os.path.basename(path)), "rb") as other:
+                self.assertEqual(one.read(), other.read())
+        self.assertGreater(measured["faults"][0]["lost_us"], 8000)
+        self.assertEqual((once["clean_step_us"], once["faults"][0]["lost_us"]), (None, None))
+        self.assertEqual(once["step_us"], measured["step_us"])
+
+    def test_what_a_stream_cannot_do(self):
+        for words in (["--stream"], ["--stream", "--dialect", "inspector", "--clock-step", "1:3:500"], ["--once"],
+                      ["--once", "--noise", "even", "--fault", "compute:1:2:3:5%"],
+                      ["--once", "--noise", "even", "--fault", "net:?:2:3:50"]):
+            done = subprocess.run([SIMULATE, "--ranks", "4", *words, "-o", self.path()], capture_output=True)
+            self.assertEqual((done.returncode, done.stderr[:12]), (1, b"simulate: --"), words)
 
     def test_a_thousand_ranks(self):
         truth = simulate(self.path(), "--shape", "3d", "--tp", 8, "--dp", 32, "--pp", 4, "--steps", 3, "--layers", 1,
