@@ -25,7 +25,7 @@ enum { ROW_STEPS = 16, MOST_ROWS = 32 };
 enum { CELLS_AN_OPERATION = 4 };
 
 /* The ends of single ranks' records may take a part of the room, changes another, and what stands out. */
-enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 4, PART_OF_UNUSUAL = 3 };
+enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 2, PART_OF_UNUSUAL = 3 };
 
 /* What is usual around a step is the middle one of so many on either side. */
 enum { AROUND = 8 };
