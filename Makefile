@@ -77,7 +77,8 @@ help:
 	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
 	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
 	@echo 'make deps-tools   likewise what fuzz, lint and coverage take; deps-packages: what deb and static take;'
-	@echo '                  deps-cluster: what cluster-test takes'
+	@echo '                  deps-cluster: what cluster-test takes;'
+	@echo '                  deps-duckdb: what duckdb-test and clickhouse-test take'
 	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
 	@echo 'make check        layers, headers, style, banned functions, help against man pages'
@@ -88,6 +89,7 @@ help:
 	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: about half an hour'
 	@echo 'make eval-compare compare on pairs of simulated jobs: EVAL_PAIRS=200 EVAL_PLANTED=30'
 	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
+	@echo 'make duckdb-test  queries of ncclprof-export(1), and all values, in DuckDB; clickhouse-test: in ClickHouse'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses, bench-watch, bench-overhead'
@@ -146,12 +148,16 @@ PACKAGES_OF_PACKAGES := dpkg-dev lintian mmdebstrap patch xz-utils
 # What cluster-test takes besides.
 PACKAGES_OF_CLUSTER := slurmctld slurmd slurm-client munge openmpi-bin
 
-.PHONY: deps deps-tools deps-packages deps-cluster
+# What duckdb-test and clickhouse-test take besides, wherever it came from; the engines come out of npm.
+PACKAGES_OF_DUCKDB = $(if $(and $(shell command -v node),$(shell command -v npm)),,nodejs npm)
+
+.PHONY: deps deps-tools deps-packages deps-cluster deps-duckdb
 deps: WANTED := $(PACKAGES) $(if $(filter demo,$(MAKECMDGOALS)),$(if $(filter test check,$(MAKECMDGOALS)),$(PACKAGES_OF_TESTS)),$(PACKAGES_OF_TESTS))
 deps-tools: WANTED := $(PACKAGES_OF_TOOLS)
 deps-packages: WANTED := $(PACKAGES_OF_PACKAGES)
 deps-cluster: WANTED := $(PACKAGES_OF_CLUSTER)
-deps deps-tools deps-packages deps-cluster:
+deps-duckdb: WANTED = $(PACKAGES_OF_DUCKDB)
+deps deps-tools deps-packages deps-cluster deps-duckdb:
 	@missing=; for package in $(WANTED); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then echo 'Nothing is missing.'; exit 0; fi; \

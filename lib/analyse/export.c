@@ -1,6 +1,7 @@
 #include "analyse/analyses.h"
 #include "analyse/filter.h"
 #include "analyse/judged_run.h"
+#include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/run_metrics.h"
 #include "base/escape.h"
@@ -12,12 +13,18 @@
 
 /* What a store holds, as files for other tools. */
 
-enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_RUN };
+enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_COMPRESSION, OPTION_RUN };
+
+/* What a thread of an engine takes at once; memory grows with it. */
+#define GROUP_ROWS "131072"
 
 static const struct analysis_option options[] = {
-    {"to", 0, "FORMAT", "sqlite: a file; csv: a directory; prometheus: a text file for node_exporter", NULL},
+    {"to", 0, "FORMAT",
+     "sqlite: a file; csv, parquet: a directory; prometheus: a text file for node_exporter", NULL},
     {"output", 'o', "FILE", "where to; of prometheus, - is standard output", NULL},
-    {"proxy-steps", 0, NULL, "of sqlite and csv: proxy_step too, which is by far the largest", NULL},
+    {"proxy-steps", 0, NULL, "of all but prometheus: proxy_step too, which is by far the largest", NULL},
+    {"rows-per-group", 0, "N", "of parquet: rows that an engine's thread takes at once", GROUP_ROWS},
+    {"compression", 0, "NAME", "of parquet: gzip or none", "gzip"},
     RUN_OPTION,
 };
 
@@ -43,16 +50,29 @@ static int tell(void *context, const struct view *view, const char *path, int64_
     return add_row(context, view->name, path, rows, error);
 }
 
+static int parquet_options(const struct analysis_request *request, struct parquet_options *parquet,
+                           struct error *error)
+{
+    const char *compression = request->values[OPTION_COMPRESSION];
+    parquet->is_compressed = strcmp(compression, "gzip") == 0;
+    if (!parquet->is_compressed && strcmp(compression, "none") != 0)
+        return error_set(error, "--compression takes gzip or none, not '%s'", compression);
+    return option_integer(request->values[OPTION_GROUP_ROWS], "rows-per-group", 1, INT64_MAX,
+                          &parquet->group_rows, error);
+}
+
 static int write_views(const struct analysis_request *request, const struct runs *runs,
                        int (*write)(const struct export_request *, struct error *),
                        struct analysis_result *result, struct error *error)
 {
-    const struct export_request wanted = {.store = request->store,
-                                          .path = request->values[OPTION_OUTPUT],
-                                          .run_id = runs->only,
-                                          .network_steps = request->values[OPTION_PROXY_STEPS] != NULL,
-                                          .tell = tell,
-                                          .context = &result->table};
+    struct export_request wanted = {.store = request->store,
+                                    .path = request->values[OPTION_OUTPUT],
+                                    .run_id = runs->only,
+                                    .network_steps = request->values[OPTION_PROXY_STEPS] != NULL,
+                                    .tell = tell,
+                                    .context = &result->table};
+    if (parquet_options(request, &wanted.parquet, error))
+        return -1;
     return write(&wanted, error);
 }
 
@@ -66,6 +86,12 @@ static int write_csv(const struct analysis_request *request, const struct runs *
                      struct analysis_result *result, struct error *error)
 {
     return write_views(request, runs, export_csv, result, error);
+}
+
+static int write_parquet(const struct analysis_request *request, const struct runs *runs,
+                         struct analysis_result *result, struct error *error)
+{
+    return write_views(request, runs, export_parquet, result, error);
 }
 
 static int write_prometheus(const struct analysis_request *request, const struct runs *runs,
@@ -95,7 +121,10 @@ static const struct format {
     const char *name;
     int (*write)(const struct analysis_request *request, const struct runs *runs,
                  struct analysis_result *result, struct error *error);
-} formats[] = {{"sqlite", write_sqlite}, {"csv", write_csv}, {"prometheus", write_prometheus}};
+} formats[] = {{"sqlite", write_sqlite},
+               {"csv", write_csv},
+               {"parquet", write_parquet},
+               {"prometheus", write_prometheus}};
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -120,18 +149,30 @@ static int check_filter(const struct filter *filter, struct error *error)
     return given ? error_set(error, "--%s does not apply here: --run is all that chooses", given) : 0;
 }
 
+/* Options of one format alone. */
+static int check_options(const struct analysis_request *request, const char *to, struct error *error)
+{
+    struct parquet_options parquet;
+    if (strcmp(to, "prometheus") == 0 && request->values[OPTION_PROXY_STEPS])
+        return error_set(error, "--proxy-steps goes with sqlite, csv and parquet");
+    if (strcmp(to, "parquet") == 0)
+        return parquet_options(request, &parquet, error);
+    for (size_t option = OPTION_GROUP_ROWS; option <= OPTION_COMPRESSION; option++)
+        if (option_is_given(request, options, option))
+            return error_set(error, "--%s goes with parquet", options[option].name);
+    return 0;
+}
+
 static int check_request(const struct analysis_request *request, struct error *error)
 {
     const char *to = request->values[OPTION_TO];
     if (!to)
-        return error_set(error, "--to is missing: sqlite, csv or prometheus");
+        return error_set(error, "--to is missing: sqlite, csv, parquet or prometheus");
     if (!find_format(to))
-        return error_set(error, "--to takes sqlite, csv or prometheus, not '%s'", to);
+        return error_set(error, "--to takes sqlite, csv, parquet or prometheus, not '%s'", to);
     if (!request->values[OPTION_OUTPUT])
         return error_set(error, "--output is missing");
-    if (strcmp(to, "prometheus") == 0 && request->values[OPTION_PROXY_STEPS])
-        return error_set(error, "--proxy-steps goes with sqlite and csv");
-    return check_filter(request->filter, error);
+    return check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;
 }
 
 /* What was written, in a sentence. */
@@ -166,14 +207,18 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 static const char *option_word(size_t option, size_t number)
 {
+    static const char *const compressions[] = {"gzip", "none"};
+    if (option == OPTION_COMPRESSION)
+        return number < sizeof compressions / sizeof *compressions ? compressions[number] : NULL;
     return option == OPTION_TO && number < FORMATS ? formats[number].name : NULL;
 }
 
 const struct analysis analysis_export = {
     .name = "export",
-    .summary = "the store for other tools: plain SQLite, CSV, Prometheus text",
+    .summary = "the store for other tools: SQLite, CSV, Parquet, Prometheus text",
     .description =
-        "sqlite and csv hold the views of ncclprof-store(5), of all runs or of one; prometheus holds figures "
+        "sqlite, csv and parquet hold the views of ncclprof-store(5), of all runs or of one; prometheus "
+        "holds figures "
         "of each run: bandwidth by function and tag, waiting, step length, findings, coverage.",
     .options = options,
     .option_count = sizeof options / sizeof *options,

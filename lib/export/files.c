@@ -57,45 +57,55 @@ int export_sqlite(const struct export_request *request, struct error *error)
     return error_wrap(error, "cannot export to %s", request->path);
 }
 
+/* What the files of a directory are. */
+struct kind {
+    const char *name;
+    const char *ending;
+    int (*write)(const struct export_request *request, struct output *output, const struct view *view,
+                 struct statement *rows, int64_t *count, struct error *error);
+};
+
 /* A file in the directory. NULL when memory is out. */
-static char *name_of(const struct export_request *request, const struct view *view)
+static char *name_of(const struct export_request *request, const struct kind *kind, const struct view *view)
 {
     struct buffer path = BUFFER_INIT;
-    if (buffer_printf(&path, "%s/%s.csv", request->path, view->name))
+    if (buffer_printf(&path, "%s/%s%s", request->path, view->name, kind->ending))
         buffer_release(&path);
     return buffer_detach(&path);
 }
 
-static int write_view(const struct export_request *request, const struct view *view, struct output **output,
-                      struct error *error)
+static int write_view(const struct export_request *request, const struct kind *kind, const struct view *view,
+                      struct output **output, struct error *error)
 {
     int64_t count = 0;
-    char *path = name_of(request, view);
+    char *path = name_of(request, kind, view);
     if (!path)
         return error_no_memory(error);
     struct statement *rows = view_rows(request->store, view, request->run_id, error);
     int failed = !rows || !(*output = output_open(path, OUTPUT_PLAIN, error)) ||
-                 csv_file_write(*output, view, rows, &count, error) ||
+                 kind->write(request, *output, view, rows, &count, error) ||
                  request->tell(request->context, view, path, count, error);
     statement_free(rows);
     free(path);
-    return failed ? error_wrap(error, "cannot write %s as CSV", view->name) : 0;
+    return failed ? error_wrap(error, "cannot write %s as %s", view->name, kind->name) : 0;
 }
 
-static int write_views(const struct export_request *request, struct output **outputs, struct error *error)
+static int write_views(const struct export_request *request, const struct kind *kind, struct output **outputs,
+                       struct error *error)
 {
     int failed = store_begin_reading(request->store, error);
     for (int i = 0; i < STORE_VIEWS && !failed; i++)
         if (is_wanted(request, &store_views[i]))
-            failed = write_view(request, &store_views[i], &outputs[i], error);
+            failed = write_view(request, kind, &store_views[i], &outputs[i], error);
     store_rollback(request->store);
     return failed;
 }
 
 /* Of an earlier export: beside today's files it would tell of another state. */
-static int remove_view(const struct export_request *request, const struct view *view, struct error *error)
+static int remove_view(const struct export_request *request, const struct kind *kind, const struct view *view,
+                       struct error *error)
 {
-    char *path = name_of(request, view);
+    char *path = name_of(request, kind, view);
     int failed = !path ? error_no_memory(error)
                  : unlink(path) == 0 || errno == ENOENT
                      ? 0
@@ -104,16 +114,25 @@ static int remove_view(const struct export_request *request, const struct view *
     return failed;
 }
 
+/* A disk that is full shows here, before the first of them takes its name. */
+static int flush_all(struct output **outputs, struct error *error)
+{
+    for (int i = 0; i < STORE_VIEWS; i++)
+        if (outputs[i] && output_flush(outputs[i], error))
+            return -1;
+    return 0;
+}
+
 /* All take their names, or are as they were. */
-static int close_all(const struct export_request *request, struct output **outputs, int failed,
-                     struct error *error)
+static int close_all(const struct export_request *request, const struct kind *kind, struct output **outputs,
+                     int failed, struct error *error)
 {
     for (int i = 0; i < STORE_VIEWS; i++) {
         if (failed)
             output_discard(outputs[i]);
         else
-            failed =
-                outputs[i] ? output_close(outputs[i], error) : remove_view(request, &store_views[i], error);
+            failed = outputs[i] ? output_close(outputs[i], error)
+                                : remove_view(request, kind, &store_views[i], error);
     }
     return failed;
 }
@@ -129,7 +148,8 @@ static int make_directory(const char *path, struct error *error)
     return S_ISDIR(status.st_mode) ? 0 : error_set(error, "%s: is no directory", path);
 }
 
-int export_csv(const struct export_request *request, struct error *error)
+static int export_directory(const struct export_request *request, const struct kind *kind,
+                            struct error *error)
 {
     struct output *outputs[STORE_VIEWS] = {NULL};
     if (strcmp(request->path, "-") == 0)
@@ -137,10 +157,34 @@ int export_csv(const struct export_request *request, struct error *error)
     int is_new = make_directory(request->path, error);
     if (is_new < 0)
         return -1;
-    int failed = close_all(request, outputs, write_views(request, outputs, error), error);
-    if (!failed)
+    int failed = write_views(request, kind, outputs, error) || flush_all(outputs, error);
+    if (!close_all(request, kind, outputs, failed, error))
         return 0;
     if (is_new)
         rmdir(request->path);
     return error_wrap(error, "cannot export to %s", request->path);
+}
+
+static int write_csv(const struct export_request *request, struct output *output, const struct view *view,
+                     struct statement *rows, int64_t *count, struct error *error)
+{
+    return csv_file_write(output, view, rows, count, error);
+}
+
+static int write_parquet(const struct export_request *request, struct output *output, const struct view *view,
+                         struct statement *rows, int64_t *count, struct error *error)
+{
+    return parquet_file_write(output, view, rows, &request->parquet, count, error);
+}
+
+int export_csv(const struct export_request *request, struct error *error)
+{
+    static const struct kind csv = {"CSV", ".csv", write_csv};
+    return export_directory(request, &csv, error);
+}
+
+int export_parquet(const struct export_request *request, struct error *error)
+{
+    static const struct kind parquet = {"Parquet", ".parquet", write_parquet};
+    return export_directory(request, &parquet, error);
 }

@@ -2,6 +2,7 @@
 #define NCCLPROF_EXPORT_FILES_H
 
 #include "base/error.h"
+#include "export/parquet_file.h"
 
 #include <stdint.h>
 
@@ -13,8 +14,9 @@ struct view;
 struct export_request {
     struct store *store; /* joined; what is written is its state as the first row is read */
     const char *path;
-    int64_t run_id;    /* 0: all */
-    int network_steps; /* the views of network steps, too */
+    int64_t run_id;                 /* 0: all */
+    int network_steps;              /* the views of network steps, too */
+    struct parquet_options parquet; /* of export_parquet */
     /* A view is done: in so many rows. Called in the order of store_views; -1 with an error ends it all. */
     int (*tell)(void *context, const struct view *view, const char *path, int64_t rows, struct error *error);
     void *context;
@@ -28,5 +30,8 @@ int export_sqlite(const struct export_request *request, struct error *error);
  * after the other when all of them are written; of another export's, those that this one lacks are removed.
  */
 int export_csv(const struct export_request *request, struct error *error);
+
+/* Likewise with NAME.parquet. */
+int export_parquet(const struct export_request *request, struct error *error);
 
 #endif

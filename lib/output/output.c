@@ -49,7 +49,7 @@ static int write_all(struct output *output, const unsigned char *bytes, size_t l
     return 0;
 }
 
-static int flush(struct output *output, struct error *error)
+int output_flush(struct output *output, struct error *error)
 {
     size_t length = output->pending;
     output->pending = 0;
@@ -58,7 +58,7 @@ static int flush(struct output *output, struct error *error)
 
 static int append_plain(struct output *output, const unsigned char *bytes, size_t length, struct error *error)
 {
-    if (length > PENDING_BYTES - output->pending && flush(output, error))
+    if (length > PENDING_BYTES - output->pending && output_flush(output, error))
         return -1;
     if (length >= PENDING_BYTES)
         return write_all(output, bytes, length, error);
@@ -73,7 +73,7 @@ static int deflate_input(struct output *output, int how, struct error *error)
     z_stream *stream = &output->stream;
     int state;
     do {
-        if (output->pending == PENDING_BYTES && flush(output, error))
+        if (output->pending == PENDING_BYTES && output_flush(output, error))
             return -1;
         stream->next_out = output->data + output->pending;
         stream->avail_out = (uInt)(PENDING_BYTES - output->pending);
@@ -300,7 +300,7 @@ int output_close(struct output *output, struct error *error)
 {
     int outcome = output->is_gzip ? deflate_input(output, Z_FINISH, error) : 0;
     if (outcome == 0)
-        outcome = flush(output, error) || take_name(output, error) ? -1 : 0;
+        outcome = output_flush(output, error) || take_name(output, error) ? -1 : 0;
     output_discard(output);
     return outcome;
 }

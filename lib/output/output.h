@@ -35,6 +35,12 @@ int output_text(struct output *output, const char *text, struct error *error);
 int output_printf(struct output *output, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * Hands over what was kept, so that little can fail in output_close: for several files that are to take their
+ * names together. OUTPUT_GZIP is not whole before output_close.
+ */
+int output_flush(struct output *output, struct error *error);
+
 /* Bytes given to output_write so far: before compression. */
 uint64_t output_bytes(const struct output *output);
 

@@ -214,6 +214,23 @@ class Export(Case):
                 self.assertIn("ncclprof: ", result.stderr)
                 self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
 
+    def test_no_file_takes_its_name_before_all_are_written(self):
+        """Small ones are held back until the end: a disk that is full then is told before the first is there."""
+        self.run_program("ingest", TOP / "fixtures/prometheus")
+        for to, limit in ("csv", 1024), ("parquet", 2500):  # beyond the first table, below the largest
+            with self.subTest(to=to):
+                self.export(to, "o")
+                sizes = [path.stat().st_size for path in (self.folder / "o").iterdir()]
+                self.assertLess((self.folder / f"o/run.{to}").stat().st_size, limit)
+                self.assertLess(limit, max(sizes))
+                result = subprocess.run(
+                    [PROGRAM, "--store", self.store, "export", "--to", to, "-o", "new"], cwd=self.folder, capture_output=True,
+                    text=True, restore_signals=False,
+                    preexec_fn=lambda size=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("cannot export to new", result.stderr)
+                self.assertFalse((self.folder / "new").exists())
+
     def test_places_that_cannot_be_written(self):
         self.run_program("ingest", SLOW)
         self.write("file", "x")

@@ -52,6 +52,7 @@ READERS = {
     "buffers": ["buffers"],
     "export-prometheus": ["export", "--to", "prometheus", "-o", "-"],
     "export-csv": ["export", "--to", "csv", "-o", "build/faults-export"],
+    "export-parquet": ["export", "--to", "parquet", "--rows-per-group", "40", "-o", "build/faults-export-parquet"],
     "export-sqlite": ["export", "--to", "sqlite", "-o", "build/faults-export.db"],
     "report-registered": ["report", "--by", "registered"],
     "query": ["query", "SELECT * FROM v_operation"],

@@ -211,6 +211,22 @@ static void a_long_text_is_printed_whole(void **state)
     assert_int_equal(status.st_size, sizeof text - 1 + 2);
 }
 
+/* For files that are to take their names together: what is left to do then is little. */
+static void flushed_bytes_are_in_the_file(void **state)
+{
+    struct stat status;
+    struct output *output = output_open(path, OUTPUT_PLAIN, NULL);
+    assert_non_null(output);
+    assert_int_equal(output_write(output, "kept", 4, NULL), 0);
+    assert_int_equal(output_flush(output, NULL), 0);
+    assert_int_equal(fstat(output_descriptor(output), &status), 0);
+    assert_int_equal(status.st_size, 4);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(output_write(output, ", and more", 10, NULL), 0);
+    assert_int_equal(output_close(output, NULL), 0);
+    assert_content("kept, and more");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -225,6 +241,7 @@ int main(void)
         TEST(a_file_may_be_written_at_any_place),
         TEST(gzip_unpacks_to_what_was_written),
         TEST(a_long_text_is_printed_whole),
+        TEST(flushed_bytes_are_in_the_file),
     };
     signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
