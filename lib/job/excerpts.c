@@ -10,11 +10,12 @@ static int32_t length_of(const struct job_excerpt *excerpt)
 
 int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count)
 {
-    int32_t at = 0, breaks = count ? (int32_t)count - 1 : 0, loaded = 0;
+    int32_t at = 0;
+    size_t steps = count ? count - 1 : 0;
     for (size_t i = 0; i < count; i++)
-        loaded += length_of(&excerpts[i]);
+        steps += (size_t)length_of(&excerpts[i]);
     job->excerpts = excerpts;
-    job->step_numbers = array_new((size_t)(loaded + breaks), sizeof *job->step_numbers);
+    job->step_numbers = array_new(steps, sizeof *job->step_numbers);
     if (!job->step_numbers)
         return -1;
     for (size_t i = 0; i < count; i++) {

@@ -41,6 +41,8 @@ static inline int step_set_has(const struct step_set *set, int32_t step)
 static inline int32_t step_set_count(const struct step_set *set)
 {
     int32_t count = 0;
+    if (!set->numbers)
+        return (set->last - set->first) / set->period + 1;
     for (int32_t step = set->first; step <= set->last; step++)
         count += step_set_has(set, step);
     return count;

@@ -245,15 +245,16 @@ int64_t finding_excess_ns(const struct finding *finding)
 
 int32_t finding_steps(const struct finding *finding)
 {
-    if (finding->period > 1 && finding->numbers) {
-        int32_t count = 0;
-        for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-            count += finding_has_step(finding, step);
-        return count;
-    }
-    if (finding->period > 1)
-        return (finding->last_step - finding->first_step) / finding->period + 1;
-    return finding->last_step - finding->first_step - finding->breaks + 1;
+    int32_t period = finding->period > 1 ? finding->period : 1;
+    int32_t count = (finding->last_step - finding->first_step) / period + 1;
+    if (period == 1)
+        count -= finding->breaks;
+    else if (finding->numbers)
+        count = 0;
+    for (int32_t step = finding->first_step; period > 1 && finding->numbers && step <= finding->last_step;
+         step++)
+        count += finding_has_step(finding, step);
+    return count > 0 ? count : 1;
 }
 
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
