@@ -124,11 +124,11 @@ def play(job, build, shards):
 def compare(small, large):
     rows = []
     for part, (seconds, cpu, resident) in large.costs.items():
-        each, each_small = (job.costs[part][0] / job.operations() * 1e6 for job in (large, small))
+        each, each_small = (job.costs[part][1] / job.operations() * 1e6 for job in (large, small))
         rows.append([part, f"{seconds:.1f}", f"{cpu:.1f}", f"{resident / 1e6:.0f}", f"{each:.2f}", f"{each_small:.2f}",
                      f"{each / each_small:.2f}"])
     show(f"{large.operations() / 1e6:.1f} M operations of {large.ranks} ranks, and {small.operations() / 1e6:.1f} M of "
-         f"{small.ranks}", ["part", "seconds", "CPU s", "peak RSS MB", "us an operation", "small job", "times that"], rows)
+         f"{small.ranks}", ["part", "seconds", "CPU s", "peak RSS MB", "CPU us an operation", "small job", "times that"], rows)
 
 
 def main():

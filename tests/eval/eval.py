@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Plays many simulated jobs through ncclprof and scores what diagnose says against what was planted.
 
-usage: eval.py [--jobs N] [--seed S] [--only KEY=VALUE[,...]] [--first N] [--keep-failures DIR] [--parallel N]
+usage: eval.py [--jobs N] [--seed S] [--ranks N] [--only KEY=VALUE[,...]] [--first N] [--keep-failures DIR] [--parallel N]
                [--noise X|even] [--simulate PATH] [--ncclprof PATH] [--json FILE] [--min-precision X] [--min-recall X]
        eval.py --situations all|NAME[,...] [--situation-seeds N] [--verbose]
 
-Job number i of seed s is always the same job. --only takes shape=, dialect=, kind= (none for clean jobs), ranks=.
+Job number i of seed s (and of so many ranks) is always the same job. --only takes shape=, dialect=, kind= (none for clean jobs), ranks=.
 A fault is demanded when it truly cost the job at least 3 % of a step over the steps it lasted (or stopped the job)
 and when the dialect can show it (see VISIBLE); finding another one is neither right nor wrong. Only findings of medium and
 high confidence count. A job is exact when its set of (rank, kind) is. Healthy jobs are not quiet: they have the noise of
@@ -117,6 +117,23 @@ def draw_shape(rng):
     return shape, ranks, args + ["--ranks", str(ranks), "--per-node", str(per_node), "--layers", str(layers)]
 
 
+# Of jobs of a thousand ranks: rings of all ranks take too long to play, and steps of all links too much room.
+LARGE_SHAPES = {"3d": 50, "1f1b": 25, "hsdp": 10, "moe": 15}
+LARGE_DIALECTS = {"inspector-2.30": 55, "inspector": 25, "inspector-2.28": 5, "inspector-2.30-terse": 5, "chrome-v7": 10}
+LARGE_STEPS = (9, 12)
+
+
+def draw_large_shape(rng, ranks):
+    shape = choose(rng, LARGE_SHAPES)
+    args = ["--shape", shape]
+    if shape in ("3d", "1f1b"):
+        pp = choose(rng, {4: 3, 8: 4, 16: 3})
+        args += ["--tp", "8", "--pp", str(pp), "--dp", str(ranks // 8 // pp)]
+        if shape == "1f1b" or rng.random() < 0.5:
+            args += ["--microbatches", str(rng.choice([2, 4]))]
+    return shape, ranks, args + ["--ranks", str(ranks), "--per-node", "8", "--layers", str(rng.choice([1, 2]))]
+
+
 def draw_fault(rng, phases, ranks, steps, taken):
     kind = choose(rng, {k: w for k, w in FAULTS.items() if not (taken and k in ENDINGS)})
     rank = rng.choice([r for r in range(ranks) if r not in taken])
@@ -138,11 +155,15 @@ def draw_fault(rng, phases, ranks, steps, taken):
     return kind, rank, f"{kind}:{rank}:{first}:{last}:{percent:.1f}%:{phase}"
 
 
-def draw_job(seed, number):
+def draw_job(seed, number, large_ranks=None):
     rng = random.Random(f"{seed}/{number}")
-    shape, ranks, args = draw_shape(rng)
-    steps = rng.randint(9, 16)
-    dialect = choose(rng, DIALECTS)
+    shape, ranks, args = draw_large_shape(rng, large_ranks) if large_ranks else draw_shape(rng)
+    steps = rng.randint(*LARGE_STEPS) if large_ranks else rng.randint(9, 16)
+    dialect = choose(rng, LARGE_DIALECTS if large_ranks else DIALECTS)
+    if large_ranks and shape == "hsdp":
+        dialect = "inspector-2.30"  # its rings between nodes have gigabytes of network steps
+    if large_ranks and dialect.startswith("inspector"):
+        args.append("--stream")
     count = choose(rng, {0: 25, 1: 60, 2: 12, 3: 3})
     kinds, taken = [], set()
     alone = "--dp" in args and args[args.index("--dp") + 1] == "1"
@@ -463,6 +484,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first job")
+    parser.add_argument("--ranks", type=int, metavar="N", help="large jobs, of so many ranks each: a multiple of 128")
     parser.add_argument("--only", default="", help="KEY=VALUE,...: shape, dialect, kind, ranks")
     parser.add_argument("--keep-failures", metavar="DIR")
     parser.add_argument("--parallel", type=int, default=2)
@@ -488,7 +510,7 @@ def main():
     only = dict(item.split("=", 1) for item in options.only.split(",") if item)
     jobs, number = [], options.first
     while len(jobs) < options.jobs and number < options.first + 200 * options.jobs:
-        job = draw_job(options.seed, number)
+        job = draw_job(options.seed, number, options.ranks)
         job["args"] += ["--noise", options.noise] if options.noise else []
         if selected(job, only):
             jobs.append(job)

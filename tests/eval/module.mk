@@ -1,4 +1,5 @@
 # `make eval EVAL_JOBS=200 EVAL_SEED=1`: diagnose against simulated jobs with known culprits.
+# Large ones: EVAL_OPTIONS='--ranks 1024 --witness-jobs 0'.
 EVAL_JOBS ?= 200
 EVAL_SEED ?= 1
 EVAL_OPTIONS ?=

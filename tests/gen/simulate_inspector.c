@@ -184,11 +184,21 @@ static void put(struct output *output, const char *before, int64_t value)
     output_number(output, value);
 }
 
+/* A key that begins with the kind of operation. */
+static void put_kind(struct output *output, const char *before, const char *kind, const char *key,
+                     int64_t value)
+{
+    output_text(output, before);
+    output_text(output, kind);
+    put(output, key, value);
+}
+
 static void write_order(struct output *output, const struct record *record, const char *kind, bool timed)
 {
     int first = timed ? 1 : 2;
-    output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[",
-                 kind, first, kind, first + 1);
+    put_kind(output, ",\"event_trace_sn\":{\"", kind, "_start_sn\":", first);
+    put_kind(output, ",\"", kind, "_stop_sn\":", first + 1);
+    output_text(output, ",\"kernel_events\":[");
     for (int i = 0; i < record->channels; i++) {
         int place = record->channels == 2 && record->channel_stop[0] > record->channel_stop[1] ? 1 - i : i;
         int start = timed ? first + 2 + i : 0, stop = timed ? first + 3 + record->channels + 2 * place : 0;
@@ -217,10 +227,10 @@ static void write_trace(struct output *output, const struct job *job, const stru
     bool timed = record->function < FUNCTION_SEND;
     const char *kind = timed ? "coll" : "p2p";
     write_order(output, record, kind, timed);
-    output_print(
-        output,
-        ",\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64 ",\"kernel_events\":[",
-        kind, wall_us(job, process, record->enqueue_begin), kind, wall_us(job, process, record->enqueue_end));
+    put_kind(output, ",\"event_trace_ts\":{\"", kind,
+             "_start_ts\":", wall_us(job, process, record->enqueue_begin));
+    put_kind(output, ",\"", kind, "_stop_ts\":", wall_us(job, process, record->enqueue_end));
+    output_text(output, ",\"kernel_events\":[");
     for (int i = 0; i < record->channels; i++) {
         int64_t start = wall_us(job, process, record->start) + noticed_us(job, process, record, i),
                 stop = wall_us(job, process, record->channel_stop[i]) + 1;
@@ -247,19 +257,23 @@ static void write_performance(struct output *output, const struct job *job, cons
     us = us > 0 ? us : 1;
     double algorithm =
         (double)bytes * algorithm_factor(record->function, communicator->size) / (double)us / 1000;
-    output_print(output, "\"%s_perf\":{\"%s\":\"%s\",\"%s_sn\":%d,", kind, kind, names[record->function],
-                 kind, point ? record->group : record->sequence);
+    output_text(output, point ? "\"p2p_perf\":{\"p2p\":\"" : "\"coll_perf\":{\"coll\":\"");
+    output_text(output, names[record->function]);
+    put_kind(output, "\",\"", kind, "_sn\":", point ? record->group : record->sequence);
     if (point)
-        output_print(output, "\"p2p_peer\":%d,", record->peer);
-    output_print(output,
-                 "\"%s_msg_size_bytes\":%" PRId64 ",\"%s_exec_time_us\":%" PRId64
-                 ",\"%s_timing_source\":\"%s\",\"%s_algobw_gbs\":",
-                 kind, bytes, kind, us, kind, timed ? "kernel_gpu" : "collective_cpu", kind);
+        put(output, ",\"p2p_peer\":", record->peer);
+    put_kind(output, ",\"", kind, "_msg_size_bytes\":", bytes);
+    put_kind(output, ",\"", kind, "_exec_time_us\":", us);
+    output_text(output, timed ? ",\"coll_timing_source\":\"kernel_gpu\",\"coll_algobw_gbs\":"
+                              : ",\"p2p_timing_source\":\"collective_cpu\",\"p2p_algobw_gbs\":");
     output_real(output, algorithm);
     output_text(output, point ? ",\"p2p_busbw_gbs\":" : ",\"coll_busbw_gbs\":");
     output_real(output, algorithm * bus_factor(record->function, communicator->size));
-    if (version->tags)
-        output_print(output, ",\"user_tag\":\"%s\"", job->phases[record->phase]);
+    if (version->tags) {
+        output_text(output, ",\"user_tag\":\"");
+        output_text(output, job->phases[record->phase]);
+        output_text(output, "\"");
+    }
 }
 
 static void write_header(struct output *output, const struct version *version, const struct record *record,
