@@ -10,7 +10,9 @@
 #include "render/heat_map_text.h"
 #include "render/render.h"
 #include "render/write.h"
+#include "store/store.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +114,23 @@ static int run(const struct analysis *analysis, struct analysis_request *request
            filter_order(filter, &result->table, usage, error);
 }
 
+/*
+ * What threads free, others do not get: great arrays go back to the system at once, or what is held would
+ * grow with the number of threads.
+ */
+enum { GREAT_BYTES = 1 << 20 };
+
+/* Of a comparison, the stores of both runs. */
+static void share_out(struct context *context)
+{
+    if (context->jobs > 1)
+        mallopt(M_MMAP_THRESHOLD, GREAT_BYTES);
+    for (size_t i = 0; i < 2; i++)
+        if (context->sides[i].store)
+            store_set_threads(context->sides[i].store, (size_t)context->jobs);
+    store_set_threads(context->store, (size_t)context->jobs);
+}
+
 int command_run_analysis(struct context *context, const struct arguments *arguments)
 {
     const struct analysis *analysis = context->command->analysis;
@@ -122,6 +141,7 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct filter filter = {.ranks = NULL};
     table_init(&result.table, analysis->name);
+    share_out(context);
     int usage = 0, status = EXIT_NOT_DONE;
     if (run(analysis, &request, &filter, &result, &usage, &context->error) == 0)
         status = show(context, arguments, &result);

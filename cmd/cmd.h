@@ -44,6 +44,7 @@ struct context {
     struct store *store;           /* open as the preconditions ask; NULL otherwise */
     struct analysis_side sides[2]; /* of TAKES_SIDES; `store` is that of the second */
     int lacks_traces;              /* something of the traces that were given could not be read */
+    int jobs;                      /* threads to work with */
     int quiet;                     /* -q: no progress */
     int colour;                    /* standard output takes ANSI colours */
     int width;                     /* of the terminal on standard output, 0 when it is none */

@@ -136,6 +136,7 @@ static int run_command(struct context *context, const struct command *command, i
     context->command = command;
     if (arguments_parse(&arguments, command, argc, argv, &context->error) == 0) {
         choose_store(context, &arguments);
+        context->jobs = registry_jobs(command, &arguments);
         if (arguments.help) {
             help_command(command, stdout);
             status = EXIT_DONE;

@@ -19,6 +19,7 @@
 #include "analyse/filter.h"
 #include "base/array.h"
 #include "cmd/commands.h"
+#include "cmd/ingest_paths.h"
 #include "cmd/opt.h"
 
 #include <stdint.h>
@@ -39,10 +40,20 @@ static size_t table_count;
 static struct command *commands;
 static size_t command_count;
 
+/* How many threads an analysis works with, behind all its other options. */
+static const struct option jobs_option = {
+    .name = "jobs",
+    .letter = 'j',
+    .argument = "N",
+    .help = "files to read, and ranks to look at, at once (default: the number of processors)",
+    .is_number = 1,
+    .least = 1,
+    .most = 256};
+
 static int make_table(const struct analysis *analysis, struct option_table *table, struct error *error)
 {
     size_t own = analysis->option_count;
-    struct option *options = array_new(own + FILTER_OPTIONS, sizeof *options);
+    struct option *options = array_new(own + FILTER_OPTIONS + 1, sizeof *options);
     if (!options)
         return error_no_memory(error);
     for (size_t i = 0; i < own + FILTER_OPTIONS; i++) {
@@ -53,9 +64,10 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
                                      .help = from->help,
                                      .fallback = from->fallback};
     }
+    options[own + FILTER_OPTIONS] = jobs_option;
     *table = (struct option_table){.description = analysis->description,
                                    .options = options,
-                                   .count = own + FILTER_OPTIONS,
+                                   .count = own + FILTER_OPTIONS + 1,
                                    .operands = analysis->compares ? "A B" : "[PATH...]",
                                    .operands_least = analysis->compares ? 2 : 0,
                                    .operands_most = analysis->compares ? 2 : SIZE_MAX,
@@ -66,6 +78,13 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
 static int needs_of(const struct analysis *analysis)
 {
     return analysis->compares ? TAKES_SIDES | NEEDS_JOINED : NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES;
+}
+
+int registry_jobs(const struct command *command, const struct arguments *arguments)
+{
+    size_t jobs = command->options->count - 1;
+    return command->analysis && arguments->values[jobs] ? (int)arguments_number(arguments, jobs)
+                                                        : ingest_processors();
 }
 
 static void list_commands(void)

@@ -15,4 +15,7 @@ const struct command *registry_find(const char *name);
 int registry_init(struct error *error);
 void registry_release(void);
 
+/* How many threads a command was asked to work with, which analyses can be; the number of processors. */
+int registry_jobs(const struct command *command, const struct arguments *arguments);
+
 #endif

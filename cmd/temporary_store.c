@@ -31,7 +31,7 @@ int temporary_store_spare(struct context *context, char *const *paths, size_t co
     struct report report = {.results = NULL};
     const struct ingest_wishes wishes = {.paths = paths,
                                          .path_count = count,
-                                         .jobs = ingest_processors(),
+                                         .jobs = context->jobs,
                                          .limits = {.unpack_ratio = INPUT_RATIO_MOST}};
     walk_init(&walk);
     int status = ingest_paths(context, &wishes, &walk, &report, &context->lacks_traces);
@@ -101,7 +101,7 @@ static int merge_one(struct context *context, char *shard)
     progress_begin(&listener.progress, 1, 0, 0);
     int failed = merge_plan_make(&merge.plan, shards, 1, temporary.path, &context->error) ||
                  merge_run(&merge, &context->store, temporary.path, &context->error) ||
-                 join_store(context->store, (size_t)ingest_processors(), &context->error);
+                 join_store(context->store, (size_t)context->jobs, &context->error);
     report_release(&report);
     merge_plan_release(&merge.plan);
     return failed ? -1 : 0;

@@ -18,6 +18,7 @@
 #include "job/excerpts.h"
 #include "job/load_names.h"
 #include "job/record_extents.h"
+#include "job/threads.h"
 #include "network/edges.h"
 #include "postmortem/broken_transfers.h"
 #include "postmortem/first_unfinished.h"
@@ -41,61 +42,119 @@ static int note_steps(struct findings *findings, const struct job *job, const st
     return 0;
 }
 
-int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
-                  struct transfer_excess **transfers, const struct diagnose_options *options,
-                  struct error *error)
+/* What findings_find is asked, and what two threads find that need nothing of each other. */
+struct search {
+    const struct job *job;
+    struct baseline *baseline;
+    struct transfer_excess **transfers;
+    const struct diagnose_options *options;
+    struct findings *longer; /* who made steps longer */
+    struct findings stopped; /* owned: who stopped the job */
+    struct error errors[2];  /* of each */
+};
+
+static int find_longer(struct search *search, struct error *error)
 {
+    const struct job *job = search->job;
+    struct baseline *baseline = search->baseline;
+    const struct diagnose_options *options = search->options;
+    struct findings *findings = search->longer;
     struct suspects suspects = {0};
     struct edges edges = {0};
     struct replay replay = {0}, *timed = job->timed_operations ? &replay : NULL;
-    struct extents extents;
-    const struct baseline_options own = {.sigmas = options->sigmas};
-    findings->off = options->off;
-    if (baseline_init(baseline, job, &own, error))
-        return -1;
-    int failed =
-        extents_init(&extents, job) || !(*transfers = transfers_new(job)) ? error_no_memory(error) : 0;
+    int failed = !(*search->transfers = transfers_new(job)) ? error_no_memory(error) : 0;
+    struct transfer_excess *transfers = *search->transfers;
     failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
              suspect_own(&suspects, job, baseline, options, error) ||
-             suspect_network(&suspects, job, baseline, &edges, *transfers, options, error);
+             suspect_network(&suspects, job, baseline, &edges, transfers, options, error);
     baseline_forget_hidden(baseline);
     if (!failed) {
-        suspects_doubt(&suspects, job, baseline, &edges, *transfers);
+        suspects_doubt(&suspects, job, baseline, &edges, transfers);
         suspects_doubt_unrecorded(&suspects, job, baseline);
     }
     if (!failed &&
         (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
          suspects_doubt_unrest(&suspects, job, baseline)))
         failed = error_no_memory(error);
-    failed = failed || (timed && replay_init(timed, job, &baseline->excess, *transfers, error));
-    if (!failed)
-        suspects_weigh(&suspects, job, baseline, *transfers, timed);
-    if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
+    failed = failed || (timed && replay_init(timed, job, &baseline->excess, transfers, error));
+    if (!failed && (suspects_weigh(&suspects, job, baseline, transfers, timed) ||
+                    suspects_sum_costs(&suspects, baseline->step_count)))
         failed = error_no_memory(error);
-    failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
+    failed = failed || suspects_judge(&suspects, job, baseline, &edges, transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
     failed =
         failed ||
-        findings_take_explanations(findings, &suspects, job, baseline, &edges, *transfers, timed, options,
+        findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
                                    error) ||
-        findings_take_senders(findings, &suspects, job, baseline, &edges, *transfers, timed, options, error);
+        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error);
-    /* Where a record ends that was switched off tells nothing of where its rank stopped. */
-    if (!job->is_windows)
-        failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
-                 find_laggards(job, baseline, findings, error);
-    if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
-                    find_late_starts(job, findings)))
-        failed = error_no_memory(error);
-    if (!failed && note_steps(findings, job, baseline))
-        failed = error_no_memory(error);
     edges_release(&edges);
-    extents_release(&extents);
     free(suspects.items);
     free(suspects.cost_ns);
     free(suspects.unrest_ns);
+    return failed;
+}
+
+/* Where a record ends that was switched off tells nothing of where its rank stopped. */
+static int find_stopped(struct search *search, struct error *error)
+{
+    const struct job *job = search->job;
+    struct extents extents;
+    if (job->is_windows)
+        return 0;
+    int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
+    failed =
+        failed ||
+        find_absence(job, search->baseline->positions, &extents, search->options, &search->stopped, error) ||
+        find_laggards(job, search->baseline, &search->stopped, error);
+    extents_release(&extents);
+    return failed;
+}
+
+static int find_part(void *context, size_t worker, size_t first, size_t end)
+{
+    struct search *search = context;
+    for (size_t i = first; i < end; i++)
+        if (i == 0 ? find_longer(search, &search->errors[0]) : find_stopped(search, &search->errors[1]))
+            return -1;
+    return 0;
+}
+
+/* What stopped the job comes last. */
+static int find_both(struct search *search, struct error *error)
+{
+    int failed = parallel_for(2, 1, job_threads(search->job), find_part, search);
+    for (size_t i = 0; i < 2; i++)
+        if (search->errors[i].depth) {
+            if (error)
+                *error = search->errors[i];
+            return -1;
+        }
+    return failed || findings_append(search->longer, &search->stopped) ? error_no_memory(error) : 0;
+}
+
+int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
+                  struct transfer_excess **transfers, const struct diagnose_options *options,
+                  struct error *error)
+{
+    struct search search = {.job = job,
+                            .baseline = baseline,
+                            .transfers = transfers,
+                            .options = options,
+                            .longer = findings,
+                            .stopped = {.off = options->off},
+                            .errors = {ERROR_INIT, ERROR_INIT}};
+    const struct baseline_options own = {.sigmas = options->sigmas};
+    findings->off = options->off;
+    if (baseline_init(baseline, job, &own, error))
+        return -1;
+    int failed = find_both(&search, error);
+    findings_release(&search.stopped);
+    if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
+                    find_late_starts(job, findings) || note_steps(findings, job, baseline)))
+        failed = error_no_memory(error);
     return failed ? -1 : 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/scale.h"
+#include "baseline/each_place.h"
 #include "baseline/explained.h"
 #include "baseline/place.h"
 #include "baseline/received.h"
@@ -9,12 +10,15 @@
 #include "job/arrival.h"
 #include "job/own_time.h"
 
+#include <stdlib.h>
+
 /* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
 
 /* A place, and the operation that each rank has there in each step. */
 struct cells {
     const struct baseline *baseline;
-    struct excess_list *excess; /* the baseline's */
+    struct excess_list *excess; /* the baseline's, or the part of it that a thread fills */
+    int64_t *late_ns;           /* likewise */
     const struct job *job;
     const struct role *role;
     struct explained *explained;
@@ -22,15 +26,34 @@ struct cells {
     size_t count;
 };
 
-static struct cells cells_at(struct baseline *baseline, const struct job *job, struct explained *explained,
-                             size_t role, int32_t position)
+/* What a thread works with. */
+struct bench {
+    struct place place;
+    struct place own;
+    struct explained explained;
+    int64_t *late_ns; /* as that of the baseline */
+};
+
+/* What is measured, and the threads that do. */
+struct measuring {
+    struct baseline *baseline;
+    const struct job *job;
+    double sigmas;
+    struct bench *benches;      /* owned */
+    struct excess_list *excess; /* owned: the part of each bench */
+    size_t bench_count;
+};
+
+static struct cells cells_at(const struct measuring *measuring, size_t bench, size_t role, int32_t position)
 {
+    const struct baseline *baseline = measuring->baseline;
     size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
     return (struct cells){.baseline = baseline,
-                          .excess = &baseline->excess,
-                          .job = job,
+                          .excess = &measuring->excess[bench],
+                          .late_ns = measuring->benches[bench].late_ns,
+                          .job = measuring->job,
                           .role = &baseline->roles[role],
-                          .explained = explained,
+                          .explained = &measuring->benches[bench].explained,
                           .operations = baseline->cells[role] + (size_t)position * count,
                           .count = count};
 }
@@ -260,8 +283,7 @@ static void judge_host_lateness(const struct cells *cells, struct place *place, 
             continue;
         if (excess_ns_at(cells->excess, (size_t)operation))
             excess_written(cells->excess, (size_t)operation)->late_beyond_ns = place->value[i];
-        cells->baseline->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] +=
-            place->apart[i];
+        cells->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] += place->apart[i];
     }
 }
 
@@ -283,23 +305,72 @@ static void judge_place(const struct cells *cells, struct place *own, struct pla
     judge_host_lateness(cells, place, sigmas);
 }
 
-static int measure_role(struct baseline *baseline, const struct job *job, size_t number, double sigmas)
+static int bench_init(struct bench *bench, const struct baseline *baseline)
 {
-    struct place place = {0}, own = {0};
-    struct explained explained = {0};
-    struct role *role = &baseline->roles[number];
-    size_t ranks = role->rank_count, steps = (size_t)baseline->step_count;
-    role->limits = array_new((size_t)role->length, sizeof *role->limits);
-    int failed = !role->limits || place_init(&place, ranks, steps) || place_init(&own, ranks, steps) ||
-                 explained_init(&explained, ranks, steps);
-    for (int32_t position = 0; !failed && position < role->length; position++) {
-        struct cells cells = cells_at(baseline, job, &explained, number, position);
-        judge_place(&cells, &own, &place, sigmas, &role->limits[position]);
+    size_t steps = (size_t)baseline->step_count, ranks = each_place_ranks(baseline);
+    bench->late_ns = array_new(baseline->rank_count * (steps + 1), sizeof *bench->late_ns);
+    return !bench->late_ns || place_init(&bench->place, ranks, steps) ||
+                   place_init(&bench->own, ranks, steps) || explained_init(&bench->explained, ranks, steps)
+               ? -1
+               : 0;
+}
+
+static int make_limits(struct baseline *baseline)
+{
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        struct role *role = &baseline->roles[i];
+        role->limits = array_new((size_t)role->length, sizeof *role->limits);
+        if (!role->limits)
+            return -1;
     }
-    place_release(&place);
-    place_release(&own);
-    explained_release(&explained);
-    return failed ? -1 : 0;
+    return 0;
+}
+
+static int measuring_init(struct measuring *measuring)
+{
+    const struct baseline *baseline = measuring->baseline;
+    measuring->bench_count = each_place_threads(baseline, measuring->job);
+    measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
+    measuring->excess = array_new(measuring->bench_count, sizeof *measuring->excess);
+    if (!measuring->benches || !measuring->excess || make_limits(measuring->baseline))
+        return -1;
+    for (size_t i = 0; i < measuring->bench_count; i++) {
+        measuring->excess[i] = excess_list_part(&baseline->excess, i, measuring->bench_count);
+        if (bench_init(&measuring->benches[i], baseline))
+            return -1;
+    }
+    return 0;
+}
+
+static void measuring_release(struct measuring *measuring)
+{
+    for (size_t i = 0; measuring->benches && i < measuring->bench_count; i++) {
+        free(measuring->benches[i].late_ns);
+        place_release(&measuring->benches[i].place);
+        place_release(&measuring->benches[i].own);
+        explained_release(&measuring->benches[i].explained);
+    }
+    free(measuring->benches);
+    free(measuring->excess);
+}
+
+static void measure_place(void *context, size_t worker, size_t role, int32_t position)
+{
+    struct measuring *measuring = context;
+    struct bench *bench = &measuring->benches[worker];
+    struct cells cells = cells_at(measuring, worker, role, position);
+    judge_place(&cells, &bench->own, &bench->place, measuring->sigmas,
+                &measuring->baseline->roles[role].limits[position]);
+}
+
+static void join_benches(struct measuring *measuring)
+{
+    struct baseline *baseline = measuring->baseline;
+    excess_list_join(&baseline->excess, measuring->excess, measuring->bench_count,
+                     measuring->job->operation_count);
+    for (size_t i = 0; i < measuring->bench_count; i++)
+        for (size_t j = 0; j < baseline->rank_count * (size_t)baseline->step_count; j++)
+            baseline->late_ns[j] += measuring->benches[i].late_ns[j];
 }
 
 /* Of each that sends to a rank what its turn brings, how much may differ. */
@@ -319,8 +390,12 @@ int baseline_measure_places(struct baseline *baseline, const struct job *job, do
         if (!baseline->explained_ns)
             return -1;
     }
-    for (size_t role = 0; role < baseline->role_count; role++)
-        if (measure_role(baseline, job, role, sigmas))
-            return -1;
-    return baseline->excess.failed ? -1 : 0;
+    struct measuring measuring = {.baseline = baseline, .job = job, .sigmas = sigmas};
+    int failed = measuring_init(&measuring);
+    if (!failed) {
+        failed = each_place(baseline, measuring.bench_count, measure_place, &measuring);
+        join_benches(&measuring);
+    }
+    measuring_release(&measuring);
+    return failed || baseline->excess.failed ? -1 : 0;
 }

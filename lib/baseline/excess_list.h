@@ -23,7 +23,9 @@ struct excess_list {
     struct excess *written; /* owned */
     size_t count;           /* of those */
     size_t capacity;
-    int failed; /* some could not be written: memory is out */
+    int32_t base; /* of a part: its numbers begin after so many of those before it */
+    size_t most;  /* that can be written out */
+    int failed;   /* some could not be written: memory is out */
 };
 
 enum { EXCESS_UNKNOWN = INT32_MIN, EXCESS_WRITTEN = 1 << 30 };
@@ -31,6 +33,14 @@ enum { EXCESS_UNKNOWN = INT32_MIN, EXCESS_WRITTEN = 1 << 30 };
 /* Of nothing anything is known. -1 when memory is out. */
 int excess_list_init(struct excess_list *list, size_t operations);
 void excess_list_release(struct excess_list *list);
+
+/*
+ * One of `parts` parts of a list in which nothing is written out yet, for operations that no other part is
+ * asked about: several threads fill them side by side. excess_list_join puts what they wrote out into the
+ * list and releases them; it sets `failed` where one of them has it, or memory is out.
+ */
+struct excess_list excess_list_part(const struct excess_list *list, size_t number, size_t parts);
+void excess_list_join(struct excess_list *list, struct excess_list *parts, size_t count, size_t operations);
 
 /* Sets `failed`, unless it could. */
 void excess_put(struct excess_list *list, size_t operation, struct excess excess);
@@ -42,7 +52,7 @@ static inline struct excess excess_listed(const struct excess_list *list, size_t
 {
     int32_t brief = list->brief[operation];
     if (brief >= EXCESS_WRITTEN)
-        return list->written[brief - EXCESS_WRITTEN];
+        return list->written[brief - EXCESS_WRITTEN - list->base];
     return (struct excess){.late_beyond_ns = TIME_UNKNOWN,
                            .beyond_ns = brief == EXCESS_UNKNOWN ? TIME_UNKNOWN : brief};
 }
@@ -51,7 +61,7 @@ static inline struct excess excess_listed(const struct excess_list *list, size_t
 static inline int64_t excess_ns_at(const struct excess_list *list, size_t operation)
 {
     int32_t brief = list->brief[operation];
-    return brief >= EXCESS_WRITTEN ? list->written[brief - EXCESS_WRITTEN].excess_ns : 0;
+    return brief >= EXCESS_WRITTEN ? list->written[brief - EXCESS_WRITTEN - list->base].excess_ns : 0;
 }
 
 #endif

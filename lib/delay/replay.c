@@ -5,18 +5,20 @@
 #include "base/keyed.h"
 #include "delay/replay_order.h"
 #include "job/groups.h"
+#include "job/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * An operation's end, or where that is unknown the next start on its stream; where no kernel tells the end of
  * a send, no later than that; and where it held its stream beyond its end, until then.
  */
-static void fill_ends(const struct job *job, int64_t *ends)
+static void fill_ends(const struct job *job, const struct job_rank *rank, int64_t *ends)
 {
-    for (size_t i = 0; i < job->operation_count; i++)
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
         ends[i] = job->operations[i].end_ns;
-    for (size_t i = 0; i < job->operation_count; i++) {
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         int32_t previous = job->operations[i].previous;
         int64_t start_ns = job->operations[i].start_ns;
         if (previous < 0 || start_ns == TIME_UNKNOWN)
@@ -30,6 +32,13 @@ static void fill_ends(const struct job *job, int64_t *ends)
             ends[previous] = start_ns - job->operations[i].own_ns;
     }
 }
+
+/* When operations of a rank began and ended, in order; with room for the rank that has most. */
+struct moments {
+    struct keyed *starts; /* owned, as are these: */
+    struct keyed *stops;
+    struct keyed *scratch;
+};
 
 static size_t list_moments(const struct job *job, const struct job_rank *rank, const int64_t *ends,
                            struct keyed *moments, struct keyed *scratch)
@@ -46,12 +55,13 @@ static size_t list_moments(const struct job *job, const struct job_rank *rank, c
 
 /* Each operation comes after the one that had ended last when it started; where times are unknown, the one
  * before. */
-static void find_order(struct replay *replay, const struct job_rank *rank, const int64_t *ends,
-                       struct keyed *starts, struct keyed *stops, struct keyed *scratch)
+static void find_order(struct replay *replay, const struct job_rank *rank, const struct moments *moments)
 {
     const struct job *job = replay->job;
-    size_t start_count = list_moments(job, rank, NULL, starts, scratch),
-           stop_count = list_moments(job, rank, ends, stops, scratch);
+    const int64_t *ends = replay->ends;
+    const struct keyed *starts = moments->starts, *stops = moments->stops;
+    size_t start_count = list_moments(job, rank, NULL, moments->starts, moments->scratch),
+           stop_count = list_moments(job, rank, ends, moments->stops, moments->scratch);
     int32_t last = -1;
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
         replay->after[i] = job->operations[i].previous;
@@ -68,10 +78,11 @@ static void find_order(struct replay *replay, const struct job_rank *rank, const
         replay->after[i] = replay->after[job->operations[i].group];
 }
 
-static void take_own_times(struct replay *replay, const int64_t *ends)
+static void take_own_times(struct replay *replay, const struct job_rank *rank)
 {
     const struct job *job = replay->job;
-    for (size_t i = 0; i < job->operation_count; i++) {
+    const int64_t *ends = replay->ends;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &job->operations[i];
         int32_t after = replay->after[i];
         const struct job_operation *first = &job->operations[job->ranks[operation->rank].first];
@@ -110,35 +121,40 @@ static int64_t still_to_come(const struct job *job, const struct job_instance *i
     return transfer_ns;
 }
 
-static void take_transfers(struct replay *replay, const int64_t *ends)
+static int take_transfers(void *context, size_t worker, size_t first, size_t end)
 {
+    struct replay *replay = context;
     const struct job *job = replay->job;
-    for (size_t i = 0; i < job->instance_count; i++) {
+    const int64_t *ends = replay->ends;
+    for (size_t i = first; i < end; i++) {
         const struct job_instance *instance = &job->instances[i];
         int64_t shortest = instance->transfer_ns;
         for (int32_t j = 0; instance->transfer_ns == TIME_UNKNOWN && j < instance->members; j++) {
             int32_t at = job_member_at(job, instance, j);
-            int64_t end = ends[at], start = job->operations[at].start_ns;
-            if (end == TIME_UNKNOWN || start == TIME_UNKNOWN)
+            int64_t end_ns = ends[at], start_ns = job->operations[at].start_ns;
+            if (end_ns == TIME_UNKNOWN || start_ns == TIME_UNKNOWN)
                 continue;
-            if (shortest == TIME_UNKNOWN || end - start < shortest)
-                shortest = end - start;
+            if (shortest == TIME_UNKNOWN || end_ns - start_ns < shortest)
+                shortest = end_ns - start_ns;
         }
         shortest = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
         replay->transfer_ns[i] = still_to_come(job, instance, ends, shortest);
         if (replay->transfers[i].culprit >= 0)
             replay->tail_ns[i] = replay->transfers[i].some_ns;
     }
+    return 0;
 }
 
 /*
  * An operation that held its stream beyond its end is over with its transfer in the replay, and what a slow
  * link held it for. What held it for longer is nobody's, and comes before whatever comes after it.
  */
-static void take_holds(struct replay *replay, const int64_t *ends)
+static int take_holds(void *context, size_t worker, size_t first, size_t end)
 {
+    struct replay *replay = context;
     const struct job *job = replay->job;
-    for (size_t i = 0; i < job->operation_count; i++) {
+    const int64_t *ends = replay->ends;
+    for (size_t i = first; i < end; i++) {
         int32_t after = replay->after[i];
         if (after < 0 || !job->operations[after].held || ends[after] == TIME_UNKNOWN)
             continue;
@@ -147,6 +163,7 @@ static void take_holds(struct replay *replay, const int64_t *ends)
         if (beyond_ns > 0)
             replay->own_ns[i] += beyond_ns;
     }
+    return 0;
 }
 
 /* How long the transfer of a pair took, by who sends about how much to whom. */
@@ -236,26 +253,67 @@ static size_t longest_rank(const struct job *job)
     return longest;
 }
 
+/* What threads measure by. */
+struct measuring {
+    struct replay *replay;
+    struct moments *moments; /* owned; of each thread */
+    size_t threads;
+};
+
+static int measure_ranks(void *context, size_t worker, size_t first, size_t end)
+{
+    struct measuring *measuring = context;
+    struct replay *replay = measuring->replay;
+    for (size_t i = first; i < end; i++) {
+        const struct job_rank *rank = &replay->job->ranks[i];
+        fill_ends(replay->job, rank, replay->ends);
+        find_order(replay, rank, &measuring->moments[worker]);
+        take_own_times(replay, rank);
+    }
+    return 0;
+}
+
+/* With fewer ranks for each thread their memory would be much beside that of the job. */
+enum { RANKS_A_THREAD = 4, OPERATIONS_A_PIECE = 8192 };
+
+static int measuring_init(struct measuring *measuring)
+{
+    const struct job *job = measuring->replay->job;
+    size_t longest = longest_rank(job);
+    measuring->threads = parallel_threads(job_threads(job), job->rank_count, RANKS_A_THREAD);
+    measuring->moments = array_new(measuring->threads, sizeof *measuring->moments);
+    for (size_t i = 0; measuring->moments && i < measuring->threads; i++) {
+        struct moments *moments = &measuring->moments[i];
+        *moments = (struct moments){.starts = array_new(longest, sizeof *moments->starts),
+                                    .stops = array_new(longest, sizeof *moments->stops),
+                                    .scratch = array_new(longest, sizeof *moments->scratch)};
+        if (!moments->starts || !moments->stops || !moments->scratch)
+            return -1;
+    }
+    return measuring->moments ? 0 : -1;
+}
+
+static void measuring_release(struct measuring *measuring)
+{
+    for (size_t i = 0; measuring->moments && i < measuring->threads; i++) {
+        free(measuring->moments[i].starts);
+        free(measuring->moments[i].stops);
+        free(measuring->moments[i].scratch);
+    }
+    free(measuring->moments);
+}
+
 static int measure(struct replay *replay)
 {
     const struct job *job = replay->job;
-    size_t longest = longest_rank(job);
-    struct keyed *starts = array_new(longest, sizeof *starts), *stops = array_new(longest, sizeof *stops),
-                 *scratch = array_new(longest, sizeof *scratch);
-    int failed = !starts || !stops || !scratch;
-    if (!failed) {
-        fill_ends(job, replay->ends);
-        for (size_t i = 0; i < job->rank_count; i++)
-            find_order(replay, &job->ranks[i], replay->ends, starts, stops, scratch);
-        take_own_times(replay, replay->ends);
-        take_transfers(replay, replay->ends);
-        take_holds(replay, replay->ends);
-        failed = bound_groups(replay);
-    }
-    free(starts);
-    free(stops);
-    free(scratch);
-    return failed;
+    struct measuring measuring = {.replay = replay};
+    int failed = measuring_init(&measuring) ||
+                 parallel_for(job->rank_count, 1, measuring.threads, measure_ranks, &measuring);
+    measuring_release(&measuring);
+    return failed ||
+           parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), take_transfers, replay) ||
+           parallel_for(job->operation_count, OPERATIONS_A_PIECE, job_threads(job), take_holds, replay) ||
+           bound_groups(replay);
 }
 
 /* What runs need. No analysis holds more than while moves are found: these come after that. */
@@ -308,6 +366,37 @@ void replay_release(struct replay *replay)
     free(replay->moves);
     free(replay->leavers);
     *replay = (struct replay){0};
+}
+
+/* NULL when memory is out. */
+static void *copy_of(const void *items, size_t count, size_t item_bytes)
+{
+    void *copy = array_new(count, item_bytes);
+    if (copy && count)
+        memcpy(copy, items, count * item_bytes);
+    return copy;
+}
+
+int replay_copy(struct replay *copy, const struct replay *replay)
+{
+    size_t operations = replay->job->operation_count, instances = replay->job->instance_count;
+    *copy = *replay;
+    copy->own_ns = copy_of(replay->own_ns, operations, sizeof *copy->own_ns);
+    copy->change_ns = copy_of(replay->change_ns, instances, sizeof *copy->change_ns);
+    copy->tail_ns = copy_of(replay->tail_ns, instances, sizeof *copy->tail_ns);
+    copy->latest_ns = array_new(instances, sizeof *copy->latest_ns);
+    copy->leavers = copy_of(replay->leavers, replay->leaver_count, sizeof *copy->leavers);
+    return copy->own_ns && copy->change_ns && copy->tail_ns && copy->latest_ns && copy->leavers ? 0 : -1;
+}
+
+void replay_copy_release(struct replay *copy)
+{
+    free(copy->own_ns);
+    free(copy->change_ns);
+    free(copy->tail_ns);
+    free(copy->latest_ns);
+    free(copy->leavers);
+    *copy = (struct replay){0};
 }
 
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)

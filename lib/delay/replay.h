@@ -69,6 +69,14 @@ int replay_init(struct replay *replay, const struct job *job, const struct exces
 void replay_release(struct replay *replay);
 
 /*
+ * Another one for a thread of its own, with own times and transfers as they stand in `replay`. What stays the
+ * same in all runs is borrowed from that one, which outlives it. -1 when memory is out: it is to be released,
+ * too.
+ */
+int replay_copy(struct replay *copy, const struct replay *replay);
+void replay_copy_release(struct replay *copy);
+
+/*
  * Lengthens (or shortens) what an instance took: first, by no more than a link held only some members for,
  * for those, and by the rest for all.
  */

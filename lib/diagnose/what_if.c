@@ -1,8 +1,11 @@
 #include "diagnose/what_if.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "diagnose/significance.h"
 #include "job/step_index.h"
+
+#include <stdlib.h>
 
 /*
  * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
@@ -41,30 +44,108 @@ static int by_total(const void *a, const void *b)
     return left->rank - right->rank;
 }
 
-static void weigh(struct suspects *suspects, struct replay *replay, size_t count)
+/* A thread, and the replay that it makes use of. */
+struct player {
+    struct replay *replay;
+    struct replay copy;
+    int lacks_all; /* all suspicions are taken out of it */
+};
+
+/* Of each suspicion, the job without it alone and, after all those, with it alone; before either, with and
+ * without all. */
+struct weighing {
+    const struct suspects *suspects;
+    size_t count;           /* of suspicions */
+    struct player *players; /* owned */
+    size_t player_count;
+    int64_t *lasts_ns; /* owned: how long the job lasts in each of these */
+};
+
+static void change_all(const struct weighing *weighing, struct player *player, int sign)
 {
-    int64_t with_all = replay_run(replay);
-    for (size_t i = 0; i < count; i++)
-        change(replay, &suspects->items[i], -1);
-    int64_t without_all = replay_run(replay);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < weighing->count; i++)
+        change(player->replay, &weighing->suspects->items[i], sign);
+    player->lacks_all = sign < 0;
+}
+
+/* Players go from one half to the other once: numbers ascend. */
+static void play_one(struct weighing *weighing, struct player *player, size_t number)
+{
+    size_t half = weighing->count + 1, which = number % half;
+    int lacks_all = number >= half;
+    const struct suspect *suspect = which ? &weighing->suspects->items[which - 1] : NULL;
+    if (suspect && suspect_is_noise(suspect))
+        return;
+    if (lacks_all != player->lacks_all)
+        change_all(weighing, player, lacks_all ? -1 : 1);
+    if (suspect)
+        change(player->replay, suspect, lacks_all ? 1 : -1);
+    weighing->lasts_ns[number] = replay_run(player->replay);
+    if (suspect)
+        change(player->replay, suspect, lacks_all ? -1 : 1);
+}
+
+static int play(void *context, size_t worker, size_t first, size_t end)
+{
+    struct weighing *weighing = context;
+    for (size_t i = first; i < end; i++)
+        play_one(weighing, &weighing->players[worker], i);
+    return 0;
+}
+
+/* Each replay beside the first takes memory, no more than finding its moves took: of one. */
+enum { MOST_PLAYERS = 2, OPERATIONS_A_PLAYER = 4096 };
+
+static int weighing_init(struct weighing *weighing, struct replay *replay)
+{
+    size_t most = replay->job->threads < MOST_PLAYERS ? replay->job->threads : MOST_PLAYERS;
+    weighing->player_count =
+        weighing->count ? parallel_threads(most, replay->move_count, OPERATIONS_A_PLAYER) : 1;
+    weighing->lasts_ns = array_new(2 * (weighing->count + 1), sizeof *weighing->lasts_ns);
+    weighing->players = array_new(weighing->player_count, sizeof *weighing->players);
+    if (!weighing->lasts_ns || !weighing->players)
+        return -1;
+    weighing->players[0].replay = replay;
+    for (size_t i = 1; i < weighing->player_count; i++) {
+        weighing->players[i].replay = &weighing->players[i].copy;
+        if (replay_copy(&weighing->players[i].copy, replay))
+            return -1;
+    }
+    return 0;
+}
+
+static void weighing_release(struct weighing *weighing)
+{
+    for (size_t i = 1; weighing->players && i < weighing->player_count; i++)
+        replay_copy_release(&weighing->players[i].copy);
+    free(weighing->players);
+    free(weighing->lasts_ns);
+}
+
+static void take_gains(const struct weighing *weighing, struct suspects *suspects)
+{
+    const int64_t *without_one = weighing->lasts_ns, *with_one = without_one + weighing->count + 1;
+    for (size_t i = 0; i < weighing->count; i++) {
         if (suspect_is_noise(&suspects->items[i]))
             continue;
-        change(replay, &suspects->items[i], 1);
-        suspects->items[i].gain_ns = replay_run(replay) - without_all;
-        change(replay, &suspects->items[i], -1);
+        int64_t beside_all = without_one[0] - without_one[i + 1], alone = with_one[i + 1] - with_one[0];
+        suspects->items[i].gain_ns = alone > beside_all ? alone : beside_all;
     }
-    for (size_t i = 0; i < count; i++)
-        change(replay, &suspects->items[i], 1);
-    for (size_t i = 0; i < count; i++) {
-        if (suspect_is_noise(&suspects->items[i]))
-            continue;
-        change(replay, &suspects->items[i], -1);
-        int64_t gain = with_all - replay_run(replay);
-        change(replay, &suspects->items[i], 1);
-        if (gain > suspects->items[i].gain_ns)
-            suspects->items[i].gain_ns = gain;
+}
+
+/* The replay is as it was when all is done, whoever played what. */
+static int weigh(struct suspects *suspects, struct replay *replay, size_t count)
+{
+    struct weighing weighing = {.suspects = suspects, .count = count};
+    int failed = weighing_init(&weighing, replay) ||
+                 parallel_for(2 * (count + 1), 1, weighing.player_count, play, &weighing);
+    if (!failed) {
+        take_gains(&weighing, suspects);
+        if (weighing.players[0].lacks_all)
+            change_all(&weighing, &weighing.players[0], 1);
     }
+    weighing_release(&weighing);
+    return failed ? -1 : 0;
 }
 
 /* By how much a step lasted longer than the median; all of `most` where that is not known. */
@@ -128,15 +209,15 @@ static void weigh_by_steps(struct suspects *suspects, const struct job *job, con
     }
 }
 
-void suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                    const struct transfer_excess *transfers, struct replay *replay)
+int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct transfer_excess *transfers, struct replay *replay)
 {
     if (!replay) {
         weigh_by_steps(suspects, job, baseline, transfers);
-        return;
+        return 0;
     }
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     size_t weighed = suspects->count < WEIGHED ? suspects->count : WEIGHED;
-    weigh(suspects, replay, weighed);
     suspects->unweighed = suspects->count - weighed;
+    return weigh(suspects, replay, weighed);
 }

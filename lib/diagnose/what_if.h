@@ -6,9 +6,9 @@
 
 /*
  * What the job would gain without each of the strongest 64 (gain_ns). Puts them in order of total_ns.
- * `replay`: of the job, and left as it is; NULL where nothing has times on the device.
+ * `replay`: of the job, and left as it is; NULL where nothing has times on the device. -1 when memory is out.
  */
-void suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                    const struct transfer_excess *transfers, struct replay *replay);
+int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct transfer_excess *transfers, struct replay *replay);
 
 #endif

@@ -55,7 +55,7 @@ static void clear(struct parquet_column *column)
     parquet_dictionary_clear(&column->dictionary);
     parquet_bounds_clear(&column->bounds);
     buffer_clear(&column->pages);
-    column->is_plain = column->plain_pages = column->dictionary_pages = 0;
+    column->is_plain = column->dictionary_pages = 0;
     column->page.dictionary_from = 0;
     column->unpacked_bytes = 0;
     column->rows = column->nulls = 0;
@@ -127,7 +127,6 @@ static int end_page(struct parquet_column *column, struct error *error)
                           by_dictionary ? PARQUET_RLE_DICTIONARY : PARQUET_PLAIN, column->page.rows,
                           &column->content, &column->unpacked_bytes, error))
         return -1;
-    column->plain_pages += !by_dictionary;
     column->dictionary_pages += by_dictionary;
     column->rows += (int64_t)column->page.rows;
     column->is_plain = column->is_plain || column->dictionary.bytes.length > PARQUET_DICTIONARY_BYTES;

@@ -35,8 +35,7 @@ struct parquet_column {
     } page;
     struct parquet_dictionary dictionary;
     int is_plain;         /* values go to no dictionary any more */
-    int plain_pages;      /* so many of the pages */
-    int dictionary_pages; /* likewise */
+    int dictionary_pages; /* so many of the pages use it */
     struct buffer pages;
     struct buffer content; /* of a page: room to work in */
     uint64_t unpacked_bytes;

@@ -1,19 +1,13 @@
 #include "export/parquet_hybrid.h"
 
+#include "model/varint.h"
+
 /* Packed values come in eights, and a shorter run costs more than they do. */
 enum { GROUP = 8 };
 
-static int append_header(struct buffer *buffer, uint64_t value)
-{
-    int failed = 0;
-    for (; value >= 0x80 && !failed; value >>= 7)
-        failed = buffer_append_byte(buffer, (char)((value & 0x7f) | 0x80));
-    return failed || buffer_append_byte(buffer, (char)value) ? -1 : 0;
-}
-
 static int append_run(struct buffer *buffer, uint32_t value, size_t count, unsigned width)
 {
-    int failed = append_header(buffer, (uint64_t)count << 1);
+    int failed = varint_put(buffer, (uint64_t)count << 1);
     for (unsigned bit = 0; bit < width && !failed; bit += 8)
         failed = buffer_append_byte(buffer, (char)(value >> bit & 0xff));
     return failed;
@@ -25,7 +19,7 @@ static int append_packed(struct buffer *buffer, const uint32_t *values, size_t c
     if (count == 0)
         return 0;
     size_t groups = (count + GROUP - 1) / GROUP;
-    if (append_header(buffer, (uint64_t)groups << 1 | 1) || buffer_reserve(buffer, groups * width))
+    if (varint_put(buffer, (uint64_t)groups << 1 | 1) || buffer_reserve(buffer, groups * width))
         return -1;
     uint64_t bits = 0;
     unsigned held = 0;

@@ -1,5 +1,7 @@
 #include "export/thrift.h"
 
+#include "model/varint.h"
+
 #include <string.h>
 
 void thrift_init(struct thrift *thrift)
@@ -31,15 +33,13 @@ static void append_byte(struct thrift *thrift, unsigned value)
 
 static void append_varint(struct thrift *thrift, uint64_t value)
 {
-    for (; value >= 0x80; value >>= 7)
-        append_byte(thrift, (unsigned)(value & 0x7f) | 0x80);
-    append_byte(thrift, (unsigned)value);
+    thrift->failed = thrift->failed || varint_put(&thrift->bytes, value);
 }
 
 /* Numbers near 0 are short, whichever side. */
 static void append_zigzag(struct thrift *thrift, int64_t value)
 {
-    append_varint(thrift, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+    thrift->failed = thrift->failed || varint_put_signed(&thrift->bytes, value);
 }
 
 static void append_bytes(struct thrift *thrift, const void *bytes, size_t length)

@@ -263,6 +263,7 @@ struct job_screened {
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
+    size_t threads;       /* to work on it with, as many as its store has; 0: one */
     char *run_name;       /* owned; hostile: of the folder of its files (join/run_names.h) */
     struct roster roster; /* while it is loaded: of this run */
     int64_t expected_ranks;

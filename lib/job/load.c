@@ -18,8 +18,7 @@
 #include "job/successions.h"
 #include "job/timeline.h"
 #include "schemas.h"
-#include "store/connection.h"
-#include "store/statement.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 
@@ -55,7 +54,7 @@ static int failed_to_load(struct job *job, struct error *error)
 
 int job_load_names(struct job *job, struct store *store, int64_t run_id, struct error *error)
 {
-    *job = (struct job){.store = store, .run_id = run_id};
+    *job = (struct job){.store = store, .run_id = run_id, .threads = store_threads(store)};
     intern_init(&job->tags);
     if (job_read_names(job, error))
         return failed_to_load(job, error);

@@ -1,5 +1,6 @@
 #include "job/record_extents.h"
 
+#include "base/array.h"
 #include "job/sequences.h"
 
 #include <stdlib.h>
@@ -19,13 +20,23 @@ static int note_series(void *context, const struct series *series)
     return last ? 0 : -1;
 }
 
-static int note_past(struct extents *extents, const struct job *job, const int64_t *next_starts)
+/* Of each operation, whether it is known when the next of its stream started. NULL: no memory. */
+static unsigned char *list_followed(const struct job *job)
+{
+    unsigned char *followed = array_new(job->operation_count, 1);
+    for (size_t i = 0; followed && i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0)
+            followed[job->operations[i].previous] = job->operations[i].start_ns != TIME_UNKNOWN;
+    return followed;
+}
+
+static int note_past(struct extents *extents, const struct job *job, const unsigned char *followed)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        int64_t sequence = job_sequence(job, operation);
-        if (next_starts[i] == TIME_UNKNOWN || !function_is_full_exchange(operation->function))
+        if (!followed[i] || !function_is_full_exchange(operation->function))
             continue;
+        int64_t sequence = job_sequence(job, operation);
         int64_t *here =
             map_put(&extents->past, key_of(operation->communicator, operation->function, 0), sequence, NULL);
         if (!here)
@@ -37,12 +48,11 @@ static int note_past(struct extents *extents, const struct job *job, const int64
 
 int extents_init(struct extents *extents, const struct job *job)
 {
-    int64_t *next_starts = job_next_starts(job);
+    unsigned char *followed = list_followed(job);
     map_init(&extents->last);
     map_init(&extents->past);
-    int failed =
-        !next_starts || job_each_series(job, note_series, extents) || note_past(extents, job, next_starts);
-    free(next_starts);
+    int failed = !followed || job_each_series(job, note_series, extents) || note_past(extents, job, followed);
+    free(followed);
     return failed ? -1 : 0;
 }
 

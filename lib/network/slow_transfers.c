@@ -1,6 +1,8 @@
 #include "network/slow_transfers.h"
 
+#include "base/array.h"
 #include "baseline/cells.h"
+#include "baseline/each_place.h"
 #include "baseline/place.h"
 #include "baseline/warm_up.h"
 #include "job/transfers.h"
@@ -17,47 +19,74 @@ static int64_t transfer_at(const struct job *job, int32_t cell)
                                                                              : TIME_UNKNOWN;
 }
 
-static void measure_place(const struct job *job, const struct baseline *baseline, int32_t role,
-                          int32_t position, struct place *place, double sigmas,
-                          struct transfer_excess *transfers)
+/* What is measured, and what each thread does so with. */
+struct measuring {
+    const struct job *job;
+    const struct baseline *baseline;
+    double sigmas;
+    struct transfer_excess *transfers;
+    struct place *places; /* owned */
+    size_t place_count;
+};
+
+static void take_place(const struct measuring *measuring, struct place *place, int32_t role, int32_t position)
 {
+    const struct baseline *baseline = measuring->baseline;
     size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = 0; step < baseline->step_count; step++) {
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
             size_t at = rank * steps + (size_t)step;
-            place->value[at] = cell < 0 ? TIME_UNKNOWN : transfer_at(job, cell);
-            place->bytes[at] = cell < 0 ? 0 : job->operations[cell].bytes;
+            place->value[at] = cell < 0 ? TIME_UNKNOWN : transfer_at(measuring->job, cell);
+            place->bytes[at] = cell < 0 ? 0 : measuring->job->operations[cell].bytes;
         }
     warm_up_leave_out(baseline, place->value, ranks, place->list);
+}
+
+/* Whose transfer an instance is: it is written at that place alone. */
+static void measure_place(void *context, size_t worker, size_t role, int32_t position)
+{
+    const struct measuring *measuring = context;
+    const struct baseline *baseline = measuring->baseline;
+    struct place *place = &measuring->places[worker];
+    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
+    take_place(measuring, place, (int32_t)role, position);
     int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
             int64_t excess = place->value[rank * steps + (size_t)step];
             if (excess == TIME_UNKNOWN)
                 continue;
-            int32_t cell = baseline_cell(baseline, role, position, rank, step);
-            struct transfer_excess *transfer = &transfers[job->operations[cell].instance];
+            int32_t cell = baseline_cell(baseline, (int32_t)role, position, rank, step);
+            struct transfer_excess *transfer =
+                &measuring->transfers[measuring->job->operations[cell].instance];
             transfer->beyond_ns = excess;
-            if ((double)excess > sigmas * (double)sigma)
+            if ((double)excess > measuring->sigmas * (double)sigma)
                 transfer->slow_ns = excess;
         }
+}
+
+static int measuring_init(struct measuring *measuring)
+{
+    size_t ranks = each_place_ranks(measuring->baseline), steps = (size_t)measuring->baseline->step_count;
+    measuring->place_count = each_place_threads(measuring->baseline, measuring->job);
+    measuring->places = array_new(measuring->place_count, sizeof *measuring->places);
+    for (size_t i = 0; measuring->places && i < measuring->place_count; i++)
+        if (place_init(&measuring->places[i], ranks, steps))
+            return -1;
+    return measuring->places ? 0 : -1;
 }
 
 int transfers_find_slow(const struct job *job, const struct baseline *baseline, double sigmas,
                         struct transfer_excess *transfers)
 {
-    for (size_t i = 0; i < baseline->role_count; i++) {
-        struct place place = {0};
-        if (place_init(&place, baseline->roles[i].rank_count, (size_t)baseline->step_count)) {
-            place_release(&place);
-            return -1;
-        }
-        for (int32_t position = 0; position < baseline->roles[i].length; position++)
-            measure_place(job, baseline, (int32_t)i, position, &place, sigmas, transfers);
-        place_release(&place);
-    }
-    return 0;
+    struct measuring measuring = {.job = job, .baseline = baseline, .sigmas = sigmas, .transfers = transfers};
+    int failed =
+        measuring_init(&measuring) || each_place(baseline, measuring.place_count, measure_place, &measuring);
+    for (size_t i = 0; measuring.places && i < measuring.place_count; i++)
+        place_release(&measuring.places[i]);
+    free(measuring.places);
+    return failed ? -1 : 0;
 }
 
 /*

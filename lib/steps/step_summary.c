@@ -4,6 +4,7 @@
 #include "base/statistics.h"
 #include "job/arrival.h"
 #include "job/step_index.h"
+#include "job/threads.h"
 #include "steps/phase_times.h"
 
 #include <stdlib.h>
@@ -75,25 +76,19 @@ static size_t most_operations(const struct job *job)
     return most;
 }
 
-static int measure_communication(const struct job *job, struct step_summary *summaries)
+static void measure_communication(const struct job *job, int32_t step, struct interval *intervals,
+                                  struct step_summary *summary)
 {
-    struct interval *intervals = array_new(most_operations(job) + 1, sizeof *intervals);
-    if (!intervals)
-        return -1;
-    for (int32_t step = 0; step < job->step_count; step++) {
-        int64_t sum = 0, ranks = 0;
-        for (size_t rank = 0; rank < job->rank_count; rank++) {
-            int64_t ns = communication_of(job, (int32_t)rank, step, intervals);
-            note_begin(job, (int32_t)rank, step, &summaries[step].begin_ns);
-            if (ns == TIME_UNKNOWN)
-                continue;
-            sum += ns;
-            ranks++;
-        }
-        summaries[step].communication_ns = ranks ? sum / ranks : TIME_UNKNOWN;
+    int64_t sum = 0, ranks = 0;
+    for (size_t rank = 0; rank < job->rank_count; rank++) {
+        int64_t ns = communication_of(job, (int32_t)rank, step, intervals);
+        note_begin(job, (int32_t)rank, step, &summary->begin_ns);
+        if (ns == TIME_UNKNOWN)
+            continue;
+        sum += ns;
+        ranks++;
     }
-    free(intervals);
-    return 0;
+    summary->communication_ns = ranks ? sum / ranks : TIME_UNKNOWN;
 }
 
 /*
@@ -135,15 +130,55 @@ static void measure_waiting(const struct job *job, int32_t step, int64_t *waited
     summary->waiting_ns = is_told && ranks ? sum / (int64_t)ranks : TIME_UNKNOWN;
 }
 
-static int measure_waits(const struct job *job, struct step_summary *summaries)
+/* Steps, and what each thread measures them with. */
+struct measuring {
+    const struct job *job;
+    struct step_summary *summaries;
+    struct bench {
+        struct interval *intervals; /* owned: room for the operations of a rank in a step */
+        int64_t *waited;            /* owned: by rank */
+    } * benches;                    /* owned */
+    size_t bench_count;
+};
+
+static int measure_steps(void *context, size_t worker, size_t first, size_t end)
 {
-    int64_t *waited = array_new(job->rank_count + 1, sizeof *waited);
-    if (!waited)
-        return -1;
-    for (int32_t step = 0; step < job->step_count; step++)
-        measure_waiting(job, step, waited, &summaries[step]);
-    free(waited);
+    const struct measuring *measuring = context;
+    const struct bench *bench = &measuring->benches[worker];
+    for (size_t step = first; step < end; step++) {
+        measure_communication(measuring->job, (int32_t)step, bench->intervals, &measuring->summaries[step]);
+        measure_waiting(measuring->job, (int32_t)step, bench->waited, &measuring->summaries[step]);
+    }
     return 0;
+}
+
+static int measuring_init(struct measuring *measuring)
+{
+    const struct job *job = measuring->job;
+    size_t most = most_operations(job);
+    measuring->bench_count = job_threads(job);
+    measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
+    for (size_t i = 0; measuring->benches && i < measuring->bench_count; i++) {
+        struct bench *bench = &measuring->benches[i];
+        bench->intervals = array_new(most + 1, sizeof *bench->intervals);
+        bench->waited = array_new(job->rank_count + 1, sizeof *bench->waited);
+        if (!bench->intervals || !bench->waited)
+            return -1;
+    }
+    return measuring->benches ? 0 : -1;
+}
+
+static int measure(const struct job *job, struct step_summary *summaries)
+{
+    struct measuring measuring = {.job = job, .summaries = summaries};
+    int failed = measuring_init(&measuring) ||
+                 parallel_for((size_t)job->step_count, 1, measuring.bench_count, measure_steps, &measuring);
+    for (size_t i = 0; measuring.benches && i < measuring.bench_count; i++) {
+        free(measuring.benches[i].intervals);
+        free(measuring.benches[i].waited);
+    }
+    free(measuring.benches);
+    return failed;
 }
 
 int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns)
@@ -178,8 +213,8 @@ static int begin_all(const struct job *job, const struct baseline *baseline, str
 struct step_summary *step_summaries_new(const struct job *job, const struct baseline *baseline)
 {
     struct step_summary *summaries = array_new((size_t)job->step_count + 1, sizeof *summaries);
-    if (summaries && (begin_all(job, baseline, summaries) || measure_communication(job, summaries) ||
-                      measure_waits(job, summaries) || phase_times_grown(job, summaries))) {
+    if (summaries && (begin_all(job, baseline, summaries) || measure(job, summaries) ||
+                      phase_times_grown(job, summaries))) {
         free(summaries);
         return NULL;
     }

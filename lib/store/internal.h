@@ -16,6 +16,7 @@ SQLITE_EXTENSION_INIT3
 struct store {
     sqlite3 *handle;
     char *path;
+    size_t threads;     /* that whoever reads it may work with */
     int declares_table; /* proxy_step is being declared, which query's authorizer must let through */
 };
 

@@ -238,6 +238,16 @@ void store_close(struct store *store)
     free(store);
 }
 
+void store_set_threads(struct store *store, size_t threads)
+{
+    store->threads = threads;
+}
+
+size_t store_threads(const struct store *store)
+{
+    return store->threads;
+}
+
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error)
 {
     struct statement *statement = store_prepare(store, schema_meta_meta_fact, error);

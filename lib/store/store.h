@@ -5,6 +5,7 @@
 #include "store/connection.h"
 #include "store/statement.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -32,6 +33,13 @@ void store_close(struct store *store);
  * counted.
  */
 void store_expect_threads(void);
+
+/*
+ * How many threads may work on what is read from a store: 0, which is one, unless it is said otherwise. The
+ * store itself is for one of them at a time.
+ */
+void store_set_threads(struct store *store, size_t threads);
+size_t store_threads(const struct store *store);
 
 /* The value of fact `name`; `absent` when there is none. */
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error);

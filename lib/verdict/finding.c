@@ -88,6 +88,19 @@ struct finding *findings_add_at(struct findings *findings, const struct job *job
     return finding;
 }
 
+int findings_append(struct findings *findings, struct findings *others)
+{
+    if (array_reserve((void **)&findings->items, &findings->capacity, findings->count + others->count,
+                      sizeof *findings->items))
+        return -1;
+    for (size_t i = 0; i < others->count; i++)
+        findings->items[findings->count++] = others->items[i];
+    others->count = 0;
+    findings->standstill = others->standstill;
+    findings->is_snapshot = others->is_snapshot;
+    return 0;
+}
+
 static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t rank)
 {
     size_t at = *count;

@@ -95,6 +95,11 @@ struct finding *findings_add(struct findings *findings);
 struct finding *findings_add_at(struct findings *findings, const struct job *job, enum finding_kind kind,
                                 int32_t rank, const struct job_instance *instance);
 /*
+ * Puts all of others behind them, and what else those know of how the job stopped in place of what these do.
+ * The others are empty then. -1 when memory is out: they are as they were.
+ */
+int findings_append(struct findings *findings, struct findings *others);
+/*
  * Asks a rule about a finding. Where it speaks, the finding is believed no more than it allows. A finding
  * that nothing is known against begins with CONFIDENCE_HIGH. Returns whether it speaks.
  */

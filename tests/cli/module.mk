@@ -9,7 +9,7 @@ CLI_LONGEST := hostile_files parts jobs inspector logs_in_parts hostile
 CLI_TESTS := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/test_%.py,%,$(shell ls -S tests/cli/test_*.py)))
 
 # Under the thread sanitizer: those of what only several threads or processes do; golden ingests every fixture.
-CLI_THREADS := hostile_files parts jobs logs_in_parts hostile golden ingest crash copies record join merge moved runs store watch witnesses
+CLI_THREADS := hostile_files parts jobs logs_in_parts hostile golden ingest crash copies record join merge moved runs store threads watch witnesses
 
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules

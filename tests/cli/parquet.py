@@ -121,7 +121,7 @@ class Chunk:
     def read_dictionary(self, source, header):
         assert header[2] == PLAIN
         self.dictionary = [plain(source, self.kind) for _ in range(header[1])]
-        assert not source.left() and len(set(self.dictionary)) == len(self.dictionary)
+        assert not source.left() and len(set(map(repr, self.dictionary))) == len(self.dictionary)  # -0.0 is not 0.0
 
     def read_page(self, source, header):
         assert header[3] == header[4] == RLE

@@ -165,15 +165,19 @@ class Parquet(Case):
             self.assertEqual(bounds, [(rows * i, min(rows * (i + 1), lines) - 1) for i in range(len(pages))])
 
     def test_a_dictionary_that_grows_too_large(self):
-        """Many texts, each twice in a row: what has no room in the dictionary any more stands for itself."""
+        """Many texts, each twice in a row: what has no room in the dictionary any more stands for itself. And a column that
+        begins with pages of nulls alone."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
-        self.change("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO file (path, file_set, "
-                    "digest, bytes, unpacked_bytes, dialect, status, events, skipped) SELECT 'f' || i, '', i, 1, 1, hex(zeroblob(100)) "
-                    "|| (i / 2), 'ingested', 1, 0 FROM n")
+        self.change("UPDATE file SET modified_ns = NULL",
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO file (path, file_set, "
+                    "digest, bytes, unpacked_bytes, dialect, status, events, skipped, modified_ns) SELECT 'f' || i, '', i, 1, 1, "
+                    "hex(zeroblob(100)) || (i / 2), 'ingested', 1, 0, iif(i > 20000, i % 5, NULL) FROM n")
         self.export("o")
-        chunk = self.check_tables(self.plain(), "o")["file"].groups[0]["dialect"]
-        self.assertEqual(chunk.encodings[0], parquet.RLE_DICTIONARY)
-        self.assertEqual(chunk.encodings[-1], parquet.PLAIN)
+        chunks = self.check_tables(self.plain(), "o")["file"].groups[0]
+        self.assertEqual(chunks["dialect"].encodings[0], parquet.RLE_DICTIONARY)
+        self.assertEqual(chunks["dialect"].encodings[-1], parquet.PLAIN)
+        self.assertEqual(chunks["modified_ns"].encodings, [parquet.PLAIN] + [parquet.RLE_DICTIONARY] * 2)
+        self.assertEqual(chunks["skipped"].encodings, [parquet.RLE_DICTIONARY] * 3)
 
     def test_it_is_the_same_each_time(self):
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-sender")

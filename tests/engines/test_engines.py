@@ -101,6 +101,10 @@ class Engine(Case):
                           "WHEN 2 THEN -0.0 WHEN 3 THEN 1e999 WHEN 4 THEN -1e999 WHEN 5 THEN NULL ELSE 0.1 END")
             store.execute("UPDATE file SET dialect = hex(zeroblob(300)) || file_id WHERE file_id % 5 = 0")
             store.execute("UPDATE file SET dialect = '' WHERE file_id % 5 = 1")
+            # Several pages: of nulls alone, by a dictionary, and beyond one that has grown too large.
+            store.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO file (path, "
+                          "file_set, digest, bytes, unpacked_bytes, dialect, status, events, skipped, modified_ns) SELECT 'f' || i, '', "
+                          "i, 1, 1, hex(zeroblob(100)) || (i / 2), 'ingested', 1, 0, iif(i > 20000, i % 5, NULL) FROM n")
         store.close()
 
     def test_every_value_of_every_table(self):

@@ -85,6 +85,30 @@ static void what_rules_leave_of_it(void **state)
     findings_release(&findings);
 }
 
+/* What tells how the job stopped is that of the others. */
+static void others_come_behind(void **state)
+{
+    struct findings findings = {.unweighed = 2}, others = {.is_snapshot = 1};
+    others.standstill.is_known = 1;
+    others.standstill.instance = 9;
+    for (int32_t i = 0; i < 2; i++) {
+        findings_add(&findings)->rank = i;
+        findings_add(&others)->rank = 10 + i;
+    }
+    assert_int_equal(finding_add_peer(&others.items[1], 4), 0);
+    assert_int_equal(findings_append(&findings, &others), 0);
+    assert_int_equal(others.count, 0);
+    findings_release(&others);
+    assert_int_equal(findings.count, 4);
+    static const int32_t ranks[] = {0, 1, 10, 11};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(findings.items[i].rank, ranks[i]);
+    assert_int_equal(findings.items[3].peers[0], 4);
+    assert_true(findings.is_snapshot && findings.standstill.is_known && findings.unweighed == 2);
+    assert_int_equal(findings.standstill.instance, 9);
+    findings_release(&findings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +117,7 @@ int main(void)
         cmocka_unit_test(what_shows_later),
         cmocka_unit_test(what_shows_earlier),
         cmocka_unit_test(what_rules_leave_of_it),
+        cmocka_unit_test(others_come_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
