@@ -5,7 +5,6 @@
 #include "diagnose/evidence_explained.h"
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
-#include "job/excerpts.h"
 #include "score/explain.h"
 
 #include <stdlib.h>
@@ -142,6 +141,7 @@ static int fill(struct finding *finding, const struct explanation *explanation)
     finding->first_step = explanation->steps.first;
     finding->last_step = explanation->steps.last;
     finding->period = explanation->steps.period;
+    finding->numbers = explanation->steps.numbers;
     finding->certainty = explanation->certainty;
     finding->lost_ns = explanation->gain_ns > 0 ? explanation->gain_ns : 0;
     finding->slow_ns = explanation->slow_ns;
@@ -210,8 +210,7 @@ static int take(struct findings *findings, const struct suspects *suspects,
                 const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options)
 {
-    if (is_told(findings, explanation) ||
-        !job_keeps_period(job, explanation->steps.first, explanation->steps.last, explanation->steps.period))
+    if (is_told(findings, explanation))
         return 0;
     struct finding *finding = findings_add(findings);
     if (!finding || fill(finding, explanation) ||
@@ -234,8 +233,7 @@ static int take(struct findings *findings, const struct suspects *suspects,
 static int is_recurring_of(const struct finding *finding, const struct finding *said, int32_t step)
 {
     return finding->period > 1 && finding->confidence > CONFIDENCE_LOW && finding->rank == said->rank &&
-           !finding->rank_count && step >= finding->first_step && step <= finding->last_step &&
-           (step - finding->first_step) % finding->period == 0;
+           !finding->rank_count && finding_has_step(finding, step);
 }
 
 /* Whether what recurs explains most steps of a suspicion, several of them together. */

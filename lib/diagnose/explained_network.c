@@ -7,7 +7,6 @@
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
 #include "diagnose/worth.h"
-#include "job/excerpts.h"
 #include "score/slow_senders.h"
 
 #include <math.h>
@@ -39,11 +38,6 @@ struct measured {
     int32_t tag;        /* of the phase in which most of it is; -1 */
     struct lengthening lengthening;
 };
-
-static int32_t count_steps(const struct slow_senders *found)
-{
-    return (found->steps.last - found->steps.first) / found->steps.period + 1;
-}
 
 static int was_late(const struct findings *findings, int32_t rank, int32_t step)
 {
@@ -107,8 +101,8 @@ static void find_most(const struct explaining *it, const struct slow_senders *fo
             measured->tag = (int32_t)tag - 1;
         }
     measured->weakest_ns = INT64_MAX;
-    for (int32_t step = found->steps.first; step <= found->steps.last; step += found->steps.period)
-        if (by_step[step] < measured->weakest_ns)
+    for (int32_t step = found->steps.first; step <= found->steps.last; step++)
+        if (step_set_has(&found->steps, step) && by_step[step] < measured->weakest_ns)
             measured->weakest_ns = by_step[step];
 }
 
@@ -227,7 +221,7 @@ static void ask_cost(const struct explaining *it, const struct slow_senders *fou
 {
     const struct findings *findings = it->findings;
     struct suspect suspect = suspect_of(it, found, measured);
-    double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / count_steps(found);
+    double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
     suspect_ask_steps(&suspect, &measured->lengthening);
     for (int rule = 0; rule < RULE_COUNT; rule++)
@@ -271,6 +265,7 @@ static int fill(const struct explaining *it, const struct slow_senders *found, s
     finding->first_step = found->steps.first;
     finding->last_step = found->steps.last;
     finding->period = found->steps.period;
+    finding->numbers = found->steps.numbers;
     finding->certainty = found->certainty;
     finding->lost_ns = cost_of_senders(measured);
     finding->slow_ns = measured->slowness.slow_ns;
@@ -281,7 +276,8 @@ static int fill(const struct explaining *it, const struct slow_senders *found, s
 /* Whether a finding of one of its networks has most of the steps of either. */
 static int is_in(const struct finding *finding, const struct slow_senders *found)
 {
-    int32_t shared = 0, steps = finding->last_step - finding->first_step + 1, counted = count_steps(found);
+    int32_t shared = 0, steps = finding->last_step - finding->first_step + 1,
+            counted = step_set_count(&found->steps);
     if (finding->kind != FINDING_NETWORK || finding->certainty > 0 || finding->first_step < 0 ||
         !found->has[finding->rank])
         return 0;
@@ -321,8 +317,7 @@ static void take_in(struct findings *findings, const struct slow_senders *found)
 static int take(struct explaining *it, const struct slow_senders *found)
 {
     struct measured measured;
-    if (!found->count || is_told(it->findings, found) ||
-        !job_keeps_period(it->job, found->steps.first, found->steps.last, found->steps.period))
+    if (!found->count || is_told(it->findings, found))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || ask_senders(it, found, finding))

@@ -6,8 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A job warms up in the first; how it ended shows in the last; these are taken whatever they need. */
-enum { FIRST_STEPS = 12, LAST_STEPS = 8 };
+/*
+ * A job warms up in the first; how it ended shows in the last. Where there is room for few steps these are
+ * fewer: a part of it, and the least of them whatever they need.
+ */
+enum { FIRST_STEPS = 12, LAST_STEPS = 8, PART_OF_FIRST = 5, PART_OF_LAST = 6, LEAST_ENDS = 2 };
+
+/* Room for fewer steps than so many goes to one row, where most is to be seen. */
+enum { FEW_STEPS = 24 };
 
 /* So many steps on either side of where something changes tell it from what is usual there. */
 enum { BESIDE = 3 };
@@ -19,7 +25,7 @@ enum { ROW_STEPS = 16, MOST_ROWS = 32 };
 enum { CELLS_AN_OPERATION = 4 };
 
 /* The ends of single ranks' records may take a part of the room, changes another, and what stands out. */
-enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 4, PART_OF_UNUSUAL = 3 };
+enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 2, PART_OF_UNUSUAL = 3 };
 
 /* What is usual around a step is the middle one of so many on either side. */
 enum { AROUND = 8 };
@@ -211,6 +217,18 @@ static void take_list(struct choice *choice, const struct unusual_list *list, in
         take(choice, list->items[i].first - BESIDE, list->items[i].last + BESIDE, least);
 }
 
+/* One row: around the greatest change, or else what stands out most, or else in the middle. */
+static void take_one_row(struct choice *choice)
+{
+    int32_t steps = choice->screening->step_count, middle = steps / 2, length = 0;
+    if (choice->changes.count || choice->unusual.count)
+        middle = choice->changes.count ? choice->changes.items[0].first : choice->unusual.items[0].first;
+    int64_t cost = 0;
+    while (length < steps && (cost += cost_of(choice, middle < steps ? middle : steps - 1)) <= choice->left)
+        length++;
+    take(choice, middle - length / 2, middle - length / 2 + length - 1, 0);
+}
+
 /* Rows of steps that are not taken yet, evenly spread over these. */
 static void take_rest(struct choice *choice)
 {
@@ -280,6 +298,36 @@ static void count_left_out(const struct choice *choice, const struct unusual_lis
     }
 }
 
+/* For how many usual steps there is room. */
+static int64_t steps_that_fit(const struct choice *choice)
+{
+    int64_t cost = 0;
+    for (int32_t step = 0; step < choice->screening->step_count; step++)
+        cost += cost_of(choice, step);
+    return cost > 0 ? (int64_t)((double)choice->left / (double)cost * choice->screening->step_count) : 0;
+}
+
+static int32_t of_ends(int64_t part, int32_t most)
+{
+    return (int32_t)(part > most ? most : part < LEAST_ENDS ? LEAST_ENDS : part);
+}
+
+static void take_all(struct choice *choice, int32_t first_step)
+{
+    int32_t steps = choice->screening->step_count;
+    int64_t fit = steps_that_fit(choice);
+    take(choice, 0, first_step + of_ends(fit / PART_OF_FIRST, FIRST_STEPS) - 1, INT64_MIN / 2);
+    take(choice, steps - of_ends(fit / PART_OF_LAST, LAST_STEPS), steps - 1, INT64_MIN / 2);
+    take_ends(choice, choice->left - choice->left / PART_OF_ENDS);
+    if (fit < FEW_STEPS) {
+        take_one_row(choice);
+        return;
+    }
+    take_list(choice, &choice->changes, choice->left - choice->left / PART_OF_CHANGES);
+    take_list(choice, &choice->unusual, choice->left - choice->left / PART_OF_UNUSUAL);
+    take_rest(choice);
+}
+
 int steps_choose(const struct screening *screening, int32_t first_step, int64_t most_operations,
                  struct chosen_steps *chosen)
 {
@@ -290,12 +338,7 @@ int steps_choose(const struct screening *screening, int32_t first_step, int64_t 
     *chosen = (struct chosen_steps){0};
     int failed = !choice.taken || find_all(&choice);
     if (!failed) {
-        take(&choice, 0, first_step + FIRST_STEPS - 1, INT64_MIN / 2);
-        take(&choice, screening->step_count - LAST_STEPS, screening->step_count - 1, INT64_MIN / 2);
-        take_ends(&choice, choice.left - choice.left / PART_OF_ENDS);
-        take_list(&choice, &choice.changes, choice.left - choice.left / PART_OF_CHANGES);
-        take_list(&choice, &choice.unusual, choice.left - choice.left / PART_OF_UNUSUAL);
-        take_rest(&choice);
+        take_all(&choice, first_step);
         failed = gather(&choice, chosen);
         count_left_out(&choice, &choice.unusual, 0, chosen);
         count_left_out(&choice, &choice.changes, AROUND, chosen);

@@ -16,8 +16,8 @@ struct chosen_steps {
 /*
  * Takes about as many steps as have `most_operations` operations, a few at the least: the first ones that are
  * recorded, from `first_step` on, the last ones, those in which the records of single ranks end, where steps
- * begin and cease to stand out, and of the rest rows of steps evenly spread. The same screening always gives
- * the same steps. -1 when memory is out.
+ * change or stand out, and of the rest rows of steps evenly spread; where that is few, one row. The same
+ * screening always gives the same steps. -1 when memory is out.
  */
 int steps_choose(const struct screening *screening, int32_t first_step, int64_t most_operations,
                  struct chosen_steps *chosen);

@@ -1,5 +1,6 @@
 #include "job/excerpts.h"
 
+#include "base/array.h"
 #include "base/lower_bound.h"
 
 static int32_t length_of(const struct job_excerpt *excerpt)
@@ -7,17 +8,27 @@ static int32_t length_of(const struct job_excerpt *excerpt)
     return excerpt->end - excerpt->first;
 }
 
-void job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count)
+int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count)
 {
     int32_t at = 0;
+    size_t steps = count ? count - 1 : 0;
+    for (size_t i = 0; i < count; i++)
+        steps += (size_t)length_of(&excerpts[i]);
+    job->excerpts = excerpts;
+    job->step_numbers = array_new(steps, sizeof *job->step_numbers);
+    if (!job->step_numbers)
+        return -1;
     for (size_t i = 0; i < count; i++) {
         excerpts[i].at = at;
-        at += length_of(&excerpts[i]) + 1;
+        for (int32_t step = excerpts[i].first; step < excerpts[i].end; step++)
+            job->step_numbers[at++] = step;
+        if (i + 1 < count)
+            job->step_numbers[at++] = -1;
     }
-    job->excerpts = excerpts;
     job->excerpt_count = count;
     job->run_step_count = job->step_count;
-    job->step_count = count ? at - 1 : 0;
+    job->step_count = at;
+    return 0;
 }
 
 static int begins_up_to(const void *excerpt, const void *step)
@@ -69,14 +80,6 @@ int32_t job_breaks_in(const struct job *job, int32_t first, int32_t last)
     if (first < 0 || last < first || !job->excerpt_count)
         return 0;
     return (int32_t)(job_excerpt_of(job, last) - job_excerpt_of(job, first)) + job_is_break(job, last);
-}
-
-int job_keeps_period(const struct job *job, int32_t first, int32_t last, int32_t period)
-{
-    for (int32_t step = first; period > 1 && step <= last; step += period)
-        if ((job_run_step(job, step) - job_run_step(job, first)) % period)
-            return 0;
-    return 1;
 }
 
 int32_t job_loaded_steps(const struct job *job)

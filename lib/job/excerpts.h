@@ -14,9 +14,11 @@
  * loaded wherever it stands.
  */
 
-/* Steps of the run that are loaded, ascending and without two that touch; taken over. The first begins at 0.
+/*
+ * Steps of the run that are loaded, ascending and without two that touch; the first begins at 0. They are the
+ * job's from then on, whatever comes back: -1 when memory is out.
  */
-void job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count);
+int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count);
 
 /* The number in the job of a step of the run; -1: it is not loaded. A run that is loaded whole: the same. */
 int32_t job_loaded_step(const struct job *job, int64_t run_step);
@@ -32,9 +34,6 @@ size_t job_excerpt_of(const struct job *job, int32_t step);
 
 /* How many breaks are between two steps of the job, both included. */
 int32_t job_breaks_in(const struct job *job, int32_t first, int32_t last);
-
-/* Whether every `period`-th step of the job from `first` to `last` is every `period`-th of the run, too. */
-int job_keeps_period(const struct job *job, int32_t first, int32_t last, int32_t period);
 
 /* How many steps are loaded, and how many the run has. */
 int32_t job_loaded_steps(const struct job *job);

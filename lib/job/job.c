@@ -122,6 +122,7 @@ void job_release(struct job *job)
     }
     roster_release(&job->roster);
     free(job->excerpts);
+    free(job->step_numbers);
     free(job->step_source);
     free(job->run_name);
     free(job->ranks);

@@ -272,6 +272,7 @@ struct job {
     int64_t step_base;            /* what the program calls step 0 */
     struct job_excerpt *excerpts; /* owned; NULL: it is loaded whole */
     size_t excerpt_count;
+    int32_t *step_numbers;  /* owned: of each step that in the run, of a break -1; NULL: the same */
     int32_t run_step_count; /* of a run that is loaded in excerpts */
     struct job_screened screened;
     char *step_source; /* owned */

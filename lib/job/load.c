@@ -99,7 +99,7 @@ static int count_operations(const struct job *job, int64_t *count, struct error 
     return row < 0 ? -1 : 0;
 }
 
-static void take_chosen(struct job *job, const struct screening *screening, const struct chosen_steps *chosen)
+static int take_chosen(struct job *job, const struct screening *screening, const struct chosen_steps *chosen)
 {
     job->screened = (struct job_screened){.operations = screening->total,
                                           .is_told = screening->is_told,
@@ -108,10 +108,10 @@ static void take_chosen(struct job *job, const struct screening *screening, cons
                                           .left_steps = chosen->left_steps,
                                           .left_first = chosen->left_first};
     int is_whole = chosen->count == 1 && chosen->excerpts[0].end == job->step_count;
-    if (is_whole || !chosen->count)
-        free(chosen->excerpts);
-    else
-        job_take_excerpts(job, chosen->excerpts, chosen->count);
+    if (!is_whole && chosen->count)
+        return job_take_excerpts(job, chosen->excerpts, chosen->count);
+    free(chosen->excerpts);
+    return 0;
 }
 
 static int choose_excerpts(struct job *job, int64_t most_operations, struct error *error)
@@ -123,8 +123,8 @@ static int choose_excerpts(struct job *job, int64_t most_operations, struct erro
         free(chosen.excerpts);
         failed = error_no_memory(error);
     }
-    if (!failed)
-        take_chosen(job, &screening, &chosen);
+    if (!failed && take_chosen(job, &screening, &chosen))
+        failed = error_no_memory(error);
     screening_release(&screening);
     return failed ? failed_to_load(job, error) : 0;
 }

@@ -255,7 +255,8 @@ static int scan_units(struct explaining *it, size_t number)
         return -1;
     for (size_t unit = 0; unit < partition->count; unit++)
         if (fill_row(it, number, unit) &&
-            scan_row(it->row, it->source.baseline->step_count, TAIL_OWN, &it->sets[number][unit]))
+            scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count, TAIL_OWN,
+                     &it->sets[number][unit]))
             return -1;
     return 0;
 }

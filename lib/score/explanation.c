@@ -7,13 +7,12 @@ int explanation_has_rank(const struct explanation *explanation, int32_t rank)
 
 int explanation_has_step(const struct explanation *explanation, int32_t step)
 {
-    const struct step_set *steps = &explanation->steps;
-    return step >= steps->first && step <= steps->last && (step - steps->first) % steps->period == 0;
+    return step_set_has(&explanation->steps, step);
 }
 
 int32_t explanation_count(const struct explanation *explanation)
 {
-    return (explanation->steps.last - explanation->steps.first) / explanation->steps.period + 1;
+    return step_set_count(&explanation->steps);
 }
 
 int explanation_is_hosts(const struct explanation *explanation)

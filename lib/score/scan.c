@@ -44,6 +44,7 @@ enum { STRONGEST = 12 };
 
 struct scan {
     const double *row;
+    const int32_t *numbers;
     const double *base; /* log of the density without a fault, of each step */
     double *ratio;      /* of each step, for the size that is tried */
     int32_t steps;
@@ -77,12 +78,21 @@ static int is_set(const struct scan *scan, const struct run *run, int32_t period
            run->speaking * 4 >= run->count * (period > 1 ? 3 : 2);
 }
 
+/* The first step that every `period`-th to `step` begins with. */
+static int32_t phase_of(const struct scan *scan, int32_t step, int32_t period)
+{
+    int32_t first = 0;
+    while (!step_recurs(scan->numbers, first, step, period))
+        first++;
+    return first;
+}
+
 /* The best run of every `period`-th step from `phase` on. */
 static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, struct step_set *best)
 {
     struct run run = {0};
-    for (int32_t step = phase; step < scan->steps; step += period) {
-        if (isnan(scan->row[step]))
+    for (int32_t step = phase; step < scan->steps; step += scan->numbers ? 1 : period) {
+        if (isnan(scan->row[step]) || !step_recurs(scan->numbers, phase, step, period))
             continue;
         double ratio = scan->ratio[step];
         if (run.score <= 0)
@@ -91,7 +101,7 @@ static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, s
         run.count++;
         run.speaking += ratio > 0;
         if (ratio > 0 && run.score > best->score && is_set(scan, &run, period))
-            *best = (struct step_set){run.score, scan->size, run.first, step, period};
+            *best = (struct step_set){run.score, scan->size, run.first, step, period, scan->numbers};
     }
 }
 
@@ -120,7 +130,7 @@ static int is_second_of_phase(const struct scan *scan, int strong, int32_t perio
 {
     int before = 0;
     for (int i = 0; i < strong; i++)
-        before += (scan->strongest[i] - scan->strongest[strong]) % period == 0;
+        before += step_recurs(scan->numbers, scan->strongest[strong], scan->strongest[i], period);
     return before == 1;
 }
 
@@ -130,7 +140,7 @@ static void scan_periods(const struct scan *scan, struct step_set *best)
     for (int32_t period = 2; period <= longest_period(scan->steps); period++)
         for (int i = 1; i < scan->strong_count; i++)
             if (is_second_of_phase(scan, i, period))
-                scan_phase(scan, period, scan->strongest[i] % period, best);
+                scan_phase(scan, period, phase_of(scan, scan->strongest[i], period), best);
 }
 
 /* A step speaks for sizes below twice its own: what is beyond that of all is not tried. */
@@ -142,12 +152,13 @@ static double most_size(const struct scan *scan)
     return most < MOST_SIZE ? most : MOST_SIZE;
 }
 
-int scan_row(const double *row, int32_t steps, double tail, struct step_set *best)
+int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best)
 {
     double *base = array_new((size_t)steps + 1, sizeof *base);
     double *ratio = array_new((size_t)steps + 1, sizeof *ratio);
     int failed = !base || !ratio;
-    struct scan scan = {.row = row, .base = base, .ratio = ratio, .steps = steps, .tail = tail};
+    struct scan scan = {
+        .row = row, .numbers = numbers, .base = base, .ratio = ratio, .steps = steps, .tail = tail};
     *best = (struct step_set){0};
     for (int32_t step = 0; !failed && step < steps; step++) {
         base[step] = (tail + 1) / 2 * log1p(row[step] * row[step] / tail);
@@ -174,8 +185,8 @@ void scan_set(const double *row, double tail, struct step_set *set)
     set->score = 0;
     while (size < MOST_SIZE) {
         double score = 0;
-        for (int32_t step = set->first; step <= set->last; step += set->period)
-            if (!isnan(row[step])) {
+        for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period)
+            if (!isnan(row[step]) && step_set_has(set, step)) {
                 double left = row[step] - size;
                 score += (tail + 1) / 2 * (log1p(row[step] * row[step] / tail) - log1p(left * left / tail));
             }

@@ -19,11 +19,40 @@ struct step_set {
     double size;  /* m */
     int32_t first;
     int32_t last;
-    int32_t period; /* 1: an interval */
+    int32_t period;         /* 1: an interval */
+    const int32_t *numbers; /* borrowed: what periods count by, of each step; NULL: steps themselves */
 };
 
-/* Residuals that are not known are NAN. -1 when memory is out. */
-int scan_row(const double *row, int32_t steps, double tail, struct step_set *best);
+/* Whether a step is some periods from another; those of number -1 recur with none. */
+static inline int step_recurs(const int32_t *numbers, int32_t first, int32_t step, int32_t period)
+{
+    if (!numbers || period < 2)
+        return (step - first) % period == 0;
+    return numbers[first] >= 0 && numbers[step] >= 0 && (numbers[step] - numbers[first]) % period == 0;
+}
+
+/* Whether a step is of a set, and how many are. */
+static inline int step_set_has(const struct step_set *set, int32_t step)
+{
+    return step >= set->first && step <= set->last &&
+           step_recurs(set->numbers, set->first, step, set->period);
+}
+
+static inline int32_t step_set_count(const struct step_set *set)
+{
+    int32_t count = 0;
+    if (!set->numbers)
+        return (set->last - set->first) / set->period + 1;
+    for (int32_t step = set->first; step <= set->last; step++)
+        count += step_set_has(set, step);
+    return count;
+}
+
+/*
+ * Residuals that are not known are NAN. `numbers`, ascending but for those of -1, is what periods count by
+ * (step_set); NULL: steps. -1 when memory is out.
+ */
+int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best);
 
 /* The score of a set of steps for another row, of the best size: into `set`. */
 void scan_set(const double *row, double tail, struct step_set *set);

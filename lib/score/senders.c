@@ -180,7 +180,7 @@ static int find_sets(struct senders *senders)
         if (isnan(senders->usual[rank]))
             continue;
         double *row = scaled_row(senders, rank, 0);
-        int failed = !row || scan_row(row, senders->steps, TAIL, &senders->best[rank]);
+        int failed = !row || scan_row(row, senders->numbers, senders->steps, TAIL, &senders->best[rank]);
         free(row);
         if (failed)
             return -1;
@@ -220,7 +220,10 @@ static void forget_warm_up(struct senders *senders, size_t rank)
 int senders_init(struct senders *senders, const struct job *job, int32_t first_step,
                  const struct edges *edges)
 {
-    *senders = (struct senders){.ranks = job->rank_count, .steps = job->step_count, .first_step = first_step};
+    *senders = (struct senders){.ranks = job->rank_count,
+                                .steps = job->step_count,
+                                .numbers = job->step_numbers,
+                                .first_step = first_step};
     if (!edges->count || job->step_count <= 0)
         return 0;
     size_t cells = senders->ranks * (size_t)senders->steps;

@@ -13,8 +13,9 @@
 struct senders {
     size_t ranks;
     int32_t steps;
-    int32_t first_step; /* after the warm-up */
-    double *ratio;      /* owned: [rank * steps + step]; NAN: not known, and in the warm-up */
+    const int32_t *numbers; /* borrowed: of each step (job.h); NULL: the same */
+    int32_t first_step;     /* after the warm-up */
+    double *ratio;          /* owned: [rank * steps + step]; NAN: not known, and in the warm-up */
     double *beyond; /* owned: the same beyond the rank's own quiet quartile, about 0 where nothing is wrong */
     double *usual;  /* owned: [rank], that quartile; NAN: it sends too little */
     double spread;  /* standard deviation of `beyond`, from the median of its distances from 0;

@@ -154,8 +154,7 @@ int slow_senders_next(struct sender_search *search, struct slow_senders *found)
 
 int slow_senders_have_step(const struct slow_senders *found, int32_t step)
 {
-    return step >= found->steps.first && step <= found->steps.last &&
-           (step - found->steps.first) % found->steps.period == 0;
+    return step_set_has(&found->steps, step);
 }
 
 double slow_senders_excess(const struct sender_search *search, const struct slow_senders *found, int32_t rank,

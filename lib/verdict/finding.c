@@ -32,8 +32,13 @@ void findings_remove(struct findings *findings, size_t at)
 
 int finding_has_step(const struct finding *finding, int32_t step)
 {
-    return step >= finding->first_step && step <= finding->last_step &&
-           (finding->period < 2 || (step - finding->first_step) % finding->period == 0);
+    int32_t first = finding->first_step;
+    if (step < first || step > finding->last_step || finding->period < 2)
+        return step >= first && step <= finding->last_step;
+    if (!finding->numbers)
+        return (step - first) % finding->period == 0;
+    return finding->numbers[step] >= 0 &&
+           (finding->numbers[step] - finding->numbers[first]) % finding->period == 0;
 }
 
 static int is_candidate(const struct finding *finding, int32_t rank)
@@ -253,9 +258,16 @@ int64_t finding_excess_ns(const struct finding *finding)
 
 int32_t finding_steps(const struct finding *finding)
 {
-    if (finding->period > 1)
-        return (finding->last_step - finding->first_step) / finding->period + 1;
-    return finding->last_step - finding->first_step - finding->breaks + 1;
+    int32_t period = finding->period > 1 ? finding->period : 1;
+    int32_t count = (finding->last_step - finding->first_step) / period + 1;
+    if (period == 1)
+        count -= finding->breaks;
+    else if (finding->numbers)
+        count = 0;
+    for (int32_t step = finding->first_step; period > 1 && finding->numbers && step <= finding->last_step;
+         step++)
+        count += finding_has_step(finding, step);
+    return count > 0 ? count : 1;
 }
 
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)

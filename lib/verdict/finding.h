@@ -22,9 +22,10 @@ struct finding {
     int32_t rank; /* job rank */
     int32_t tag;  /* -1: none */
     int32_t first_step;
-    int32_t last_step; /* -1 with first_step: not known */
-    int32_t breaks;    /* between these, where the run is loaded in excerpts (job/excerpts.h) */
-    int32_t period;    /* in every so-many-th step from the first to the last; 0: in all of them */
+    int32_t last_step;      /* -1 with first_step: not known */
+    int32_t breaks;         /* between these, where the run is loaded in excerpts (job/excerpts.h) */
+    int32_t period;         /* in every so-many-th step from the first to the last; 0: in all of them */
+    const int32_t *numbers; /* borrowed from the job: what that counts by (job.h); NULL: steps */
     int32_t *ranks; /* owned: all at fault, where it is several at once (`rank` is one of them); ascending */
     size_t rank_count; /* 0: `rank` alone */
     double certainty;  /* log of the odds that it is no noise (score/explain.h); 0: not known */

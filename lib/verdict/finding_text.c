@@ -74,18 +74,29 @@ static int say_what(const struct finding *finding, const struct job *job, struct
             (buffer_append_text(text, ", for ") || text_time(text, finding->pause_ns)));
 }
 
-/* Where steps before and between were not loaded, since when is not known exactly, nor whether all are of it.
- */
+/* "; 7 to 30 before were not loaded": those of a break, where there is one at `step`. */
+static int say_break(const struct job *job, int32_t step, const char *where, int *said, struct buffer *text)
+{
+    if (step < 0 || step >= job->step_count || !job_is_break(job, step))
+        return 0;
+    int first = (int)job_run_step(job, step), last = (int)job_run_step(job, step + 1) - 1;
+    const char *before = *said ? "; " : " (";
+    *said = 1;
+    return first == last
+               ? buffer_printf(text, "%sstep %d %s was not loaded", before, first, where)
+               : buffer_printf(text, "%ssteps %d to %d %s were not loaded", before, first, last, where);
+}
+
+/* Where steps were not loaded it is not known exactly since when it was, until when, and whether in all. */
 static int say_breaks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    int32_t first = finding->first_step, breaks = job_breaks_in(job, first, finding->last_step);
-    if (first > 0 && job_is_break(job, first - 1) &&
-        buffer_printf(text, " (step %d or later: those from there to %d were not loaded)",
-                      (int)job_run_step(job, first - 1), (int)job_run_step(job, first) - 1))
-        return -1;
-    return breaks
-               ? buffer_printf(text, " (%d of them judged)", (int)(finding->last_step - first + 1 - breaks))
-               : 0;
+    int32_t breaks = job_breaks_in(job, finding->first_step, finding->last_step);
+    int said = breaks > 0;
+    return (said && buffer_printf(text, " (%d of them judged",
+                                  (int)(finding->last_step - finding->first_step + 1 - breaks))) ||
+           say_break(job, finding->first_step - 1, "before", &said, text) ||
+           say_break(job, finding->last_step + 1, "after", &said, text) ||
+           (said && buffer_append_byte(text, ')'));
 }
 
 static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)

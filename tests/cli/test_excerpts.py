@@ -32,14 +32,22 @@ class Excerpts(Case):
         found, answer = self.told("--memory", "1")
         self.assertEqual(found, [("compute", 2, 100, 200)])
         self.check_excerpts(answer)
-        self.assertIn("steps 100 to 200 (", answer["findings"][0]["text"])
-        self.assertIn(" of them judged)", answer["findings"][0]["text"])
+        self.assertRegex(answer["findings"][0]["text"], r"steps 100 to 200 \(\d+ of them judged")
         self.assertIn("--step 100-200", answer["findings"][0]["next"])
 
     def test_one_step_is_found_among_all(self):
         self.play(JOB + "--fault host:3:277:277:60%")
         found, answer = self.told("--memory", "1")
         self.assertEqual([(kind, rank, first) for kind, rank, first, _ in found], [("host", 3, 277)])
+        self.check_excerpts(answer)
+
+    def test_what_recurs_is_counted_by_the_steps_of_the_run(self):
+        self.play("--shape ddp --ranks 8 --layers 4 --steps 400 --seed 11 --noise even --fault compute:2:40:390/5:40%")
+        found, answer = self.told("--memory", "1")
+        (kind, rank, first, last), = found
+        self.assertEqual((kind, rank, answer["findings"][0]["period"]), ("compute", 2, 5))
+        self.assertEqual((first % 5, last % 5), (0, 0))
+        self.assertTrue(40 <= first < last <= 390)
         self.check_excerpts(answer)
 
     def test_nobody_is_accused_of_what_was_left_out(self):

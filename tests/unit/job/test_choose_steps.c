@@ -102,8 +102,30 @@ static void ends_of_the_run_are_taken_whatever_they_need(void **state)
     struct run *run = make();
     struct chosen_steps chosen = choose(run, 0);
     (void)state;
-    assert_int_equal(count(&chosen), FIRST + LAST);
+    assert_int_equal(count(&chosen), 4);
     assert_int_equal(chosen.count, 2);
+    assert_true(has(&chosen, 0, 1));
+    assert_true(has(&chosen, STEPS - 2, STEPS - 1));
+    free(chosen.excerpts);
+    free(run);
+}
+
+/* Two at each end, and the others in one row: where steps change, or where one stands out. */
+static void little_room_goes_to_one_row(void **state)
+{
+    struct run *run = make();
+    (void)state;
+    run->stands_out[700] = 30;
+    struct chosen_steps chosen = choose(run, 12 * EACH);
+    assert_in_range(count(&chosen), 9, 12);
+    assert_int_equal(chosen.count, 3);
+    assert_true(has(&chosen, 698, 702));
+    free(chosen.excerpts);
+    for (int i = 500; i < STEPS; i++)
+        run->stands_out[i] += 5;
+    chosen = choose(run, 12 * EACH);
+    assert_int_equal(chosen.count, 3);
+    assert_true(has(&chosen, 498, 502));
     free(chosen.excerpts);
     free(run);
 }
@@ -208,9 +230,9 @@ static void anything_is_survived(void **state)
     struct chosen_steps chosen = choose(run, 200 * EACH);
     assert_true(count(&chosen) <= 200);
     free(chosen.excerpts);
-    run->screening.step_count = 5;
+    run->screening.step_count = 3;
     assert_int_equal(steps_choose(&run->screening, 0, 0, &chosen), 0);
-    assert_int_equal(count(&chosen), 5);
+    assert_int_equal(count(&chosen), 3);
     free(chosen.excerpts);
     free(run);
 }
@@ -221,6 +243,7 @@ int main(void)
         cmocka_unit_test(they_fit_and_are_spread),
         cmocka_unit_test(all_are_one_excerpt),
         cmocka_unit_test(ends_of_the_run_are_taken_whatever_they_need),
+        cmocka_unit_test(little_room_goes_to_one_row),
         cmocka_unit_test(a_step_that_stands_out_is_taken_with_its_neighbours),
         cmocka_unit_test(both_ends_of_a_change_are_taken),
         cmocka_unit_test(where_the_record_of_a_rank_ends_is_taken),

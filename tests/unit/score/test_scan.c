@@ -20,7 +20,7 @@ static void quiet(double *row)
 static struct step_set best_of(const double *row)
 {
     struct step_set best;
-    assert_int_equal(scan_row(row, STEPS, TAIL, &best), 0);
+    assert_int_equal(scan_row(row, NULL, STEPS, TAIL, &best), 0);
     return best;
 }
 
@@ -55,6 +55,40 @@ static void a_period_and_its_phase(void **state)
         }
         assert_set(best_of(row), phase, last, 6);
     }
+}
+
+/* Where steps are left out a period counts them, too; and what is at one distance of those that are left is
+ * none.
+ */
+static void a_period_goes_by_numbers(void **state)
+{
+    double row[STEPS];
+    int32_t numbers[STEPS];
+    (void)state;
+    /* 0 to 9, 17 to 26, 34 to 43, 51 to 57, with a step of no number between: seven are left out each time.
+     */
+    for (int step = 0; step < STEPS; step++)
+        numbers[step] = step % 11 == 10 ? -1 : step / 11 * 17 + step % 11;
+    quiet(row);
+    for (int step = 0; step < STEPS; step++)
+        if (numbers[step] < 0)
+            row[step] = NAN;
+        else if (numbers[step] % 5 == 3)
+            row[step] += 12;
+    struct step_set set;
+    assert_int_equal(scan_row(row, numbers, STEPS, TAIL, &set), 0);
+    assert_int_equal(numbers[set.first], 3);
+    assert_int_equal(numbers[set.last], 53);
+    assert_int_equal(set.period, 5);
+    int count = 0;
+    for (int step = 0; step < STEPS; step++) {
+        assert_int_equal(step_set_has(&set, step), numbers[step] >= 0 && numbers[step] % 5 == 3);
+        count += numbers[step] >= 0 && numbers[step] % 5 == 3;
+    }
+    assert_int_equal(step_set_count(&set), count);
+    double score = set.score;
+    scan_set(row, TAIL, &set);
+    assert_true(fabs(set.score - score) < 1e-9);
 }
 
 /* What one or two steps say is no set, however strong; three are. */
@@ -117,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_interval),
                                        cmocka_unit_test(a_period_and_its_phase),
+                                       cmocka_unit_test(a_period_goes_by_numbers),
                                        cmocka_unit_test(three_occurrences),
                                        cmocka_unit_test(not_all_steps),
                                        cmocka_unit_test(noise_pays_more_than_it_says),
