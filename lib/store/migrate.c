@@ -36,7 +36,8 @@ static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_013_witnesses,
                                          schema_store_014_registered_memory,
                                          schema_store_015_calls,
-                                         schema_store_016_shards};
+                                         schema_store_016_shards,
+                                         schema_store_017_members_of_process};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call};
 

@@ -19,6 +19,14 @@ static const char *const asked_of_each_run[] = {
     schema_join_read_instances_of_run, schema_analysis_job_dumped_running,
 };
 
+/* And of thousands of processes. */
+static const char *const asked_of_each_process[] = {
+    schema_join_logs_restore,
+    schema_join_logs_forget_recorded,
+    schema_join_logs_files,
+    schema_join_logs_members,
+};
+
 /* These bring blobs: sorting them would write all of a great run's beside the store. */
 static const char *const in_order_as_they_are[] = {
     schema_analysis_job_traffic,        schema_join_read_operations,       schema_join_read_instances,
@@ -56,6 +64,14 @@ static void test_one_run_is_found_by_index(void **state)
     store_close(store);
 }
 
+static void test_one_process_is_found_by_index(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    for (size_t i = 0; i < sizeof asked_of_each_process / sizeof *asked_of_each_process; i++)
+        check_plan(store, asked_of_each_process[i], "SCAN");
+    store_close(store);
+}
+
 static void test_blobs_are_not_sorted(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -90,7 +106,8 @@ static void make_version_2(void **state)
             "DROP TABLE operation_recorded; DROP TABLE proxy_recorded; DROP "
             "TABLE clock_step; DROP TABLE "
             "unequal_pair;"
-            "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
+            "DROP INDEX member_process; DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN "
+            "unpacked_digest;"
             "ALTER TABLE file DROP COLUMN modified_ns;"
             "DROP VIEW v_loss; DROP VIEW v_dropped;"
             "ALTER TABLE loss DROP COLUMN member_id; ALTER TABLE loss DROP COLUMN is_total;"
@@ -108,7 +125,7 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 16);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 17);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);
@@ -126,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILE(test_one_run_is_found_by_index),
+        WITH_FILE(test_one_process_is_found_by_index),
         WITH_FILE(test_blobs_are_not_sorted),
         WITH_FILE(test_older_store_is_brought_up_to_date),
     };
