@@ -9,11 +9,10 @@ import time
 import unittest
 
 from tests.cli import schema
-from tests.cli.support import PROGRAM, TOP, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case
 
 # Rank 1's GPU is slow in steps 12 to 19 of 40.
 PLANTED = "--shape ddp --ranks 4 --steps 40 --dialect inspector-2.30 --fault compute:1:12:19:30%"
-PATIENCE_S = 60
 
 
 class Watch(Case):
