@@ -155,25 +155,27 @@ static int64_t common_end(const struct job *job, const struct job_rank *rank)
 }
 
 /*
- * Whether the bundled plugin stopped writing of a rank long before it did of all that wait. It notes its
- * clock from time to time as long as its process lives, whatever that waits for.
+ * For how many seconds more the bundled plugin wrote of each rank that waits than of this one, at least. It
+ * notes its clock from time to time as long as its process lives, whatever that waits for. 0: not known.
  */
-static int is_outlived(const struct absence *absence, size_t rank)
+static double outlived_by_s(const struct absence *absence, size_t rank)
 {
     const struct job *job = absence->job;
-    int64_t mine_ns = common_end(job, &job->ranks[rank]);
-    size_t waiting = 0;
+    int64_t mine_ns = common_end(job, &job->ranks[rank]), least_ns = INT64_MAX;
     if (!job->ranks[rank].told_late || mine_ns == TIME_UNKNOWN)
         return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
-        if (!absence->ranks[i].is_waiting)
-            continue;
-        int64_t other_ns = common_end(job, &job->ranks[i]);
-        if (other_ns == TIME_UNKNOWN || (double)(other_ns - mine_ns) < limit_of(LIMIT_OUTLIVED) * 1e9)
+        int64_t other_ns = absence->ranks[i].is_waiting ? common_end(job, &job->ranks[i]) : INT64_MAX;
+        if (other_ns == TIME_UNKNOWN)
             return 0;
-        waiting++;
+        least_ns = other_ns < least_ns ? other_ns : least_ns;
     }
-    return waiting > 0;
+    return least_ns == INT64_MAX || least_ns < mine_ns ? 0 : (double)(least_ns - mine_ns) / 1e9;
+}
+
+static int is_outlived(const struct absence *absence, size_t rank)
+{
+    return !rule_speaks(RULE_OUTLIVED, outlived_by_s(absence, rank));
 }
 
 static int name_absent(const struct absence *absence, struct findings *findings)
@@ -251,9 +253,7 @@ static enum confidence confidence_of_unrecorded(const struct absence *absence, s
     if (absence->unrecorded_count > 1 || departures || is_piece(absence, absence->ranks[rank].missing_from) ||
         may_wait_as_another(absence, (int32_t)rank))
         return CONFIDENCE_LOW;
-    if (!absence->job->most_cut || !absence->job->ranks[rank].count)
-        return CONFIDENCE_HIGH;
-    return is_outlived(absence, rank) ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    return absence->job->most_cut && absence->job->ranks[rank].count ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
 static int name_unrecorded(const struct absence *absence, struct findings *findings)
@@ -269,6 +269,8 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
         if (!finding || finding_add_candidate(finding, (int32_t)i) ||
             (departures && add_departed(absence, finding)))
             return -1;
+        if (job->most_cut && job->ranks[i].count)
+            finding_ask(findings, finding, RULE_OUTLIVED, outlived_by_s(absence, i));
     }
     return findings_unite_candidates(findings, before);
 }

@@ -286,6 +286,12 @@ const struct rule rules[RULE_COUNT] = {
          "how many network cards, or hosts, may have failed: those that the transfers do not have in "
          "common",
          "is one of several whose transfers failed"},
+    [RULE_OUTLIVED] =
+        {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
+         "a job most of whose files have no end, and a file of the rank",
+         "for how many seconds more the bundled plugin wrote of each rank that waits; 0 where clocks do not "
+         "tell, or another wrote",
+         "has a file that ends about when others do: it may merely have been cut elsewhere"},
 };
 
 int rule_speaks(enum rule_id rule, double reading)

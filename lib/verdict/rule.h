@@ -73,6 +73,8 @@ enum rule_id {
     RULE_START_SCATTER,
     RULE_SILENT_PEER,
     RULE_ENDS,
+    /* How the file of a rank stops that others wait for. */
+    RULE_OUTLIVED,
     RULE_COUNT
 };
 
@@ -88,6 +90,7 @@ enum {
     OF_COMPUTE = 1 << FINDING_COMPUTE,
     OF_HOST = 1 << FINDING_HOST,
     OF_NETWORK = 1 << FINDING_NETWORK,
+    OF_ENDED_EARLY = 1 << FINDING_ENDED_EARLY,
     OF_RANK = OF_COMPUTE | OF_HOST,
     OF_ALL = OF_RANK | OF_NETWORK
 };

@@ -7,6 +7,12 @@
 #define RINGS_MAX 4096u
 #define HANDLE_RING_SHIFT 40
 
+#define MAPPED_AHEAD_FROM_SLOTS 256u
+#define MAPPED_AHEAD_BYTES (UINT64_C(16) << 20)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack it */
+#endif
+
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t exit_key;
 static bool exit_key_made;
@@ -176,6 +182,16 @@ unsigned ring_count(void)
 struct ring *ring_at(unsigned index)
 {
     return registry[index];
+}
+
+void ring_map_ahead(struct ring *ring)
+{
+    uint64_t bytes = ring->capacity * RECORD_SLOT_BYTES;
+    if (ring->is_mapped_ahead ||
+        atomic_load_explicit(&ring->head, memory_order_relaxed) < MAPPED_AHEAD_FROM_SLOTS)
+        return;
+    ring->is_mapped_ahead = true;
+    (void)madvise(ring->slots, bytes < MAPPED_AHEAD_BYTES ? bytes : MAPPED_AHEAD_BYTES, MADV_POPULATE_WRITE);
 }
 
 bool ring_unread(struct ring *ring, uint64_t *at, uint64_t *limit)

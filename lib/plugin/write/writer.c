@@ -176,6 +176,7 @@ static unsigned open_cursors(struct writer *writer, uint64_t until_ns, unsigned 
                 ring_recycle(ring);
             continue;
         }
+        ring_map_ahead(ring);
         uint64_t time_ns = ring_time_ns(ring, at);
         unsigned full = (unsigned)((limit - at) * 256 / ring->capacity);
         *fullest = full > *fullest ? full : *fullest;

@@ -190,6 +190,48 @@ static void child_begins_with_no_drops(void **state)
     assert_non_null(ring_mine());
 }
 
+/* How many pages of its slots a ring has. */
+static size_t mapped_pages(const struct ring *ring)
+{
+    enum { PAGES = 1 << 10 };
+    static unsigned char is_there[PAGES];
+    size_t bytes = ring->capacity * RECORD_SLOT_BYTES, page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    assert_true(bytes / page <= PAGES);
+    assert_int_equal(mincore(ring->slots, bytes, is_there), 0);
+    for (size_t i = 0; i < bytes / page; i++)
+        count += is_there[i] & 1;
+    return count;
+}
+
+/* Whether this kernel gives memory in advance. */
+static bool can_map_ahead(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    bool can = madvise(at, page, MADV_POPULATE_WRITE) == 0;
+    munmap(at, page);
+    return can;
+}
+
+/* A thread that records a little keeps little memory; one that goes on finds all of its ring there. */
+static void ring_in_use_is_mapped_ahead(void **state)
+{
+    (void)state;
+    ring_forget_all();
+    ring_configure(1u << 14, 4);
+    struct ring *ring = ring_mine();
+    struct record record = {.slots = 1};
+    size_t pages = (size_t)(ring->capacity * RECORD_SLOT_BYTES) / (size_t)sysconf(_SC_PAGESIZE);
+    for (unsigned i = 0; i + 1 < MAPPED_AHEAD_FROM_SLOTS; i++)
+        assert_true(ring_push(ring, &record, 1, RING_START));
+    ring_map_ahead(ring);
+    assert_true(mapped_pages(ring) < pages / 2);
+    assert_true(ring_push(ring, &record, 1, RING_START));
+    ring_map_ahead(ring);
+    assert_true(can_map_ahead() ? mapped_pages(ring) == pages : mapped_pages(ring) < pages / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +243,7 @@ int main(void)
         cmocka_unit_test(record_of_no_size_is_not_copied),
         cmocka_unit_test(ring_of_a_broken_push_is_used_again),
         cmocka_unit_test(child_begins_with_no_drops),
+        cmocka_unit_test(ring_in_use_is_mapped_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

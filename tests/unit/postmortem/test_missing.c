@@ -210,6 +210,21 @@ static void who_left_no_trace_where_most_are_cut(void **state)
     check_found(&played, "ended_early 3 high 1 <012 ");
 }
 
+/* When plugins wrote of ranks last: of 2 after so many seconds, of 1 after others, of all else after 30. */
+static void write_until(struct played *played, int64_t two_s, int64_t one_s, enum clock_method method)
+{
+    enum { SECOND = 1000000000 };
+    played->job.most_cut = CUT_AT_END;
+    for (int rank = 0; rank < RANKS; rank++) {
+        played->ranks[rank].clock_method = method;
+        played->ranks[rank].clock_scale = 1;
+        played->ranks[rank].told_late = 1;
+        played->ranks[rank].seen_until_ns = 30LL * SECOND;
+    }
+    played->ranks[1].seen_until_ns = one_s * SECOND;
+    played->ranks[2].seen_until_ns = two_s * SECOND;
+}
+
 /*
  * A rank whose plugin stopped writing long before those of all that wait died before they were stopped; not
  * one that is as long behind one of them only, or that another recorder tells of, or by clocks that nothing
@@ -217,11 +232,9 @@ static void who_left_no_trace_where_most_are_cut(void **state)
  */
 static void who_was_outlived(void **state)
 {
-    enum { SECOND = 1000000000 };
-    assert_limit(LIMIT_OUTLIVED, 15);
     static const struct {
-        const char *mine;
-        int64_t mine_s, other_s;
+        const char *two;
+        int64_t two_s, one_s;
         int told_late;
         enum clock_method method;
         const char *expected;
@@ -234,17 +247,30 @@ static void who_was_outlived(void **state)
                  {"r", 1, 16, 1, CLOCK_CONTRADICTORY, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct played played;
-        play(&played, (const char *const[]){"r|r|r|r!", "r|r|r|r!", cases[i].mine, "r|r|r|r!"});
-        played.job.most_cut = CUT_AT_END;
-        for (int rank = 0; rank < RANKS; rank++) {
-            played.ranks[rank].clock_method = cases[i].method;
-            played.ranks[rank].clock_scale = 1;
-            played.ranks[rank].told_late = cases[i].told_late;
-            played.ranks[rank].seen_until_ns = 30LL * SECOND;
-        }
-        played.ranks[1].seen_until_ns = cases[i].other_s * SECOND;
-        played.ranks[2].seen_until_ns = cases[i].mine_s * SECOND;
+        play(&played, (const char *const[]){"r|r|r|r!", "r|r|r|r!", cases[i].two, "r|r|r|r!"});
+        write_until(&played, cases[i].two_s, cases[i].one_s, cases[i].method);
+        played.ranks[2].told_late = cases[i].told_late;
         check_found(&played, cases[i].expected);
+    }
+}
+
+/* A file that alone is cut in the middle of an operation says a little, and more if it ends long before. */
+static void by_how_long_it_was_outlived(void **state)
+{
+    for (int one_s = 15; one_s <= 16; one_s++) {
+        struct findings findings;
+        struct played played;
+        play(&played, (const char *const[]){"r|r|r|r!", "r|r|r|r!", "r|r|r", "r|r|r|r!"});
+        write_until(&played, 1, one_s, CLOCK_SHARED);
+        played.ranks[2].cut = CUT_MIDWAY;
+        find_played(&played, &findings);
+        assert_int_equal(findings.count, 1);
+        if (one_s == 15)
+            assert_speaks(&findings.items[0].readings, RULE_OUTLIVED);
+        else
+            assert_quiet(&findings.items[0].readings, RULE_OUTLIVED);
+        assert_int_equal(findings.items[0].confidence, one_s == 15 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
+        findings_release(&findings);
     }
 }
 
@@ -460,6 +486,7 @@ int main(void)
         cmocka_unit_test(who_cannot_be_another_since_all_wait),
         cmocka_unit_test(who_left_no_trace_where_most_are_cut),
         cmocka_unit_test(who_was_outlived),
+        cmocka_unit_test(by_how_long_it_was_outlived),
         cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_something_else_by_habit),

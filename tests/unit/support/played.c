@@ -128,18 +128,26 @@ void play(struct played *played, const char *const calls[RANKS])
     seat_all(played);
 }
 
-void check_found(struct played *played, const char *expected)
+void find_played(struct played *played, struct findings *findings)
 {
-    struct findings findings = {0};
     struct error error = ERROR_INIT;
-    char found[512] = "";
-    size_t used = 0;
     struct extents extents;
+    *findings = (struct findings){0};
     assert_int_equal(extents_init(&extents, &played->job), 0);
     assert_int_equal(find_absence(&played->job, played->positions, &extents, &(struct diagnose_options){0},
-                                  &findings, &error),
+                                  findings, &error),
                      0);
     extents_release(&extents);
+    for (int i = 0; i < COMMUNICATORS; i++)
+        free(played->communicators[i].seats);
+}
+
+void check_found(struct played *played, const char *expected)
+{
+    struct findings findings;
+    char found[512] = "";
+    size_t used = 0;
+    find_played(played, &findings);
     for (size_t i = 0; i < findings.count && used < sizeof found / 2; i++) {
         const struct finding *finding = &findings.items[i];
         used += (size_t)snprintf(found + used, sizeof found - used, "%s %d", finding_kind_name(finding->kind),
@@ -154,8 +162,6 @@ void check_found(struct played *played, const char *expected)
     }
     assert_string_equal(found, expected);
     findings_release(&findings);
-    for (int i = 0; i < COMMUNICATORS; i++)
-        free(played->communicators[i].seats);
 }
 
 void check(const char *zero, const char *one, const char *two, const char *three, const char *expected)

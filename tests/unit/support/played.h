@@ -26,6 +26,9 @@ struct played {
 
 void play(struct played *played, const char *const calls[RANKS]);
 
+/* What is found of it, for the caller to release. Releases the job. */
+void find_played(struct played *played, struct findings *findings);
+
 /*
  * `expected`: of each finding its kind, rank, confidence, step, and who waits, as in "missing 1 high 2 <03 ";
  * of candidates all, as in "missing 1/2 low 2 <03 ". Releases the job.
