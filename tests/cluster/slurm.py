@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.cli.support import PATIENCE_S
+
 NODES = 4
 
 CONFIGURATION = """\
@@ -17,7 +19,7 @@ SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={port}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=5
+AuthInfo=socket={folder}/munge.socket,cred_expire=30
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -32,11 +34,15 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
-SlurmdTimeout=4
+SlurmdTimeout=30
+MessageTimeout=100
+TCPTimeout=100
+BatchStartTimeout=600
+UnkillableStepTimeout=600
 KillWait=1
 InactiveLimit=0
 NodeName=node[0-{last}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{end}] CPUs=1 State=UNKNOWN
-PartitionName=all Nodes=node[0-{last}] Default=YES MaxTime=5 State=UP
+PartitionName=all Nodes=node[0-{last}] Default=YES MaxTime=60 State=UP
 """
 
 
@@ -85,7 +91,7 @@ class Cluster:
         return self
 
     def run(self, *words, **more):
-        return subprocess.run(words, env=self.environment, check=True, capture_output=True, text=True, timeout=60, **more)
+        return subprocess.run(words, env=self.environment, check=True, capture_output=True, text=True, timeout=PATIENCE_S, **more)
 
     def start_node(self, number):
         self.run("slurmd", "-N", f"node{number}")
@@ -93,7 +99,7 @@ class Cluster:
     def states(self):
         return [line.strip("*~#!%$@^-") for line in self.run("sinfo", "-N", "-h", "-o", "%t").stdout.split()]
 
-    def wait_for(self, condition, seconds=180):
+    def wait_for(self, condition, seconds=PATIENCE_S):
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:

@@ -45,7 +45,7 @@ class Damaged:
         self.content = self.store.read_bytes()
 
     def run(self, words):
-        return subprocess.run([self.program, "-q", "--store", self.store, *words], capture_output=True, timeout=120)
+        return subprocess.run([self.program, "-q", "--store", self.store, *words], capture_output=True, timeout=PATIENCE_S)
 
     def damage(self, chance):
         content = bytearray(self.content)

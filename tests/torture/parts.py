@@ -78,7 +78,7 @@ class Parts:
             path.unlink()
 
         def run(*words):
-            return subprocess.run([os.path.abspath(program), "-q", "--store", store, *words], capture_output=True, timeout=120)
+            return subprocess.run([os.path.abspath(program), "-q", "--store", store, *words], capture_output=True, timeout=PATIENCE_S)
 
         told = run("ingest", "-j", str(jobs), "--format", "json", trace)
         if told.returncode not in (0, 1):
