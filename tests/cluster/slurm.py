@@ -19,7 +19,7 @@ SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={port}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=30
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -34,11 +34,10 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
-SlurmdTimeout=30
-MessageTimeout=100
-TCPTimeout=100
+SlurmdTimeout=4
 BatchStartTimeout=600
 UnkillableStepTimeout=600
+MinJobAge=3600
 KillWait=1
 InactiveLimit=0
 NodeName=node[0-{last}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{end}] CPUs=1 State=UNKNOWN
