@@ -17,6 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cli.support import PATIENCE_S  # noqa: E402
+
 TRACES = ["fixtures/tp2dp2pp2-slow-sender", "fixtures/inspector-2.30"]
 COMMANDS = [
     ["info"],
