@@ -8,7 +8,6 @@ NCCLPROF_TEST_KILLS: how often a job is killed at a random time (default 4; `mak
 import collections
 import glob
 import gzip
-import json
 import os
 import random
 import re
