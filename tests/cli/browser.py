@@ -11,9 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.cli.support import PATIENCE_S
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_S = 30
 QUIET = ["--headless=new", "--no-first-run", "--no-default-browser-check", "--disable-gpu", "--disable-extensions",
+         "--disable-gpu-watchdog", "--disable-hang-monitor",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
          "--hide-scrollbars", "--mute-audio", "--remote-debugging-pipe"]
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, "Enter": 13, "Tab": 9,
@@ -60,7 +62,7 @@ class Browser:
     def __exit__(self, *_):
         try:
             self.send("Browser.close", {})
-            self.process.wait(10)
+            self.process.wait(PATIENCE_S)
         except (OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
@@ -111,7 +113,7 @@ class Page:
         self.browser = browser
         self.complaints = []
         self.requests = []
-        self.loaded = False
+        self.loaded = set()
         self.url = Path(path).resolve().as_uri()
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -122,9 +124,11 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         if not script:
             self.call("Emulation.setScriptExecutionDisabled", value=True)
-        self.call("Page.navigate", url=self.url)
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
+        # The blank page before it may come to its end late, too.
+        page = self.call("Page.navigate", url=self.url)["loaderId"]
         until = time.monotonic() + PATIENCE_S
-        while not self.loaded:
+        while page not in self.loaded:
             if time.monotonic() > until:
                 raise AssertionError(f"{self.url} is not loaded")
             self.call("Page.getLayoutMetrics")
@@ -134,8 +138,8 @@ class Page:
 
     def note(self, message):
         method, params = message["method"], message["params"]
-        if method == "Page.loadEventFired":
-            self.loaded = True
+        if method == "Page.lifecycleEvent" and params["name"] == "load":
+            self.loaded.add(params["loaderId"])
         elif method == "Runtime.exceptionThrown":
             self.complaints.append(params["exceptionDetails"].get("exception", {}).get("description") or str(params))
         elif method == "Log.entryAdded":

@@ -20,8 +20,10 @@ PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 TOP = Path(__file__).resolve().parents[2]
 SANITIZED = "san-" in PROGRAM
 
-# Sanitizers make everything slower, memory most of all; what hangs hangs longer than this.
-PATIENCE_S = 600 if SANITIZED else 120
+# Only what hangs takes longer, on however slow and busy a machine: under the thread sanitizer some ingests take a minute.
+PATIENCE_S = 3600 if SANITIZED else 600
+
+os.umask(0o022)  # whatever that of the caller is
 
 
 def interrupt(process, moment=0.0):

@@ -227,20 +227,25 @@ class HostileFiles(Case):
 
     def test_tags_of_many_communicators(self):
         """A process sets a tag on each of its communicators: that costs about what the communicators alone do."""
-        count, times = 40000, {}
-        for name in ("without", "with"):
-            lines = ""
-            for number in range(count):
-                lines += event("AllReduce", "COLL", "b", 0, 7, 10.0 + number, SeqNum=0, CommHash=5 + number, Rank=0, Count=4,
-                               Datatype="ncclFloat32", Algorithm="RING", Protocol="SIMPLE", nChannels=1)
-                lines += event("AllReduce", "COLL", "e", 0, 7, 10.5 + number)
-                lines += tag("t%d" % (number % 97), 0, 7, 10.0 + number) if name == "with" else ""
-            self.write(name, "[\n" + lines + "{}]\n")
-            self.store.unlink(missing_ok=True)
-            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            self.measured("ingest", name, status=0)
-            times[name] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-        self.assertLess(times["with"], 2 * times["without"] + 0.5)
+        # What else the machine does may slow down one of the two: it is the best of three.
+        for _ in range(3):
+            times = {name: self.time_of_many_communicators(name, 40000) for name in ("without", "with")}
+            if times["with"] < 2 * times["without"] + 0.5:
+                return
+        self.fail(times)
+
+    def time_of_many_communicators(self, name, count):
+        lines = ""
+        for number in range(count):
+            lines += event("AllReduce", "COLL", "b", 0, 7, 10.0 + number, SeqNum=0, CommHash=5 + number, Rank=0, Count=4,
+                           Datatype="ncclFloat32", Algorithm="RING", Protocol="SIMPLE", nChannels=1)
+            lines += event("AllReduce", "COLL", "e", 0, 7, 10.5 + number)
+            lines += tag("t%d" % (number % 97), 0, 7, 10.0 + number) if name == "with" else ""
+        self.write(name, "[\n" + lines + "{}]\n")
+        self.store.unlink(missing_ok=True)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        self.measured("ingest", name, status=0)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
     def test_times_that_go_back(self):
         """Ends before beginnings, and a clock that is set back: no duration is negative, nothing is dropped unsaid."""

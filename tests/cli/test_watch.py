@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -105,6 +104,12 @@ class Watch(Case):
         self.addCleanup(process.kill)
         return process, temporary
 
+    def wait_until(self, reached):
+        until = time.monotonic() + PATIENCE_S
+        while not reached():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+
     def check_end(self, process, temporary, status=0):
         out, errors = process.communicate(timeout=PATIENCE_S)
         self.assertEqual((process.returncode, errors), (status, ""))
@@ -124,13 +129,26 @@ class Watch(Case):
 
     def test_a_run_that_is_as_it_was(self):
         """It is not judged again when another one comes, and what was found in it holds."""
-        shutil.copytree(TOP / "fixtures/tp2dp2pp2-slow-rank", self.folder / "job/slow")
-        process, temporary = self.start("--prometheus", "watch.prom", "--until-idle", "3")
+        (self.folder / "job").mkdir()
+        self.place("slow", PLANTED)
+        process, temporary = self.start("--prometheus", "watch.prom")
         self.assertEqual(json.loads(process.stdout.readline())["run"], "slow")
-        shutil.copytree(TOP / "fixtures/fsdp-clean", self.folder / "job/clean")
+        self.place("clean", "--shape ddp --ranks 4 --steps 10 --dialect inspector-2.30 --seed 2")
+        self.wait_until(lambda: len(self.steps_told()) == 2)
+        process.send_signal(signal.SIGTERM)
         self.assertEqual(self.check_end(process, temporary), [])
-        steps = re.findall(r'ncclprof_steps{run="(.*)"} (\d+)', (self.folder / "watch.prom").read_text())
-        self.assertEqual(steps, [("slow", "9"), ("clean", "5")])
+        self.assertEqual(self.steps_told(), [("slow", "40"), ("clean", "10")])
+
+    def place(self, name, options):
+        """A whole job of that name, at once."""
+        self.simulate(options)
+        (self.folder / "traces/truth.json").unlink()
+        (self.folder / "traces").rename(self.folder / "job" / name)
+
+    def steps_told(self):
+        """Run and steps, by the file of figures as it is now."""
+        path = self.folder / "watch.prom"
+        return re.findall(r'ncclprof_steps{run="(.*)"} (\d+)', path.read_text()) if path.exists() else []
 
     def test_a_look_that_fails_is_made_again(self):
         self.plant()
@@ -138,19 +156,19 @@ class Watch(Case):
         process, temporary = self.start("--prometheus", "later/watch.prom")
         self.assertIn("later/watch.prom", process.stderr.readline())
         (self.folder / "later").mkdir()
-        begun = time.monotonic()
-        while not (self.folder / "later/watch.prom").exists():
-            self.assertLess(time.monotonic() - begun, PATIENCE_S)
-            time.sleep(0.05)
+        self.wait_until((self.folder / "later/watch.prom").exists)
         process.send_signal(signal.SIGTERM)
         lines = self.check_end(process, temporary)
         self.assertEqual([line["change"] for line in lines], ["new"])
 
     def test_a_stopped_job(self):
         """It is told once nothing comes any more, and the watch ends by itself; the folder comes later."""
-        process, temporary = self.start("--until-idle", "2")
         fault, = self.plant("--shape ddp --ranks 4 --steps 20 --dialect chrome-v7 --fault hang:2:12:12")
+        self.job.rename(self.folder / "later")
+        process, temporary = self.start("--until-idle", "2")
+        self.job = self.folder / "later"
         self.grow(1)
+        self.job.rename(self.folder / "job")
         out, errors = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0)
         line, = [json.loads(line) for line in out.splitlines()]

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.cli.support import PROGRAM, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, Case
 from tests.cli.test_merge import dump
 
 SIMULATE = Path(PROGRAM).parent / "simulate"
@@ -18,7 +18,7 @@ class Job(Case):
         self.folder.chmod(0o755)
         self.disk = self.folder / "disk"
         subprocess.run([SIMULATE, *"--shape ddp --ranks 8 --per-node 2 --layers 3 --steps 12 --dialect inspector-2.30 --seed 3".split(),
-                        "-o", self.folder / "made"], check=True, timeout=60)
+                        "-o", self.folder / "made"], check=True, timeout=PATIENCE_S)
         files = sorted(path for path in (self.folder / "made").iterdir() if path.name != "truth.json")
         self.assertEqual(len(files), 2 * NODES)
         for place, path in enumerate(files):

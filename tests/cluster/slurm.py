@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.cli.support import PATIENCE_S
+
 NODES = 4
 
 CONFIGURATION = """\
@@ -33,10 +35,13 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
 SlurmdTimeout=4
+BatchStartTimeout=600
+UnkillableStepTimeout=600
+MinJobAge=3600
 KillWait=1
 InactiveLimit=0
 NodeName=node[0-{last}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{end}] CPUs=1 State=UNKNOWN
-PartitionName=all Nodes=node[0-{last}] Default=YES MaxTime=5 State=UP
+PartitionName=all Nodes=node[0-{last}] Default=YES MaxTime=60 State=UP
 """
 
 
@@ -85,7 +90,7 @@ class Cluster:
         return self
 
     def run(self, *words, **more):
-        return subprocess.run(words, env=self.environment, check=True, capture_output=True, text=True, timeout=60, **more)
+        return subprocess.run(words, env=self.environment, check=True, capture_output=True, text=True, timeout=PATIENCE_S, **more)
 
     def start_node(self, number):
         self.run("slurmd", "-N", f"node{number}")
@@ -93,7 +98,7 @@ class Cluster:
     def states(self):
         return [line.strip("*~#!%$@^-") for line in self.run("sinfo", "-N", "-h", "-o", "%t").stdout.split()]
 
-    def wait_for(self, condition, seconds=180):
+    def wait_for(self, condition, seconds=PATIENCE_S):
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:

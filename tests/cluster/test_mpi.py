@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import time
 
+from tests.cli.support import PATIENCE_S
 from tests.cluster.job import Job
 
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "oob_tcp_if_include", "lo", "-n", "4"]
@@ -19,7 +20,7 @@ class Mpi(Job):
 
     def test_by_range(self):
         task = self.start(self.words_of_task("--range auto", self.disk))
-        _, said = task.communicate(timeout=60)
+        _, said = task.communicate(timeout=PATIENCE_S)
         self.assertEqual(task.returncode, 0, said)
         self.assertEqual(len(list(self.folder.glob("part-*.db"))), 4)
         store, _ = self.merge()
@@ -32,17 +33,17 @@ class Mpi(Job):
         late = f'$([ "$OMPI_COMM_WORLD_RANK" = 3 ] && [ -p {fifo} ] && echo {fifo})'
         line = "echo $$ > pid-$OMPI_COMM_WORLD_RANK; exec env " + self.words_of_task("--shard", f"{self.disk}/node$OMPI_COMM_WORLD_RANK", late)
         job = self.start(line)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE_S
         while self.states() != ["unfinished", "whole", "whole", "whole"] and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(int((self.folder / "pid-3").read_text()), signal.SIGKILL)
-        job.communicate(timeout=60)
+        job.communicate(timeout=PATIENCE_S)
         self.assertNotEqual(job.returncode, 0)
         store, said = self.merge(status=1)
         self.assertIn("(3/4): its ingest did not end", said.err)
         fifo.unlink()
         job = self.start(line)
-        _, said = job.communicate(timeout=60)
+        _, said = job.communicate(timeout=PATIENCE_S)
         self.assertEqual(job.returncode, 0, said)
         store, _ = self.merge()
         self.assertEqual(self.json("--store", store, "info")["rows"][0]["files"], 8)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 
+from tests.cli.support import PATIENCE_S
 from tests.cluster.job import NODES, Job
 from tests.cluster.slurm import Cluster
 
@@ -14,7 +15,7 @@ class Slurm(Job):
 
     def srun(self, *words, status=0, **more):
         done = subprocess.run(["srun", "-N", str(NODES), "--ntasks-per-node=1", *words], env=self.cluster.environment,
-                              capture_output=True, text=True, timeout=60, cwd=self.folder, **more)
+                              capture_output=True, text=True, timeout=PATIENCE_S, cwd=self.folder, **more)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 

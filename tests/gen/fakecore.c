@@ -18,6 +18,7 @@
 
 #include "fakecore_hostile.h"
 #include "fakecore_play.h"
+#include "fakecore_trace.h"
 #include "fakecore_unknown.h"
 
 #define RANKS_MAX 4096
@@ -32,7 +33,7 @@ struct options {
     bool no_finalize;
     bool close_descriptors;
     bool quick_exit; /* by _exit(): no destructor runs */
-    int linger_ms;   /* how long the process goes on, and with a tag, when its communicators have ended */
+    bool linger; /* goes on, and with a tag, when its communicators have ended: until standard input ends */
     long file_bytes;
 };
 
@@ -47,7 +48,7 @@ static void usage(FILE *to)
         "  [--kill RANK:STEP] [--journal FILE]\n"
         "  [--scenario train|hostile|unknown|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
-        "  [--silent-kernels] [--double-stops] [--rounds N] [--linger-ms N] [--quick-exit]\n"
+        "  [--silent-kernels] [--double-stops] [--rounds N] [--linger] [--quick-exit]\n"
         "  [--abort]\n",
         to);
 }
@@ -90,11 +91,13 @@ static int leave(const struct options *options, int status)
 /* A tag from a process whose communicators are gone. */
 static void linger(struct fake_job *job, const struct options *options)
 {
-    if (options->linger_ms == 0)
+    char unread;
+    if (!options->linger)
         return;
     if (job->call_tag)
         job->call_tag("afterwards");
-    usleep((useconds_t)options->linger_ms * 1000);
+    while (read(STDIN_FILENO, &unread, 1) > 0)
+        continue;
 }
 
 static void *rank_main(void *argument)
@@ -138,15 +141,24 @@ static void close_all(void)
         syscall(SYS_close, i);
 }
 
+/* Whoever kills it need not guess when. */
+static void hang(void)
+{
+    puts("hangs");
+    fflush(stdout);
+    sleep(3600);
+}
+
 static void play_round(struct fake_job *job, const struct options *options, int number)
 {
     struct fake_rank rank;
+    job->trace_bytes = fake_trace_bytes();
     fake_rank_start(&rank, job, number);
     if (options->close_descriptors)
         close_all();
     fake_rank_train(&rank);
     if (job->hang_rank == number && fake_last_round(job) && !job->aborts)
-        sleep(3600);
+        hang();
     fake_rank_drain(&rank);
     if (!options->no_finalize)
         fake_rank_finalize(&rank);
@@ -221,7 +233,7 @@ static const struct option long_options[] = {{"plugin", required_argument, NULL,
                                              {"silent-kernels", no_argument, NULL, 'q'},
                                              {"double-stops", no_argument, NULL, 'd'},
                                              {"rounds", required_argument, NULL, 'o'},
-                                             {"linger-ms", required_argument, NULL, 'm'},
+                                             {"linger", no_argument, NULL, 'm'},
                                              {"quick-exit", no_argument, NULL, 'e'},
                                              {"abort", no_argument, NULL, 'A'},
                                              {"help", no_argument, NULL, 'h'},
@@ -257,9 +269,6 @@ static int parse_number(struct fake_job *job, struct options *options, int optio
     case 'o':
         job->rounds = (int)value;
         return value >= 1;
-    case 'm':
-        options->linger_ms = (int)value;
-        return value >= 0;
     default:
         return 0;
     }
@@ -272,7 +281,7 @@ static int parse_flag(struct fake_job *job, struct options *options, int option)
         ['t'] = &options->threads,    ['F'] = &options->no_finalize, ['C'] = &options->close_descriptors,
         ['w'] = &job->repeat_waits,   ['P'] = &job->foreign_proxy,   ['d'] = &job->double_stops,
         ['e'] = &options->quick_exit, ['A'] = &job->aborts,          ['q'] = &job->silent_kernels,
-        ['y'] = &job->symmetric,      ['E'] = &job->every_algorithm};
+        ['y'] = &job->symmetric,      ['E'] = &job->every_algorithm, ['m'] = &options->linger};
     if (option < 0 || (size_t)option >= sizeof(flags) / sizeof(flags[0]) || !flags[option])
         return 0;
     *flags[option] = true;

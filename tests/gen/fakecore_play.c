@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fakecore_trace.h"
+
 struct fake_operation {
     struct fake_operation *next;
     struct fake_communicator *communicator;
@@ -454,6 +456,14 @@ static void set_tag(struct fake_rank *rank, const char *tag)
     }
 }
 
+/* This round's beginning, and of the rest all but the second that may be lost. */
+static void leave_a_trace(const struct fake_job *job)
+{
+    while (fake_trace_bytes() == job->trace_bytes)
+        usleep(10000);
+    usleep(1500000);
+}
+
 static void play_step_of_training(struct fake_rank *rank, int step)
 {
     const struct fake_job *job = rank->job;
@@ -469,7 +479,7 @@ static void play_step_of_training(struct fake_rank *rank, int step)
         play_call(rank, FAKE_TP, "AllReduce", 1048576, -1, false);
     play_call(rank, FAKE_PP, neighbour == 1 ? "Recv" : "Send", 4194304, neighbour, false);
     if (rank->rank == job->kill_rank && step == job->kill_step && fake_last_round(job)) {
-        usleep(1500000); /* the second that may be lost, and some */
+        leave_a_trace(job);
         raise(SIGKILL);
     }
     rank->partner_stuck = job->stuck_rank >= 0 && step >= job->stuck_step;

@@ -39,10 +39,11 @@ struct fake_job {
     int steps;
     int layers;
     int channels;
-    int net_steps;    /* of each proxy operation; 0: no network */
-    int rounds;       /* how often a process makes its communicators, trains and ends them */
-    int round;        /* the one that is played, from 0 on */
-    int op_us;        /* how long each operation's kernel runs */
+    int net_steps;        /* of each proxy operation; 0: no network */
+    int rounds;           /* how often a process makes its communicators, trains and ends them */
+    int round;            /* the one that is played, from 0 on */
+    uint64_t trace_bytes; /* that were on disk when it began */
+    int op_us;            /* how long each operation's kernel runs */
     const char *tags; /* none, nccl, call; numbered: calls, each with another text; config: operations' own */
     bool symmetric;   /* AllGather is a symmetric kernel's */
     bool every_algorithm;     /* collectives go through all that NCCL has, one after the other */

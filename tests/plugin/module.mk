@@ -42,7 +42,7 @@ $(FAKECALLER_LIBRARIES):
 PROBE_SOURCES := $(wildcard tests/plugin/probe*.c)
 PROBE_OBJECTS := $(PROBE_SOURCES:%.c=$(OUT)/fake/%.o)
 
-$(OUT)/probe: $(PROBE_OBJECTS) $(OUT)/fake/tests/gen/fakecore_api.o $(OUT)/fake/fakecaller.o
+$(OUT)/probe: $(PROBE_OBJECTS) $(addprefix $(OUT)/fake/tests/gen/,fakecore_api.o fakecore_trace.o) $(OUT)/fake/fakecaller.o
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
 
 -include $(PROBE_OBJECTS:.o=.d)

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from trace import Trace
@@ -24,25 +25,43 @@ FAKECORE_TAGS = FAKECORE + "-tags"
 LIBRARY, LIBRARY_TAGS, LIBRARY_BESIDE, LIBRARY_LATER = (os.path.join(os.path.dirname(os.path.abspath(FAKECORE)), name) for name in (
     "libfakecaller.so", "libfakecaller-tags.so", "libfakecaller-beside.so", "libfakecaller-later.so"))
 
+# Only what hangs takes longer, on however slow and busy a machine.
+PATIENCE_S = 600
+
 # By then what is over is on disk. Sanitizers keep the writer back, on a busy machine by seconds.
 LATEST_S = 4 if SANITIZED else 1
 
 FIGURES = ("groups", "calls", "coll", "p2p", "proxy_ops", "steps", "kernels", "tags")
 
 
-class Played:
-    """One run of the fake core in a directory of its own."""
+def wait_until(reached):
+    """Asks again and again; what never comes fails."""
+    until = time.monotonic() + PATIENCE_S
+    while not reached():
+        if time.monotonic() > until:
+            raise AssertionError("it does not come")
+        time.sleep(0.02)
 
-    def __init__(self, directory, *options, expect=0, program=FAKECORE, **settings):
+
+class Played:
+    """One run of the fake core in a directory of its own. With --linger it ends when `until`, called with it, says so."""
+
+    def __init__(self, directory, *options, expect=0, program=FAKECORE, until=None, **settings):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "TORCH_", "RANK", "LOCAL_RANK", "ROLE_", "SLURM", "OMPI", "PMI", "MPI_"))}
         environment.update({"NCCLPROF_DIR": directory, **settings})
         command = [program, "--plugin", os.path.abspath(PLUGIN), *map(str, options)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        if done.returncode != expect:
-            raise AssertionError((command, done.returncode, done.stderr[-3000:]))
-        self.log = done.stderr
-        self.counts = [json.loads(line) for line in done.stdout.splitlines()]
         self.directory = directory
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            try:
+                if until:
+                    wait_until(lambda: process.poll() is not None or until(self))
+                out, self.log = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()  # nothing, if it has ended
+        if process.returncode != expect:
+            raise AssertionError((command, process.returncode, self.log[-3000:]))
+        self.counts = [json.loads(line) for line in out.splitlines()]
 
     def files(self, suffix=".json"):
         return sorted(glob.glob(os.path.join(self.directory, "**", "*" + suffix), recursive=True))
@@ -73,8 +92,8 @@ class PluginTest(unittest.TestCase):
         return list(traces.values())
 
     def start(self, *options, **settings):
-        """A fake core that goes on until it is killed."""
+        """A fake core that goes on until it is killed, and that says when it hangs."""
         environment = dict(os.environ, NCCLPROF_DIR=self.directory, **settings)
         return subprocess.Popen([FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)],
-                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                 start_new_session=True)

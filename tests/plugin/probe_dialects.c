@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fakecore_trace.h"
 #include "probe.h"
 
 /* Some clock of a GPU's. */
@@ -147,7 +148,8 @@ void probe_phases(void)
         fake_stop(&probe_plugin, lone[i]);
     }
     /* It is written by itself, not at the end of the process. */
-    usleep(700000);
+    fake_await_trace(".json", "\"cat\": \"COLL\", \"ph\": \"e\"", 4);
+    fake_await_trace(".json", "\"orphans\": 2", 1);
     kill(getpid(), SIGKILL);
 }
 
@@ -180,7 +182,7 @@ void probe_tag_names(void)
     play_tagged(&probe_plugin, context, 1, 42);
     play_tagged(&probe_plugin, context, 2, 7);
     play_tagged(&probe_plugin, context, 3, UINT64_MAX);
-    usleep(600000);
+    fake_await_trace(".jsonl", "\"coll_perf\"", 3);
     if (child == 0) {
         fake_finalize(&probe_plugin, context);
         exit(0);

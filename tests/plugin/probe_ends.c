@@ -1,5 +1,4 @@
 /* How processes end, and when. */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,23 +10,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fakecore_trace.h"
 #include "probe.h"
 
-#define HANG_NS 5000000000u
+/* What waits for ever waits longer than this. */
+#define LATEST_S 300
+
+#define LOOK_US 200
+/* Five seconds, and longer where a busy machine lets this process wait for its turn, as it does the child. */
+#define LOOKS (5000000 / LOOK_US)
 
 /* True when the child ends by itself before it is said to hang. */
 static bool ends(pid_t child)
 {
-    uint64_t latest_ns = probe_now_ns() + HANG_NS;
-    while (waitpid(child, NULL, WNOHANG) == 0) {
-        if (probe_now_ns() > latest_ns) {
-            kill(child, SIGKILL);
-            waitpid(child, NULL, 0);
-            return false;
-        }
-        usleep(200);
+    for (int i = 0; i < LOOKS; i++) {
+        if (waitpid(child, NULL, WNOHANG) != 0)
+            return true;
+        usleep(LOOK_US);
     }
-    return true;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return false;
 }
 
 static void leave(int number)
@@ -165,6 +168,7 @@ void probe_bare_fork(void)
 {
     void *context = probe_init(1);
     /* The writer is to be asleep: what it holds of the C library's would stay held in the child. */
+    fake_await_trace(".json", "\"Communicator\"", 1);
     usleep(300000);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0)
@@ -208,7 +212,7 @@ void probe_nested_fork(void)
     (void)ends(child);
     pthread_create(&thread, NULL, init_another, NULL);
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 10;
+    until.tv_sec += LATEST_S;
     void *another = NULL;
     int hung = pthread_timedjoin_np(thread, &another, &until) != 0;
     fprintf(stderr, "%d hung\n", hung);
@@ -237,8 +241,8 @@ void probe_end_without_a_ring(void)
     _exit(0);
 }
 
-/* Likewise, of a communicator with a pending operation while another lives; the job is killed a second later.
- */
+/* Likewise, of a communicator with a pending operation while another lives; the job is killed when that is
+ * told. */
 void probe_end_beside_another(void)
 {
     pthread_t thread;
@@ -248,23 +252,13 @@ void probe_end_beside_another(void)
     (void)probe_kernel(context, probe_task(context, NULL, 2));
     if (pthread_create(&thread, NULL, finalize, context) != 0 || pthread_join(thread, NULL) != 0)
         _exit(2);
-    usleep(1000000);
+    fake_await_trace(".json", "\"Unfinished\": 1", 1);
     kill(getpid(), SIGKILL);
 }
 
-/* Descriptors of this process that name a trace. */
 static int traces_open(void)
 {
-    int count = 0;
-    DIR *descriptors = opendir("/proc/self/fd");
-    for (struct dirent *entry; descriptors && (entry = readdir(descriptors));) {
-        char path[4096] = "";
-        if (readlinkat(dirfd(descriptors), entry->d_name, path, sizeof(path) - 1) > 0)
-            count += strstr(path, ".json") != NULL;
-    }
-    if (descriptors)
-        closedir(descriptors);
-    return count;
+    return fake_traces(".json") + fake_traces(".jsonl");
 }
 
 /* The parent's files are not the child's, which may live longer. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fakecore_trace.h"
 #include "probe.h"
 
 /* A call that is over; its handle. */
@@ -32,7 +33,7 @@ void probe_replays(void)
         usleep(1000);
         probe_stop_kernel(kernel);
     }
-    usleep(500000);
+    fake_await_trace(".json", "\"cat\": \"COLL\", \"ph\": \"e\"", probe_number);
     _exit(0);
 }
 
@@ -48,7 +49,8 @@ void probe_late_tasks(void)
     fake_finalize(&probe_plugin, context);
 }
 
-/* In a group that is open for two seconds, a task of its last half second; it then takes two more. */
+/* In a group that is open all the time, a task that begins half a second later and goes on until it is told.
+ */
 void probe_young_task(void)
 {
     void *context = probe_init(1);
@@ -58,7 +60,7 @@ void probe_young_task(void)
     void *task = probe_task(context, group, 1);
     fake_stop(&probe_plugin, task);
     void *kernel = probe_kernel(context, task);
-    usleep(2000000);
+    fake_await_trace(".json", "\"cat\": \"COLL\", \"begin\"", 1);
     probe_stop_kernel(kernel);
     fake_stop(&probe_plugin, group);
     fake_finalize(&probe_plugin, context);
@@ -154,20 +156,21 @@ static void *play_group(void *context)
     return probe_kernel(context, task);
 }
 
-/* It is never over, and the job is killed seven seconds later. */
+/* It is never over, and the job is killed when the first one is on disk. */
 void probe_group_that_hangs(void)
 {
     (void)play_group(probe_init(1));
-    usleep(7000000);
+    fake_await_trace(".json", "\"cat\": \"GROUP_API\", \"ph\": \"e\"", 1);
+    fake_await_trace(".jsonl", "\"coll_perf\"", 1);
     kill(getpid(), SIGKILL);
 }
 
-/* It is over two seconds later, as of a rank that waits for another's turn in a pipeline. */
+/* It is over when it has been told as pending, as of a rank that waits for another's turn in a pipeline. */
 void probe_group_that_waits(void)
 {
     void *context = probe_init(1);
     void *kernel = play_group(context);
-    usleep(2000000);
+    fake_await_trace(".json", "\"PendingOperation\"", 1);
     probe_stop_kernel(kernel);
     fake_finalize(&probe_plugin, context);
 }

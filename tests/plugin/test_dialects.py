@@ -114,14 +114,14 @@ class Dialects(ProbeTest):
 
     def test_communicators_without_a_number(self):
         """Nobody knows of which kind theirs is: what only one kind has is left where it lies, if both may come."""
-        self.probe("unnumbered-library", 65540, LIBRARY_TAGS, timeout=300)
+        self.probe("unnumbered-library", 65540, LIBRARY_TAGS, NCCLPROF_BUFFER_EVENTS=str(1 << 20))
         trace = self.trace()
         self.assertEqual(len(begins(trace, "COLL")), 5)
         self.assertFalse([e for e in trace.events if "UserTag" in e.get("args", {})])
         # Five tags.
         self.assertEqual(trace.notes("Drops")[-1]["args"]["unknown"], 5)
         os.unlink(trace.path)
-        self.probe("unnumbered-library", 65540, LIBRARY, timeout=300)
+        self.probe("unnumbered-library", 65540, LIBRARY, NCCLPROF_BUFFER_EVENTS=str(1 << 20))
         self.assertEqual([e["args"]["UserTag"] for e in begins(self.trace(), "COLL")], 5 * [42])
 
 
@@ -225,7 +225,7 @@ class Names(ProbeTest):
 
     def test_from_a_handler_in_the_middle_of_another(self):
         """It is there or counted, and waits for nothing."""
-        said = self.probe("tag-names-in-handler", 300000, timeout=300)
+        said = self.probe("tag-names-in-handler", 300000)
         trace = self.trace()
         names = self.names(trace)
         self.assertIn((2, "same"), names)

@@ -11,10 +11,11 @@ import os
 import sys
 import time
 import unittest
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import LATEST_S, Played, PluginTest  # noqa: E402
-from trace import Trace, read_bytes  # noqa: E402
+from played import LATEST_S, Played, PluginTest, wait_until  # noqa: E402
+from trace import Trace, read_bytes, read_growing  # noqa: E402
 
 SUFFIXES = {".json": {}, ".json.gz": {"NCCLPROF_GZIP": "1"}}
 
@@ -24,6 +25,15 @@ def parsed(path):
     with open(path, "rb") as file:
         text = file.read()
     return json.loads(gzip.decompress(text) if path.endswith(".gz") else text)
+
+
+def has_afterwards(played):
+    """Whether the files of all processes are whole, and with the tag of those that linger."""
+    try:
+        texts = [json.dumps(parsed(path)) for path in played.files(".json") + played.files(".json.gz")]
+    except (ValueError, EOFError, OSError, zlib.error):
+        return False
+    return len(texts) == 2 and all('"afterwards"' in text for text in texts)
 
 
 class EndsTest(PluginTest):
@@ -67,15 +77,16 @@ class Whole(EndsTest):
 
     def test_what_comes_afterwards_is_in_the_array_too(self):
         """A tag of a process without communicators goes out some time later; the array is whole before and after."""
-        for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--tags", "call",
-                                             "--linger-ms", 1000 * LATEST_S):
+        for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--tags", "call", "--linger",
+                                             until=has_afterwards):
             for trace in self.check_files(played, suffix):
                 tags = [e["args"]["tag"] for e in trace.events if e["cat"] == "USER_TAG"]
                 self.assertEqual(tags[-2:], ["done", "afterwards"])
 
     def test_exit_after_the_end(self):
         """Destructors that do run: one array, and the line that tells so."""
-        for played, suffix in self.play_both("--ranks", 2, "--rounds", 2, "--tags", "call", "--linger-ms", 300):
+        for played, suffix in self.play_both("--ranks", 2, "--rounds", 2, "--tags", "call", "--linger",
+                                             until=has_afterwards):
             for path in played.files(suffix):
                 self.assertEqual(len(Trace(path).notes("End")), 1)
                 self.assertEqual(parsed(path)[-1], {})
@@ -110,17 +121,21 @@ class Open(EndsTest):
                 self.assertEqual(gzip.decompress(file.read()), text)
         Trace(path, whole=False)
 
+    def is_open(self, path):
+        """Whether it is now; it may be written meanwhile."""
+        try:
+            self.check_open(path)
+        except (AssertionError, ValueError, EOFError, OSError, zlib.error):
+            return False
+        return True
+
     def check_killed(self, suffix, until, *options, **settings):
-        """Kills a process that has written what `until` says."""
-        process = self.start(*options, **settings)
-        waited = time.monotonic() + 30 * LATEST_S
-        while not any(until(read_bytes(path)) for path in self.files(suffix)):
-            self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), waited)
-            time.sleep(0.02)
-        time.sleep(LATEST_S)
-        process.kill()
-        process.wait()
+        """Kills a process that hangs when it has written what `until` says, and taken back the end of its array."""
+        with self.start(*options, **settings) as process:
+            self.assertEqual(process.stdout.readline(), b"hangs\n")
+            wait_until(lambda: any(until(read_growing(path)) and self.is_open(path) for path in self.files(suffix)))
+            time.sleep(LATEST_S)
+            process.kill()
         for path in self.files(suffix):
             self.check_open(path)
             os.unlink(path)

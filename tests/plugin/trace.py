@@ -18,6 +18,14 @@ def read_bytes(path):
         return zlib.decompressobj(31).decompress(raw)
 
 
+def read_growing(path):
+    """The text of a file that may be written meanwhile; none, where it was caught between two states."""
+    try:
+        return read_bytes(path)
+    except (EOFError, OSError, zlib.error):
+        return b""
+
+
 class Trace:
     """Every line is parsed by itself: strict JSON, or the test fails."""
 
@@ -45,6 +53,11 @@ class Trace:
 
     def notes(self, name):
         return [e for e in self.events if e.get("cat") == "NCCLPROF" and e["name"] == name]
+
+    def pairs(self, category):
+        """Begin and end of each operation of a category: none lies within another."""
+        events = [e for e in self.events if e["cat"] == category and e["ph"] in "be"]
+        return list(zip(events[::2], events[1::2]))
 
     def unfinished(self):
         return sum(bool(e.get("args", {}).get("Unfinished")) for e in self.events)

@@ -17,6 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cli.support import PATIENCE_S  # noqa: E402
+
 TRACES = ["fixtures/tp2dp2pp2-slow-sender", "fixtures/inspector-2.30"]
 COMMANDS = [
     ["info"],
@@ -45,7 +49,7 @@ class Damaged:
         self.content = self.store.read_bytes()
 
     def run(self, words):
-        return subprocess.run([self.program, "-q", "--store", self.store, *words], capture_output=True, timeout=120)
+        return subprocess.run([self.program, "-q", "--store", self.store, *words], capture_output=True, timeout=PATIENCE_S)
 
     def damage(self, chance):
         content = bytearray(self.content)

@@ -27,6 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.cli.support import PATIENCE_S  # noqa: E402
 from tests.torture.content import check_whole, digests  # noqa: E402
 
 KINDS = ["step", "write", "read", "open", "thread", "memory"]  # the many last: what time there is goes to them
@@ -127,7 +128,7 @@ class Faults:
             environment["LD_PRELOAD"] = self.inject
             environment["FAULT_COUNT"] = str(told)
         result = subprocess.run([self.program, "-q", "--store", str(store), *words], env=environment, capture_output=True,
-                                stdin=subprocess.DEVNULL, timeout=60)
+                                stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
         result.stdout = re.sub(rb'"seconds": [0-9.]+', b"", result.stdout)
         # Who is killed tells nothing.
         result.calls, result.left = map(int, told.read_text().split()) if told.exists() else (0, 0)

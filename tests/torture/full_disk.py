@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.cli.support import trace  # noqa: E402
+from tests.cli.support import PATIENCE_S, trace  # noqa: E402
 from tests.torture.content import check_whole, digests  # noqa: E402
 
 
 def run(program, store, traces):
-    return subprocess.run([program, "-q", "--store", store, "ingest", traces], capture_output=True, text=True, timeout=120)
+    return subprocess.run([program, "-q", "--store", store, "ingest", traces], capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def mount(folder, kib):

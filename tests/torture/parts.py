@@ -19,6 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cli.support import PATIENCE_S  # noqa: E402
+
 FIXTURES = ["inspector-2.28", "inspector-2.30", "inspector-pr2045-verbose"]
 QUERIES = [
     "SELECT communicator_hash, communicator_rank, function, sequence, bytes, duration_us, enqueue_begin_us, byte_offset "
@@ -78,7 +82,7 @@ class Parts:
             path.unlink()
 
         def run(*words):
-            return subprocess.run([os.path.abspath(program), "-q", "--store", store, *words], capture_output=True, timeout=120)
+            return subprocess.run([os.path.abspath(program), "-q", "--store", store, *words], capture_output=True, timeout=PATIENCE_S)
 
         told = run("ingest", "-j", str(jobs), "--format", "json", trace)
         if told.returncode not in (0, 1):

@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.cli.support import inspector_trace, trace  # noqa: E402
+from tests.cli.support import PATIENCE_S, inspector_trace, trace  # noqa: E402
 from tests.torture.content import check_whole, digests  # noqa: E402
 
 FILES = 12
@@ -64,7 +64,7 @@ class Stops:
         process = subprocess.Popen(self.words(store, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(delay)
         process.send_signal(signal.SIGINT if self.options.interrupt else signal.SIGKILL)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         # Before and after the files are read, Ctrl-C does what it does to any program.
         if self.options.interrupt and process.returncode not in (0, 130, -signal.SIGINT):
             raise AssertionError(f"exit status {process.returncode}: {errors.decode()}")

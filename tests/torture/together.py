@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.cli.support import inspector_trace, trace  # noqa: E402
+from tests.cli.support import PATIENCE_S, inspector_trace, trace  # noqa: E402
 from tests.torture.content import digests  # noqa: E402
 
 FILES = 12
@@ -44,7 +44,7 @@ class Together:
         self.reads = 0
 
     def run(self, store, *words):
-        return subprocess.run([self.program, "-q", "--store", store, *words], capture_output=True, text=True, timeout=120)
+        return subprocess.run([self.program, "-q", "--store", store, *words], capture_output=True, text=True, timeout=PATIENCE_S)
 
     def read(self, store, stop, wrong):
         commands = [["info"], ["report"], ["query", "SELECT count(*) FROM v_operation"]]
@@ -79,7 +79,7 @@ class Together:
             words = [self.program, "-q", "--store", store, "ingest", f"-j{chance.randint(1, 3)}", *some]
             writers.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
         for writer in writers:
-            _, errors = writer.communicate(timeout=120)
+            _, errors = writer.communicate(timeout=PATIENCE_S)
             if writer.returncode and not (writer.returncode == 1 and "holds the store" in errors):
                 wrong.append(f"ingest ended with {writer.returncode}: {errors}")
         stop.set()

@@ -103,7 +103,7 @@ static void tag_from_a_handler_while_recording_begins(void **state)
     ncclprof_tag("early");
     interrupt = tag_in_handler;
     dropped = 0;
-    alarm(10);
+    alarm(600);
     tag_begin();
     alarm(0);
     assert_string_equal(recorded, "early");
@@ -117,7 +117,7 @@ static void tag_in_a_child(void **state)
     recorder_on = false;
     pthread_mutex_lock(&early_lock);
     forget_after_fork();
-    alarm(10);
+    alarm(600);
     ncclprof_tag("child");
     tag_begin();
     alarm(0);
