@@ -236,6 +236,20 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     return failed ? -1 : 0;
 }
 
+/* Of a run that memory does not hold, what its verdicts rest on. */
+static int caution_loaded_steps(const struct job *job, struct table *table, struct error *error)
+{
+    return job->excerpt_count
+               ? table_add_warning(
+                     table, error,
+                     "run %lld: kind to lost are what diagnose finds in the %d of %d steps that "
+                     "it loads (--memory %lld loads all)",
+                     (long long)job->run_id, (int)job_loaded_steps(job) - job->first_step,
+                     (int)job_run_steps(job) - job->first_step,
+                     (long long)(job->screened.operations * JOB_OPERATION_BYTES >> 20) + 1)
+               : 0;
+}
+
 /* The same of a run that is read again, with waits that were measured before. */
 static int explain_again(struct store *store, int64_t run_id, const struct delay *waits,
                          const struct diagnose_options *diagnose, struct table *table, struct error *error)
@@ -243,9 +257,9 @@ static int explain_again(struct store *store, int64_t run_id, const struct delay
     struct job job;
     if (job_load_within(&job, store, run_id, diagnose->memory_bytes, error))
         return -1;
-    int failed = explain(&job, waits, diagnose, table, error);
+    int failed = caution_loaded_steps(&job, table, error) || explain(&job, waits, diagnose, table, error);
     job_release(&job);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* Durations tell who came last. What is at fault may show elsewhere: in network steps, or where all stand. */
@@ -271,14 +285,12 @@ static int explain_by_rows(struct job *names, const struct diagnose_options *dia
     size_t rows;
     int failed = waits_by_rows(names, diagnose, &waits, &rows, error);
     job_release(names);
-    failed =
-        failed ||
-        table_add_warning(table, error,
-                          "run %lld: --memory does not hold it: what is usual, for own to unexplained, is "
-                          "so within each of %zu rows of steps; kind to lost are what diagnose finds in "
-                          "the steps it loads",
-                          (long long)run_id, rows) ||
-        explain_again(store, run_id, waits, diagnose, table, error);
+    failed = failed ||
+             table_add_warning(table, error,
+                               "run %lld: what others waited is read of all steps, in %zu rows of them one "
+                               "after the other: what own and network are beyond is what is usual in a row",
+                               (long long)run_id, rows) ||
+             explain_again(store, run_id, waits, diagnose, table, error);
     free(waits);
     return failed ? -1 : 0;
 }
