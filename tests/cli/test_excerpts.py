@@ -108,12 +108,12 @@ class Excerpts(Case):
         self.assertEqual([rank for rank in rows if rows[rank].get("kind")], [2])
 
     def test_stragglers_reads_all_steps_of_a_pipeline(self):
-        """Clocks tell when some of its receives ended, and are aligned in each row by itself."""
+        """Clocks tell which of its kernels stopped before the operation was over, and are aligned in each row by itself."""
         _, waited, waited_by_rows = self.check_rows(
             "--shape 3d --ranks 8 --tp 2 --dp 2 --pp 2 --layers 2 --microbatches 2 --steps 400 --seed 3 "
             "--dialect inspector-2.30 --fault host:3:277:280:60%")
         self.assertEqual(waited.keys(), waited_by_rows.keys())
         for rank, (times_last, instances, waited_ns) in waited.items():
             self.assertEqual(waited_by_rows[rank][1], instances)
-            self.assertAlmostEqual(waited_by_rows[rank][0] / times_last, 1, delta=0.05)
-            self.assertAlmostEqual(waited_by_rows[rank][2] / waited_ns, 1, delta=0.05)
+            self.assertAlmostEqual(waited_by_rows[rank][0] / times_last, 1, delta=0.1)
+            self.assertAlmostEqual(waited_by_rows[rank][2] / waited_ns, 1, delta=0.1)
