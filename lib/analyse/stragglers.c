@@ -288,7 +288,7 @@ static int explain_by_rows(struct job *names, const struct diagnose_options *dia
     failed = failed ||
              table_add_warning(table, error,
                                "run %lld: what others waited is read of all steps, in %zu rows of them one "
-                               "after the other: what own and network are beyond is what is usual in a row",
+                               "after the other: own and network are beyond what is usual in a row",
                                (long long)run_id, rows) ||
              explain_again(store, run_id, waits, diagnose, table, error);
     free(waits);
