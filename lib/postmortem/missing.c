@@ -147,6 +147,35 @@ static struct finding *add_finding(const struct absence *absence, enum finding_k
     return failed ? NULL : finding;
 }
 
+/* Its end, as all clocks have it; TIME_UNKNOWN where they are not aligned. */
+static int64_t common_end(const struct job *job, const struct job_rank *rank)
+{
+    int64_t end_ns = record_end(job, rank);
+    return end_ns ? job_common_host_time(rank, end_ns) : TIME_UNKNOWN;
+}
+
+/*
+ * Whether the bundled plugin stopped writing of a rank long before it did of all that wait. It notes its
+ * clock from time to time as long as its process lives, whatever that waits for.
+ */
+static int is_outlived(const struct absence *absence, size_t rank)
+{
+    const struct job *job = absence->job;
+    int64_t mine_ns = common_end(job, &job->ranks[rank]);
+    size_t waiting = 0;
+    if (!job->ranks[rank].told_late || mine_ns == TIME_UNKNOWN)
+        return 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        if (!absence->ranks[i].is_waiting)
+            continue;
+        int64_t other_ns = common_end(job, &job->ranks[i]);
+        if (other_ns == TIME_UNKNOWN || (double)(other_ns - mine_ns) < limit_of(LIMIT_OUTLIVED) * 1e9)
+            return 0;
+        waiting++;
+    }
+    return waiting > 0;
+}
+
 static int name_absent(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -162,7 +191,9 @@ static int name_absent(const struct absence *absence, struct findings *findings)
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && job->calls_only)
             confidence = job->watch.has_moved ? -1 : (int)open_calls_confidence(absence, (int32_t)i);
-        if (confidence >= 0 && !add_finding(absence, FINDING_MISSING, (int32_t)i, confidence, findings))
+        enum finding_kind kind =
+            job->most_cut && is_outlived(absence, i) ? FINDING_ENDED_EARLY : FINDING_MISSING;
+        if (confidence >= 0 && !add_finding(absence, kind, (int32_t)i, confidence, findings))
             return -1;
     }
     return 0;
@@ -179,8 +210,8 @@ static int is_cut_alone(const struct absence *absence, size_t rank)
 /*
  * Whether records that are not there can be held against their ranks: some died and left none. Where fewer
  * are there than not, they are what was kept of the job. Where most were cut, so may theirs be: but for a
- * single one that others wait for, and that is not there, or cut otherwise than the rest. Where only calls
- * are recorded, that others wait for it is not.
+ * single one that others wait for, and that is not there, or cut otherwise than the rest, or long before.
+ * Where only calls are recorded, that others wait for it is not.
  */
 static int can_name_unrecorded(const struct absence *absence)
 {
@@ -189,8 +220,8 @@ static int can_name_unrecorded(const struct absence *absence)
     if (job->calls_only || absence->unrecorded_count > recorded || job_silent_ranks(job) > recorded)
         return 0;
     for (size_t i = 0; i < job->rank_count; i++)
-        alone +=
-            absence_of(absence, i) == IS_UNRECORDED && (!job->ranks[i].count || is_cut_alone(absence, i));
+        alone += absence_of(absence, i) == IS_UNRECORDED &&
+                 (!job->ranks[i].count || is_cut_alone(absence, i) || is_outlived(absence, i));
     return !job->most_cut || (absence->unrecorded_count == 1 && alone == 1 && recorded > 1);
 }
 
@@ -214,6 +245,17 @@ static int add_departed(const struct absence *absence, struct finding *finding)
     return 0;
 }
 
+/* Where most files have no end, one that ends long before may have been copied before, too. */
+static enum confidence confidence_of_unrecorded(const struct absence *absence, size_t rank, size_t departures)
+{
+    if (absence->unrecorded_count > 1 || departures || is_piece(absence, absence->ranks[rank].missing_from) ||
+        may_wait_as_another(absence, (int32_t)rank))
+        return CONFIDENCE_LOW;
+    if (!absence->job->most_cut || !absence->job->ranks[rank].count)
+        return CONFIDENCE_HIGH;
+    return is_outlived(absence, rank) ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+}
+
 static int name_unrecorded(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -221,11 +263,9 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
     for (size_t i = 0; can_name_unrecorded(absence) && i < job->rank_count; i++) {
         if (absence_of(absence, i) != IS_UNRECORDED)
             continue;
-        int is_unsure = absence->unrecorded_count > 1 || departures || is_cut_alone(absence, i) ||
-                        is_piece(absence, absence->ranks[i].missing_from) ||
-                        may_wait_as_another(absence, (int32_t)i);
-        struct finding *finding = add_finding(absence, FINDING_ENDED_EARLY, (int32_t)i,
-                                              is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH, findings);
+        struct finding *finding =
+            add_finding(absence, FINDING_ENDED_EARLY, (int32_t)i,
+                        (int)confidence_of_unrecorded(absence, i, departures), findings);
         if (!finding || finding_add_candidate(finding, (int32_t)i) ||
             (departures && add_departed(absence, finding)))
             return -1;

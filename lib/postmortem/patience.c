@@ -37,8 +37,7 @@ static int64_t longest_ever(const struct job *job, const struct job_rank *rank)
     return operation_ns > step_ns ? operation_ns : step_ns;
 }
 
-/* The last that is known of it: a call, or what its recorder wrote beside. */
-static int64_t record_end(const struct job *job, const struct job_rank *rank)
+int64_t record_end(const struct job *job, const struct job_rank *rank)
 {
     int64_t end_ns = rank->seen_until_ns;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {

@@ -160,6 +160,7 @@ void explaining_measure(struct explaining *it, struct explanation *explanation)
             }
     }
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
+    explanation->more_ns /= (int64_t)(roles ? roles : 1);
     explanation->host_ns /= (int64_t)(roles ? roles : 1);
 }
 
@@ -176,7 +177,7 @@ static void put_back(struct explaining *it, const struct explanation *taken)
 
 /*
  * The same fault at each unit that the slowest rank is in; with a gain of INT64_MIN where it is not certain.
- * Returns whether any may gain enough.
+ * Returns whether any may gain enough; -1 when memory is out.
  */
 static int try_units(struct explaining *it, struct explanation *fault, struct explanation *tried)
 {
@@ -185,7 +186,8 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
     int32_t rank = slowest_of(it, fault);
     for (size_t i = 0; i < it->found->partitions.count; i++) {
         tried[i] = *fault;
-        explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]);
+        if (explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]))
+            return -1;
         int is_tried = tried[i].certainty > it->belief->certainty || tried[i].partition == fault->partition;
         int64_t gain_ns = is_tried ? most_gain_of(it, &tried[i]) : 0;
         tried[i].gain_ns = is_tried ? 0 : INT64_MIN;
@@ -229,8 +231,9 @@ int explaining_fit(struct explaining *it, struct explanation *fault)
     struct explanation tried[MOST_PARTITIONS] = {{.partition = NULL}};
     size_t count = it->found->partitions.count;
     int64_t most_ns = INT64_MIN;
-    if (!try_units(it, fault, tried))
-        return 0;
+    int may_gain = try_units(it, fault, tried);
+    if (may_gain <= 0)
+        return may_gain;
     for (size_t i = 0; i < count; i++) {
         if (tried[i].gain_ns == INT64_MIN)
             continue;

@@ -48,13 +48,14 @@ int explaining_init(struct explaining *it, const struct job *job, const struct b
     it->sigma_ns = array_new(panels, sizeof *it->sigma_ns);
     it->dirty = array_new(roles, 1);
     it->row = array_new(steps + 1, sizeof *it->row);
+    it->by_role = array_new(roles + 1, sizeof *it->by_role);
     it->list = array_new(job->rank_count * steps + 1, sizeof *it->list);
     it->marked = array_new(steps + 1, 1);
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
     if (!it->explained || !it->longest_stay_ns || !it->panels || !it->sigma_ns || !it->dirty || !it->row ||
-        !it->list || !it->marked)
+        !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
     return 0;
@@ -90,6 +91,8 @@ void explaining_release(struct explaining *it)
     free(it->sigma_ns);
     free(it->dirty);
     free(it->row);
+    free(it->residuals);
+    free(it->by_role);
     free(it->list);
     free(it->marked);
     explaining_forget_kept(it);
@@ -170,38 +173,59 @@ int32_t panel_unit(const struct panel *panel, size_t unit)
     return -1;
 }
 
-/* The residuals of a unit in sigma, mean over the roles that its ranks play. Returns whether there are any.
- */
-static int fill_row(struct explaining *it, size_t number, size_t unit)
+/* The residuals of a unit in sigma by the roles that its ranks play, [role * steps + step]; how many; -1. */
+static int read_residuals(struct explaining *it, size_t number, size_t unit)
 {
-    const struct baseline *baseline = it->source.baseline;
-    const struct partition *partition = &it->found->partitions.items[number];
-    size_t roles = 0, steps = (size_t)baseline->step_count;
-    for (size_t step = 0; step < steps; step++)
-        it->row[step] = 0;
-    for (size_t role = 0; role < baseline->role_count; role++) {
+    size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct panel *panel = explaining_panel(it, role, number);
         int32_t at = panel->units > 1 ? panel_unit(panel, unit) : -1;
         if (at < 0)
             continue;
-        roles++;
+        if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
+                          sizeof *it->residuals))
+            return -1;
         double sigma = (double)it->sigma_ns[role * it->found->partitions.count + number];
-        for (size_t step = 0; step < steps; step++)
-            it->row[step] += panel->beyond[(size_t)at * steps + step] == TIME_UNKNOWN
-                                 ? NAN
-                                 : (double)panel->beyond[(size_t)at * steps + step] / sigma;
+        for (size_t step = 0; step < steps; step++) {
+            int64_t beyond_ns = panel->beyond[(size_t)at * steps + step];
+            it->residuals[roles * steps + step] = beyond_ns == TIME_UNKNOWN ? NAN : (double)beyond_ns / sigma;
+        }
+        roles++;
     }
-    for (size_t step = 0; step < steps; step++)
-        it->row[step] = step < (size_t)baseline->first_step || is_explained(it, partition, unit, step)
-                            ? NAN
-                            : it->row[step] / (double)(roles ? roles : 1);
-    return roles > 0;
+    return (int)roles;
 }
 
-static int by_score(const void *a, const void *b)
+static int by_size(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
+}
+
+/* The middle one of the roles in a step, of two the lesser: what one rank shows is not shown by its unit. */
+static double middle_residual(struct explaining *it, size_t roles, size_t step)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    double *list = it->by_role;
+    for (size_t role = 0; role < roles; role++) {
+        list[role] = it->residuals[role * steps + step];
+        if (isnan(list[role]))
+            return NAN;
+    }
+    array_sort(list, roles, sizeof *list, by_size);
+    return roles ? list[(roles - 1) / 2] : 0;
+}
+
+/* The residuals of a unit. Returns whether there are any; -1 when memory is out. */
+static int fill_row(struct explaining *it, size_t number, size_t unit)
+{
+    const struct baseline *baseline = it->source.baseline;
+    const struct partition *partition = &it->found->partitions.items[number];
+    int roles = read_residuals(it, number, unit);
+    for (size_t step = 0; roles >= 0 && step < (size_t)baseline->step_count; step++)
+        it->row[step] = step < (size_t)baseline->first_step || is_explained(it, partition, unit, step)
+                            ? NAN
+                            : middle_residual(it, (size_t)roles, step);
+    return roles > 0 ? 1 : roles;
 }
 
 /*
@@ -253,11 +277,13 @@ static int scan_units(struct explaining *it, size_t number)
         return 0;
     if (!(it->sets[number] = array_new(partition->count, sizeof **it->sets)))
         return -1;
-    for (size_t unit = 0; unit < partition->count; unit++)
-        if (fill_row(it, number, unit) &&
-            scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count, TAIL_OWN,
-                     &it->sets[number][unit]))
+    for (size_t unit = 0; unit < partition->count; unit++) {
+        int is_filled = fill_row(it, number, unit);
+        if (is_filled < 0 ||
+            (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
+                                   TAIL_OWN, &it->sets[number][unit])))
             return -1;
+    }
     return 0;
 }
 
@@ -268,7 +294,7 @@ static double *sorted_scores(const struct step_set *best, size_t count)
     for (size_t unit = 0; scores && unit < count; unit++)
         scores[unit] = best[unit].score;
     if (scores)
-        qsort(scores, count, sizeof *scores, by_score);
+        qsort(scores, count, sizeof *scores, by_size);
     return scores;
 }
 
@@ -384,9 +410,10 @@ static void propose_steady(struct explaining *it, size_t number, size_t unit, st
     }
 }
 
-void explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault)
+int explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault)
 {
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
+    int is_filled = 0;
     const struct partition *partition = &it->found->partitions.items[number];
     struct explanation steady = {.certainty = 0};
     fault->partition = partition;
@@ -398,11 +425,12 @@ void explaining_move(struct explaining *it, size_t number, size_t unit, struct e
         steady.is_steady = 1;
         steady.steps = fault->steps;
         *fault = steady;
-    } else if (fill_row(it, number, unit)) {
+    } else if ((is_filled = fill_row(it, number, unit)) > 0) {
         scan_set(it->row, TAIL_OWN, &fault->steps);
         fault->certainty =
             fault->steps.score * weight_of(partition, unit) - scan_sets(steps) - log(unit_count(it) * KINDS);
     }
+    return is_filled < 0 ? -1 : 0;
 }
 
 static void propose_all_steady(struct explaining *it, size_t number, struct explanation *best)

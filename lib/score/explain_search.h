@@ -35,8 +35,11 @@ struct explaining {
     unsigned char *mostly[MOST_PARTITIONS]; /* owned: [unit], whether it is explained in most steps */
     struct step_set *sets[MOST_PARTITIONS]; /* owned: [unit], the best; NULL: not known */
     double *row;                            /* owned: scratch, [step] */
-    int64_t *list;                          /* owned: scratch, a cell each */
-    unsigned char *marked;                  /* owned: scratch, [step] */
+    double *residuals;                      /* owned: scratch */
+    size_t residual_room;
+    double *by_role;       /* owned: scratch, [role] */
+    int64_t *list;         /* owned: scratch, a cell each */
+    unsigned char *marked; /* owned: scratch, [step] */
     int64_t **kept_ns; /* owned: own times of the replay that all but put back, [rank][operation of it]; NULL:
                           they have not been changed since explaining_settle */
     int32_t *path;     /* owned: the replay's critical path, operations */
@@ -64,7 +67,7 @@ int32_t panel_unit(const struct panel *panel, size_t unit);
  */
 int explaining_best(struct explaining *it, struct explanation *best);
 
-/* The same fault at another unit, with the certainty that it has there. */
-void explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault);
+/* The same fault at another unit, with the certainty that it has there. -1 when memory is out. */
+int explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault);
 
 #endif

@@ -103,4 +103,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_CALLS_AHEAD] =
         {"calls-ahead", 1024, "calls",
          "CUDA's queue holds so many launches: a host may call that much before it notices"},
+    [LIMIT_OUTLIVED] = {"outlived", 15, "seconds",
+                        "the plugin of a process that lives notes its clock every ten seconds"},
 };

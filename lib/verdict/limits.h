@@ -66,6 +66,7 @@ enum limit_id {
     LIMIT_STEPS_TOLD,
     LIMIT_START_LATE,
     LIMIT_CALLS_AHEAD,
+    LIMIT_OUTLIVED,
     LIMIT_COUNT
 };
 

@@ -1,5 +1,6 @@
 #include "support/cmocka_all.h"
 #include "support/played.h"
+#include "support/spoken.h"
 
 /*
  * Rank 1 sends to rank 2 and receives from rank 0 in one call, each step: of the sends no end is recorded,
@@ -207,6 +208,44 @@ static void who_left_no_trace_where_most_are_cut(void **state)
     play(&played, (const char *const[]){"r|r!", "r|r!", "r|r!", ""});
     played.job.most_cut = CUT_MIDWAY;
     check_found(&played, "ended_early 3 high 1 <012 ");
+}
+
+/*
+ * A rank whose plugin stopped writing long before those of all that wait died before they were stopped; not
+ * one that is as long behind one of them only, or that another recorder tells of, or by clocks that nothing
+ * links.
+ */
+static void who_was_outlived(void **state)
+{
+    enum { SECOND = 1000000000 };
+    assert_limit(LIMIT_OUTLIVED, 15);
+    static const struct {
+        const char *mine;
+        int64_t mine_s, other_s;
+        int told_late;
+        enum clock_method method;
+        const char *expected;
+    } cases[] = {{"r", 1, 16, 1, CLOCK_SHARED, "ended_early 2 medium 3 <013 "},
+                 {"r|r|r", 1, 16, 1, CLOCK_SHARED, "ended_early 2 high 3 <013 "},
+                 {"r|r|r", 1, 15, 1, CLOCK_SHARED, "missing 2 high 3 <013 "},
+                 {"r", 1, 15, 1, CLOCK_SHARED, ""},
+                 {"r", 1, 16, 0, CLOCK_SHARED, ""},
+                 {"r", 1, 16, 1, CLOCK_NONE, ""},
+                 {"r", 1, 16, 1, CLOCK_CONTRADICTORY, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct played played;
+        play(&played, (const char *const[]){"r|r|r|r!", "r|r|r|r!", cases[i].mine, "r|r|r|r!"});
+        played.job.most_cut = CUT_AT_END;
+        for (int rank = 0; rank < RANKS; rank++) {
+            played.ranks[rank].clock_method = cases[i].method;
+            played.ranks[rank].clock_scale = 1;
+            played.ranks[rank].told_late = cases[i].told_late;
+            played.ranks[rank].seen_until_ns = 30LL * SECOND;
+        }
+        played.ranks[1].seen_until_ns = cases[i].other_s * SECOND;
+        played.ranks[2].seen_until_ns = cases[i].mine_s * SECOND;
+        check_found(&played, cases[i].expected);
+    }
 }
 
 /* So do those of which not even that is recorded, alone or with one more. */
@@ -420,6 +459,7 @@ int main(void)
         cmocka_unit_test(who_may_wait_as_another),
         cmocka_unit_test(who_cannot_be_another_since_all_wait),
         cmocka_unit_test(who_left_no_trace_where_most_are_cut),
+        cmocka_unit_test(who_was_outlived),
         cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_something_else_by_habit),

@@ -134,6 +134,37 @@ static void one_of_a_block(void **state)
     release(&played, &found);
 }
 
+/* Nor is it where each of the block plays a role of its own, and so has no peer in it. */
+static void one_of_a_block_of_roles(void **state)
+{
+    struct slow_ranks slow = {.in_two_roles = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 4, 1, 9, 13, 1, 1500);
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 1);
+    assert_true(explanation_has_rank(&found.items[0], 4));
+    assert_set(&found.items[0], 9, 13, 1);
+    release(&played, &found);
+}
+
+/* Whether hosts are late does not hang on how many roles their ranks play. */
+static void a_block_of_roles(void **state)
+{
+    for (int is_hosts = 0; is_hosts <= 1; is_hosts++) {
+        struct slow_ranks slow = {.is_hosts = is_hosts, .in_two_roles = 1};
+        struct slow_job played;
+        struct explanations found;
+        slow_ranks_add(&slow, 4, 2, 9, 13, 1, 1500);
+        explain(&slow, &played, &found, 1);
+        assert_int_equal(played.baseline.role_count, 2);
+        assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 2);
+        assert_true(explanation_has_rank(&found.items[0], 4) && explanation_has_rank(&found.items[0], 5));
+        assert_int_equal(explanation_is_hosts(&found.items[0]), is_hosts);
+        release(&played, &found);
+    }
+}
+
 /* What the first explains is no noise, and hides no second one. */
 static void two_faults(void **state)
 {
@@ -176,10 +207,11 @@ static void all_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_on_noise),     cmocka_unit_test(an_interval),
-        cmocka_unit_test(what_recurs_is_one),   cmocka_unit_test(through_all_steps),
-        cmocka_unit_test(heavier_at_one_place), cmocka_unit_test(a_block_of_ranks),
-        cmocka_unit_test(one_of_a_block),       cmocka_unit_test(two_faults),
-        cmocka_unit_test(what_costs_little),    cmocka_unit_test(all_at_once)};
+        cmocka_unit_test(nothing_on_noise),        cmocka_unit_test(an_interval),
+        cmocka_unit_test(what_recurs_is_one),      cmocka_unit_test(through_all_steps),
+        cmocka_unit_test(heavier_at_one_place),    cmocka_unit_test(a_block_of_ranks),
+        cmocka_unit_test(one_of_a_block_of_roles), cmocka_unit_test(a_block_of_roles),
+        cmocka_unit_test(one_of_a_block),          cmocka_unit_test(two_faults),
+        cmocka_unit_test(what_costs_little),       cmocka_unit_test(all_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

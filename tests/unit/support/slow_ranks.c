@@ -34,7 +34,7 @@ static void put(struct slow_job *played, const struct slow_ranks *slow, int rank
                                .instance = number,
                                .step = number / EACH,
                                .tag = -1,
-                               .bytes = 1 << 20,
+                               .bytes = slow->in_two_roles && rank % 2 ? 1 << 21 : 1 << 20,
                                .function = FUNCTION_ALL_REDUCE,
                                .previous = number ? at - 1 : -1,
                                .group = at,

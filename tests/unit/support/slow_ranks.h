@@ -20,6 +20,7 @@ struct slow_ranks {
     int64_t second_ns[RANKS][STEPS];
     int64_t transfer_ns[STEPS]; /* by how much longer each AllReduce takes */
     int is_hosts;
+    int in_two_roles; /* ranks of odd numbers have a role of their own: other sizes */
 };
 
 struct slow_job {

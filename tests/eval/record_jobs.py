@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Records training jobs with planted faults on real GPUs, one rank a GPU: record_jobs.py PLUGIN FOLDER [options].
+
+Job number i of seed s is always the same. What is planted is drawn and written (label.json) before the job runs. Each job is
+recorded by the profiler plugin, PyTorch's profiler, NCCL's log and Flight Recorder. Needs PyTorch; judge_jobs.py judges.
+"""
+
+import argparse
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+SHAPES = ["data", "sharded", "tensor", "pipeline", "experts"]
+# Of 40 jobs, a third clean; network faults need sockets.
+KINDS = ["none"] * 13 + ["compute"] * 9 + ["host"] * 7 + ["network"] * 4 + ["hang"] * 4 + ["kill"] * 3
+PHASES = {"data": ["forward", "backward", "optimizer"], "sharded": ["forward", "backward", "optimizer"],
+          "tensor": ["forward", "backward", "grad_sync", "optimizer"], "pipeline": ["forward", "backward", "grad_sync", "optimizer"],
+          "experts": ["forward", "backward", "grad_sync", "optimizer"]}
+FIRST_FAULTY = 6  # profilers have begun by then
+LONGEST_S, OTHERS_S = 60, 20  # of a job; of the others after a rank has ended
+
+
+def draw_steps(rng, steps):
+    """All of them, from some step to the end, or a few."""
+    how = rng.choice(["all", "on", "few", "few"])
+    if how == "all":
+        return 0, steps - 1
+    first = rng.randrange(FIRST_FAULTY, steps - 12)
+    return first, steps - 1 if how == "on" else first + rng.randrange(3, 11)
+
+
+def draw_fault(rng, kind, shape, ranks, steps):
+    fault = {"kind": kind}
+    if kind == "none":
+        return fault
+    fault["rank"] = rng.randrange(ranks)
+    if kind != "network":
+        fault["phase"] = rng.choice(PHASES[shape])
+    if kind in ("hang", "kill"):
+        fault["first_step"] = rng.randrange(FIRST_FAULTY, steps - 6)
+        fault["last_step"], fault["amount_us"] = fault["first_step"], 0
+        return fault
+    least, most = (50, 500) if kind == "network" else (600, 12000)
+    fault["first_step"], fault["last_step"] = draw_steps(rng, steps)
+    fault["amount_us"] = round(least * (most / least) ** rng.random())
+    return fault
+
+
+def draw_jobs(seed, ranks, steps):
+    """All 40, in the order in which they run."""
+    rng = random.Random(seed)
+    kinds = rng.sample(KINDS, len(KINDS))
+    jobs = []
+    for number, kind in enumerate(kinds):
+        shape = SHAPES[number % len(SHAPES)]
+        transport = "socket" if kind == "network" else rng.choice(["nvlink", "socket"])
+        job = {"name": f"{number:02d}_{shape}_{transport}", "shape": shape, "transport": transport, "ranks": ranks, "steps": steps,
+               "layers": rng.choice([2, 3, 4]), "stages": rng.choice([2, ranks]), "host_ranks": rng.choice([1, 2])}
+        job["fault"] = draw_fault(rng, kind, shape, ranks, steps)
+        jobs.append(job)
+    return jobs
+
+
+def environment(job, folder, plugin, rank, port):
+    """What a job's script would export; ranks on a network stand on hosts of their own."""
+    values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NCCLPROF_DIR": f"{folder}/plugin",
+              "NCCL_PROFILER_PLUGIN": plugin, "NVTX_INJECTION64_PATH": plugin,
+              "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,COLL,P2P,NET,REG,TUNING,ENV,CALL,BOOTSTRAP",
+              "NCCL_DEBUG_FILE": f"{folder}/nccl.%h.%p.log", "TORCH_FR_DUMP_TEMP_FILE": f"{folder}/nccl_trace_rank_",
+              "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": 1, "NCCL_NVLS_ENABLE": 0}
+    if job["transport"] == "socket":
+        values |= {"NCCL_HOSTID": f"host{rank // job['host_ranks']}"}
+        if job["host_ranks"] == 1:
+            values |= {"NCCL_P2P_DISABLE": 1, "NCCL_SHM_DISABLE": 1}
+    return {key: str(value) for key, value in values.items()}
+
+
+def start(job, folder, plugin, library, rank, port):
+    """A rank; `library` is preloaded where sends are to be slow."""
+    values = environment(job, folder, plugin, rank, port)
+    if job["fault"]["kind"] == "network" and job["fault"]["rank"] == rank:
+        values["LD_PRELOAD"] = library
+    with open(f"{folder}/stdout.{rank}", "wb") as out, open(f"{folder}/stderr.{rank}", "wb") as errors:
+        return subprocess.Popen([sys.executable, HERE / "training_job.py", folder, str(rank)], env={**os.environ, **values},
+                                stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
+
+
+def wait(processes):
+    """After the first has ended the others get a while to see it for themselves."""
+    ends = time.monotonic() + LONGEST_S
+    running = list(processes)
+    while running and time.monotonic() < ends:
+        still = [process for process in running if process.poll() is None]
+        if len(still) < len(running):
+            ends = min(ends, time.monotonic() + OTHERS_S)
+        running = still
+        time.sleep(0.05)
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def record(job, folder, options, library):
+    (folder / "plugin").mkdir(parents=True)
+    (folder / "label.json").write_text(json.dumps(job) + "\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wait([start(job, folder, options.plugin.resolve(), library, rank, port) for rank in range(job["ranks"])])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("plugin", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the first job to run")
+    parser.add_argument("--end", type=int, default=len(KINDS), help="the first not to run")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after so many")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / "slow_sends.so"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O2", "-o", library, HERE / "slow_sends.c", "-ldl"], check=True)
+    begun = time.monotonic()
+    for number, job in enumerate(draw_jobs(options.seed, options.ranks, options.steps)):
+        if not options.first <= number < options.end or time.monotonic() - begun > options.seconds:
+            continue
+        at = time.monotonic()
+        record(job, folder / job["name"], options, library)
+        print(f"{job['name']}: {time.monotonic() - at:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
