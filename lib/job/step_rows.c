@@ -12,6 +12,9 @@ enum { CELLS_AN_OPERATION = 4 };
 /* Steps that are loaded beside a row: one before it and one after. */
 enum { BESIDE = 1 };
 
+/* A row is that part of the memory at the least, whatever is loaded with it. */
+enum { LEAST_PART = 4 };
+
 /* How many operations there are of steps, by their instances. */
 struct costs {
     int64_t *of_step; /* owned */
@@ -63,13 +66,13 @@ static int64_t cost_before(const struct costs *costs, int32_t end)
     return cost;
 }
 
-/* A step a row at the least, however little memory there is. */
-static int64_t rows_needed(const struct costs *costs, int32_t first_step, int64_t most)
+int64_t step_rows_needed(const struct step_sizes *sizes, int64_t most)
 {
-    int64_t all = cost_before(costs, costs->step_count), mean = all / costs->step_count + 1;
-    int64_t room = most - costs->in_no_step - cost_before(costs, first_step + 1) - (2 * BESIDE + 1) * mean;
-    int64_t count = room > mean ? all / room + 1 : costs->step_count;
-    return count < costs->step_count ? count : costs->step_count;
+    int64_t mean = sizes->in_steps / sizes->step_count + 1;
+    int64_t room = most - sizes->with_each - (2 * BESIDE + 1) * mean,
+            least = mean > most / LEAST_PART ? mean : most / LEAST_PART;
+    int64_t count = sizes->in_steps / (room > least ? room : least) + 1;
+    return count < sizes->step_count ? count : sizes->step_count;
 }
 
 static int cut(struct step_rows *rows, const struct costs *costs, int64_t count)
@@ -87,13 +90,22 @@ static int cut(struct step_rows *rows, const struct costs *costs, int64_t count)
     return 0;
 }
 
+static int cut_by_costs(struct step_rows *rows, const struct costs *costs, int64_t most)
+{
+    const struct step_sizes sizes = {.in_steps = cost_before(costs, costs->step_count),
+                                     .with_each =
+                                         costs->in_no_step + cost_before(costs, rows->first_step + 1),
+                                     .step_count = costs->step_count};
+    return cut(rows, costs, step_rows_needed(&sizes, most));
+}
+
 int step_rows_find(struct step_rows *rows, const struct job *job, int64_t most_operations,
                    struct error *error)
 {
     struct costs costs;
     *rows = (struct step_rows){.first_step = job->first_step};
     int failed = costs_init(&costs, job, error);
-    if (!failed && cut(rows, &costs, rows_needed(&costs, job->first_step, most_operations)))
+    if (!failed && cut_by_costs(rows, &costs, most_operations))
         failed = error_no_memory(error);
     free(costs.of_step);
     return failed ? -1 : 0;

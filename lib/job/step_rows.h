@@ -14,6 +14,19 @@ struct step_rows {
     int32_t first_step; /* of the job: that is recorded */
 };
 
+/* In operations. */
+struct step_sizes {
+    int64_t in_steps;
+    int64_t with_each; /* that are loaded with each row */
+    int32_t step_count;
+};
+
+/*
+ * How many rows take about `most_operations` each. Where what is loaded with each leaves too little room,
+ * rows take more: a step, and a fourth of `most_operations`, are the least.
+ */
+int64_t step_rows_needed(const struct step_sizes *sizes, int64_t most_operations);
+
 /*
  * As few rows as take about `most_operations` operations each with what is loaded beside them, and are about
  * as large as each other. `job` has its names, and steps. Release it whatever comes back.

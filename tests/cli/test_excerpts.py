@@ -1,5 +1,7 @@
 """Runs that memory does not hold: diagnose loads the steps that say most, stragglers reads all in rows of steps."""
 
+import sqlite3
+
 from tests.cli.support import Case
 
 JOB = "--shape ddp --ranks 8 --layers 4 --steps 400 --dialect inspector-2.30 --seed 12 "
@@ -118,3 +120,14 @@ class Excerpts(Case):
             map(sum, zip(*rows.values())) for rows in (waited, waited_by_rows))
         self.assertEqual(times_last_by_rows, times_last)
         self.assertAlmostEqual(ns_by_rows / waited_ns, 1, delta=0.1)
+
+    def test_a_store_that_says_what_is_no_step(self):
+        """Where steps begin, and how many there are, is a number that anybody can write into a file."""
+        self.play(JOB)
+        for first, count in [(-5, 400), (2147483647, 400), (1 << 40, 400), (60, 3), (2, -3), (999, 1000),
+                             (1999999999, 2000000000), ((1 << 32) + 2, (1 << 32) + 3)]:
+            with sqlite3.connect(self.store) as store:
+                store.execute("UPDATE run SET first_step = ?, step_count = ?", (first, count))
+            store.close()
+            for memory in ["0", "1"]:
+                self.assertEqual(len(self.json("stragglers", "--memory", memory)["rows"]), 8)

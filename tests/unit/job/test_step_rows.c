@@ -69,10 +69,37 @@ static void each_step_is_in_one_row_and_not_alone(void **state)
         }
 }
 
+static int64_t needed(int64_t each, int32_t steps, int64_t with_each, int64_t most)
+{
+    const struct step_sizes sizes = {.in_steps = each * steps, .with_each = with_each, .step_count = steps};
+    return step_rows_needed(&sizes, most);
+}
+
+/* A row has room for what is left of the memory beside what is loaded with each, and three steps. */
+static void rows_are_as_few_as_memory_holds(void **state)
+{
+    (void)state;
+    assert_int_equal(needed(99, 1000, 0, 1000000), 1);
+    assert_int_equal(needed(99, 1000, 0, 99300), 2);
+    assert_int_equal(needed(99, 1000, 4700, 15000), 10);
+}
+
+/* Each row takes a pass over the whole run. */
+static void rows_are_few_whatever_is_loaded_with_each(void **state)
+{
+    (void)state;
+    assert_int_equal(needed(99, 1000, 1000000, 15000), 99000 / (15000 / 4) + 1);
+    assert_int_equal(needed(5000, 1000, 1000000, 15000), 1000);
+    assert_int_equal(needed(50000, 4, 0, 15000), 4);
+    assert_int_equal(needed(0, 4, 0, 0), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_is_in_one_row_and_not_alone),
+        cmocka_unit_test(rows_are_as_few_as_memory_holds),
+        cmocka_unit_test(rows_are_few_whatever_is_loaded_with_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
