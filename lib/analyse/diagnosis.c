@@ -53,6 +53,30 @@ struct search {
     struct error errors[2];  /* of each */
 };
 
+/* Who may be late, or have slow transfers; what is beyond the usual is known then. Released by the caller,
+ * also on failure. */
+static int find_candidates(const struct search *search, struct suspects *suspects, struct edges *edges,
+                           struct error *error)
+{
+    const struct job *job = search->job;
+    struct baseline *baseline = search->baseline;
+    const struct diagnose_options *options = search->options;
+    *search->transfers = transfers_new(job);
+    int failed = !*search->transfers ? error_no_memory(error) : 0;
+    failed = failed || edges_init(edges, job, baseline, options->sigmas, error) ||
+             suspect_own(suspects, job, baseline, options, error) ||
+             suspect_network(suspects, job, baseline, edges, *search->transfers, options, error);
+    baseline_forget_hidden(baseline);
+    return failed;
+}
+
+static void suspects_release(struct suspects *suspects)
+{
+    free(suspects->items);
+    free(suspects->cost_ns);
+    free(suspects->unrest_ns);
+}
+
 static int find_longer(struct search *search, struct error *error)
 {
     const struct job *job = search->job;
@@ -62,12 +86,8 @@ static int find_longer(struct search *search, struct error *error)
     struct suspects suspects = {0};
     struct edges edges = {0};
     struct replay replay = {0}, *timed = job->timed_operations ? &replay : NULL;
-    int failed = !(*search->transfers = transfers_new(job)) ? error_no_memory(error) : 0;
+    int failed = find_candidates(search, &suspects, &edges, error);
     struct transfer_excess *transfers = *search->transfers;
-    failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
-             suspect_own(&suspects, job, baseline, options, error) ||
-             suspect_network(&suspects, job, baseline, &edges, transfers, options, error);
-    baseline_forget_hidden(baseline);
     if (!failed) {
         suspects_doubt(&suspects, job, baseline, &edges, transfers);
         suspects_doubt_unrecorded(&suspects, job, baseline);
@@ -91,9 +111,7 @@ static int find_longer(struct search *search, struct error *error)
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error);
     edges_release(&edges);
-    free(suspects.items);
-    free(suspects.cost_ns);
-    free(suspects.unrest_ns);
+    suspects_release(&suspects);
     return failed;
 }
 
@@ -155,6 +173,22 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
                     find_late_starts(job, findings) || note_steps(findings, job, baseline)))
         failed = error_no_memory(error);
+    return failed ? -1 : 0;
+}
+
+int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
+                const struct diagnose_options *options, struct error *error)
+{
+    const struct search search = {
+        .job = job, .baseline = baseline, .transfers = transfers, .options = options};
+    const struct baseline_options own = {.sigmas = options->sigmas};
+    struct suspects suspects = {0};
+    struct edges edges = {0};
+    if (baseline_init(baseline, job, &own, error))
+        return -1;
+    int failed = find_candidates(&search, &suspects, &edges, error);
+    edges_release(&edges);
+    suspects_release(&suspects);
     return failed ? -1 : 0;
 }
 

@@ -15,6 +15,10 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
                   struct transfer_excess **transfers, const struct diagnose_options *options,
                   struct error *error);
 
+/* Of that only what is beyond the usual: baseline->excess and `*transfers`, likewise. */
+int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
+                const struct diagnose_options *options, struct error *error);
+
 /*
  * What diagnose is asked without options, for analyses that give its verdicts: rules that the environment
  * turns off included. -1 where that, or the store, cannot be read.

@@ -3,10 +3,12 @@
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
+#include "analyse/waits_by_rows.h"
 #include "analyse/warning.h"
 #include "base/array.h"
 #include "delay/late_arrivals.h"
 #include "delay/propagation.h"
+#include "job/excerpts.h"
 #include "job/load.h"
 #include "job/load_names.h"
 #include "verdict/finding.h"
@@ -15,7 +17,7 @@
 
 /* Who made others wait, and whether that was its own doing. A verdict only where it stands out. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_MEMORY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
@@ -23,6 +25,11 @@ static const struct analysis_option options[] = {
      MIN_GAIN_PERCENT},
     {"sigmas", 0, "N",
      "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
+    {"memory", 0, "MIB",
+     "memory for the operations of a run, in MiB: one that takes more is read in rows of steps, one after "
+     "the "
+     "other; 0: no limit",
+     MEMORY_MIB},
     RUN_OPTION,
 };
 
@@ -129,8 +136,8 @@ static int set_finding(const struct job *job, const struct finding *finding, str
 {
     const char *tag = job_tag(job, finding->tag);
     if (finding->first_step >= 0) {
-        table_set_integer(table, AT_FIRST_STEP, finding->first_step);
-        table_set_integer(table, AT_LAST_STEP, finding->last_step);
+        table_set_integer(table, AT_FIRST_STEP, job_run_step(job, finding->first_step));
+        table_set_integer(table, AT_LAST_STEP, job_run_step(job, finding->last_step));
     }
     table_set_real(table, AT_LOST, (double)finding->lost_ns / 1e3);
     return table_set_text(table, AT_KIND, finding_kind_name(finding->kind), error) ||
@@ -178,7 +185,7 @@ static int show(const struct job *job, const struct findings *findings, const st
         table->columns[AT_PROCESS].hidden = 0;
     int failed = 0;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        if (job->ranks[stragglers[i].rank].count || stragglers[i].finding)
+        if (job->ranks[stragglers[i].rank].count || stragglers[i].delay->instances || stragglers[i].finding)
             failed = add_row(job, &stragglers[i], table, error);
     free(stragglers);
     if (!failed && !measurable)
@@ -229,21 +236,80 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     return failed ? -1 : 0;
 }
 
+/* Of a run that memory does not hold, what its verdicts rest on. */
+static int caution_loaded_steps(const struct job *job, struct table *table, struct error *error)
+{
+    return job->excerpt_count
+               ? table_add_warning(
+                     table, error,
+                     "run %lld: kind to lost are what diagnose finds in the %d of %d steps that "
+                     "it loads (--memory %lld loads all)",
+                     (long long)job->run_id, (int)job_loaded_steps(job) - job->first_step,
+                     (int)job_run_steps(job) - job->first_step,
+                     (long long)(job->screened.operations * JOB_OPERATION_BYTES >> 20) + 1)
+               : 0;
+}
+
+/* The same of a run that is read again, with waits that were measured before. */
+static int explain_again(struct store *store, int64_t run_id, const struct delay *waits,
+                         const struct diagnose_options *diagnose, struct table *table, struct error *error)
+{
+    struct job job;
+    if (job_load_within(&job, store, run_id, diagnose->memory_bytes, error))
+        return -1;
+    int failed = caution_loaded_steps(&job, table, error) || explain(&job, waits, diagnose, table, error);
+    job_release(&job);
+    return failed ? -1 : 0;
+}
+
 /* Durations tell who came last. What is at fault may show elsewhere: in network steps, or where all stand. */
 static int explain_untimed(struct store *store, int64_t run_id, const struct delay *waits,
                            const struct diagnose_options *diagnose, struct table *table, struct error *error)
 {
-    struct job job;
-    if (job_load(&job, store, run_id, error))
-        return -1;
-    int failed = table_add_warning(
-                     table, error,
-                     "run %lld: no operation says when it ran: durations tell who came last, and nothing "
-                     "tells why",
-                     (long long)run_id) ||
-                 explain(&job, waits, diagnose, table, error);
-    job_release(&job);
+    return table_add_warning(table, error,
+                             "run %lld: no operation says when it ran: durations tell who came last, and "
+                             "nothing tells why",
+                             (long long)run_id) ||
+                   explain_again(store, run_id, waits, diagnose, table, error)
+               ? -1
+               : 0;
+}
+
+/* Of a run that memory does not hold: waits are measured before it is loaded as diagnose loads it. */
+static int explain_by_rows(struct job *names, const struct diagnose_options *diagnose, struct table *table,
+                           struct error *error)
+{
+    struct store *store = names->store;
+    int64_t run_id = names->run_id;
+    struct delay *waits = NULL;
+    size_t rows;
+    int failed = waits_by_rows(names, diagnose, &waits, &rows, error);
+    job_release(names);
+    failed = failed ||
+             table_add_warning(table, error,
+                               "run %lld: what others waited is read of all steps, in %zu rows of them one "
+                               "after the other: own and network are beyond what is usual in a row",
+                               (long long)run_id, rows) ||
+             explain_again(store, run_id, waits, diagnose, table, error);
+    free(waits);
     return failed ? -1 : 0;
+}
+
+static int explain_timed(struct job *names, const struct diagnose_options *diagnose, struct table *table,
+                         struct error *error)
+{
+    int is_whole;
+    if (job_is_loaded_whole(names, diagnose->memory_bytes, &is_whole, error)) {
+        job_release(names);
+        return -1;
+    }
+    if (!is_whole)
+        return explain_by_rows(names, diagnose, table, error);
+    if (job_load_rest(names, error))
+        return -1;
+    int failed = explain(names, NULL, diagnose, table, error);
+    job_release(names);
+    return failed;
 }
 
 static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
@@ -254,12 +320,10 @@ static int show_run(struct store *store, int64_t run_id, const struct diagnose_o
     if (job_load_names(&job, store, run_id, error))
         return -1;
     int outcome = waits_measure(&job, &waits, error);
-    if (outcome == 0 && job_load_rest(&job, error))
-        return -1;
-    int failed = outcome < 0 || (outcome == 0 && explain(&job, NULL, diagnose, table, error));
+    if (outcome == 0)
+        return explain_timed(&job, diagnose, table, error);
     job_release(&job);
-    if (!failed && outcome == 1)
-        failed = explain_untimed(store, run_id, waits, diagnose, table, error);
+    int failed = outcome < 0 || explain_untimed(store, run_id, waits, diagnose, table, error);
     free(waits);
     return failed ? -1 : 0;
 }
@@ -271,6 +335,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     if (option_thresholds(request->values[OPTION_MIN_GAIN], request->values[OPTION_SIGMAS], &diagnose,
                           error) ||
+        option_memory(request->values[OPTION_MEMORY], &diagnose.memory_bytes, error) ||
         option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;

@@ -30,15 +30,23 @@ struct memory {
 };
 
 struct delays {
+    size_t rank_count;
+    size_t communicator_count;
+    struct delay *items;
+    struct memory *memories; /* per rank */
+    struct map numbers;      /* of seats: a rank on its communicator, of a pair with its peer */
+    int64_t *met;            /* per seat: count when it was last there */
+    size_t met_count;
+    size_t met_capacity;
+    int64_t *met_all;     /* per rank: count when all ranks were last in one operation */
+    struct map inherited; /* (rank, from) -> ns */
+
+    /* Of the steps that are added: */
     const struct job *job;
     const struct excess_list *excess;
     const struct transfer_excess *transfers; /* per instance */
-    struct delay *items;
-    struct memory *memories; /* per rank */
-    int32_t *seats;   /* per operation: a number for its rank on its communicator, of a pair with its peer */
-    int64_t *met;     /* per seat: count when it was last there */
-    int64_t *met_all; /* per rank: count when all ranks were last in one operation */
-    struct map inherited; /* (rank, from) -> ns */
+    struct delay_steps steps;
+    int32_t *seats; /* owned: per operation */
 };
 
 static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
@@ -65,25 +73,29 @@ static int32_t peer_of(const struct job *job, const struct job_operation *operat
     return instance->sender == operation->rank ? instance->receiver : instance->sender;
 }
 
-/* Numbers the seats, and makes met[]. */
+/* Numbers the seats, and makes room for them in met[]: who sits there for the first time has not met anybody.
+ */
 static int number_seats(struct delays *delays)
 {
     const struct job *job = delays->job;
-    struct map numbers;
-    map_init(&numbers);
     delays->seats = array_new(job->operation_count, sizeof *delays->seats);
-    int failed = !delays->seats;
-    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+    if (!delays->seats)
+        return -1;
+    for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         struct map_key key = {{(uint64_t)operation->communicator, (uint64_t)operation->rank,
                                (uint64_t)peer_of(job, operation)}};
-        int64_t *number = map_put(&numbers, key, (int64_t)numbers.count, NULL);
-        failed = !number;
-        delays->seats[i] = number ? (int32_t)*number : 0;
+        int64_t *number = map_put(&delays->numbers, key, (int64_t)delays->numbers.count, NULL);
+        if (!number)
+            return -1;
+        delays->seats[i] = (int32_t)*number;
     }
-    delays->met = failed ? NULL : array_new(numbers.count, sizeof *delays->met);
-    map_release(&numbers);
-    return delays->met ? 0 : -1;
+    if (array_reserve((void **)&delays->met, &delays->met_capacity, delays->numbers.count,
+                      sizeof *delays->met))
+        return -1;
+    while (delays->met_count < delays->numbers.count)
+        delays->met[delays->met_count++] = 0;
+    return 0;
 }
 
 static int64_t *met_at(struct delays *delays, int32_t operation)
@@ -225,6 +237,11 @@ static int meet(struct delays *delays, int32_t number)
     return 0;
 }
 
+static int is_added(const struct delays *delays, int32_t step)
+{
+    return step >= delays->steps.first && step < delays->steps.end;
+}
+
 static int measure(struct delays *delays, struct error *error)
 {
     const struct job *job = delays->job;
@@ -236,37 +253,75 @@ static int measure(struct delays *delays, struct error *error)
         const struct replay_move *move = &replay.moves[i];
         const struct job_operation *operation = &job->operations[move->operation];
         int64_t beyond_ns = excess_listed(delays->excess, move->operation).beyond_ns;
-        if (beyond_ns != TIME_UNKNOWN)
+        if (beyond_ns != TIME_UNKNOWN && is_added(delays, operation->step))
             remember(&delays->memories[operation->rank], (int32_t)operation->rank, beyond_ns);
-        failed = move->is_last && meet(delays, (int32_t)move->instance);
+        failed = move->is_last && is_added(delays, job->instances[move->instance].step) &&
+                 meet(delays, (int32_t)move->instance);
     }
     replay_release(&replay);
     return failed ? error_no_memory(error) : 0;
 }
 
+struct delays *delays_new(const struct job *job)
+{
+    struct delays *delays = array_new(1, sizeof *delays);
+    if (!delays)
+        return NULL;
+    *delays = (struct delays){.rank_count = job->rank_count,
+                              .communicator_count = job->communicator_count,
+                              .items = array_new(job->rank_count, sizeof *delays->items),
+                              .memories = array_new(job->rank_count, sizeof *delays->memories),
+                              .met_all = array_new(job->rank_count, sizeof *delays->met_all)};
+    map_init(&delays->inherited);
+    map_init(&delays->numbers);
+    if (!delays->items || !delays->memories || !delays->met_all) {
+        free(delays_end(delays));
+        return NULL;
+    }
+    for (size_t i = 0; i < job->rank_count; i++)
+        delays->items[i].inherited_from = -1;
+    return delays;
+}
+
+int delays_add(struct delays *delays, const struct job *job, const struct excess_list *excess,
+               const struct transfer_excess *transfers, struct delay_steps steps, struct error *error)
+{
+    if (job->rank_count != delays->rank_count || job->communicator_count != delays->communicator_count)
+        return error_set(error, "run %lld has changed while it was read", (long long)job->run_id);
+    delays->job = job;
+    delays->excess = excess;
+    delays->transfers = transfers;
+    delays->steps = steps;
+    int failed = number_seats(delays) ? error_no_memory(error) : measure(delays, error);
+    free(delays->seats);
+    delays->seats = NULL;
+    return failed;
+}
+
+struct delay *delays_end(struct delays *delays)
+{
+    struct delay *items = delays->items;
+    map_release(&delays->inherited);
+    map_release(&delays->numbers);
+    free(delays->met);
+    free(delays->met_all);
+    free(delays->memories);
+    free(delays);
+    return items;
+}
+
 struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
                              const struct transfer_excess *transfers, struct error *error)
 {
-    struct delays delays = {.job = job,
-                            .excess = excess,
-                            .transfers = transfers,
-                            .items = array_new(job->rank_count, sizeof *delays.items),
-                            .memories = array_new(job->rank_count, sizeof *delays.memories),
-                            .met_all = array_new(job->rank_count, sizeof *delays.met_all)};
-    map_init(&delays.inherited);
-    int failed = !delays.items || !delays.memories || !delays.met_all || number_seats(&delays)
-                     ? error_no_memory(error)
-                     : 0;
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
-        delays.items[i].inherited_from = -1;
-    failed = failed || measure(&delays, error);
-    map_release(&delays.inherited);
-    free(delays.seats);
-    free(delays.met);
-    free(delays.met_all);
-    free(delays.memories);
+    struct delays *delays = delays_new(job);
+    if (!delays) {
+        error_no_memory(error);
+        return NULL;
+    }
+    int failed = delays_add(delays, job, excess, transfers, DELAY_ALL_STEPS, error);
+    struct delay *items = delays_end(delays);
     if (!failed)
-        return delays.items;
-    free(delays.items);
+        return items;
+    free(items);
     return NULL;
 }

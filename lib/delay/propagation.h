@@ -31,4 +31,28 @@ struct delay {
 struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
                              const struct transfer_excess *transfers, struct error *error);
 
+/* Steps of a job as it is loaded, from `first` to before `end`; what has no step is step -1. */
+struct delay_steps {
+    int32_t first;
+    int32_t end;
+};
+
+#define DELAY_ALL_STEPS ((struct delay_steps){INT32_MIN, INT32_MAX})
+
+/*
+ * The same of a run that is loaded in rows of steps one after the other: what ranks remember goes on from
+ * each to the next. All of these jobs have the ranks and communicators of `job`.
+ */
+struct delays;
+
+/* NULL when memory is out. Release it with delays_end. */
+struct delays *delays_new(const struct job *job);
+
+/* Adds some of the steps that are loaded, later ones than those that were added before. */
+int delays_add(struct delays *delays, const struct job *job, const struct excess_list *excess,
+               const struct transfer_excess *transfers, struct delay_steps steps, struct error *error);
+
+/* What has been added, one per rank, owned by the caller (free). `delays` is released. */
+struct delay *delays_end(struct delays *delays);
+
 #endif

@@ -129,15 +129,40 @@ static int choose_excerpts(struct job *job, int64_t most_operations, struct erro
     return failed ? failed_to_load(job, error) : 0;
 }
 
+int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_whole, struct error *error)
+{
+    int64_t operations = 0, most = memory_bytes / JOB_OPERATION_BYTES;
+    if (memory_bytes && count_operations(job, &operations, error))
+        return -1;
+    *is_whole = !memory_bytes || operations <= most || job->step_count <= 0 ||
+                job->step_count > JOB_MOST_STEPS || job_steps_are_doubtful(job, operations);
+    return 0;
+}
+
 int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_t memory_bytes,
                     struct error *error)
 {
-    int64_t operations = 0, most = memory_bytes / JOB_OPERATION_BYTES;
+    int is_whole;
     if (job_load_names(job, store, run_id, error))
         return -1;
-    if (memory_bytes && count_operations(job, &operations, error))
+    if (job_is_loaded_whole(job, memory_bytes, &is_whole, error))
         return failed_to_load(job, error);
-    int is_whole = !memory_bytes || operations <= most || job->step_count <= 0 ||
-                   job->step_count > JOB_MOST_STEPS || job_steps_are_doubtful(job, operations);
-    return (!is_whole && choose_excerpts(job, most, error)) || job_load_rest(job, error) ? -1 : 0;
+    return (!is_whole && choose_excerpts(job, memory_bytes / JOB_OPERATION_BYTES, error)) ||
+                   job_load_rest(job, error)
+               ? -1
+               : 0;
+}
+
+int job_load_steps(struct job *job, struct store *store, int64_t run_id, struct job_excerpt *excerpts,
+                   size_t count, struct error *error)
+{
+    if (job_load_names(job, store, run_id, error)) {
+        free(excerpts);
+        return -1;
+    }
+    if (job_take_excerpts(job, excerpts, count)) {
+        error_no_memory(error);
+        return failed_to_load(job, error);
+    }
+    return job_load_rest(job, error);
 }

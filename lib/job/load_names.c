@@ -82,6 +82,13 @@ static int take_communicators(struct job *job)
     return 0;
 }
 
+/* One of the run's steps, whatever the store says. */
+static int32_t first_step_of(const struct job *job, const struct roster_run *run)
+{
+    int32_t last = job->step_count > 0 ? job->step_count - 1 : 0;
+    return run->first_step < 0 ? 0 : run->first_step < last ? (int32_t)run->first_step : last;
+}
+
 int job_read_names(struct job *job, struct error *error)
 {
     if (roster_load(&job->roster, job->store, job->run_id, error) ||
@@ -93,7 +100,7 @@ int job_read_names(struct job *job, struct error *error)
     struct roster_run *run = &job->roster.runs[0];
     job->expected_ranks = run->expected_ranks;
     job->step_count = (int32_t)run->step_count;
-    job->first_step = (int32_t)run->first_step;
+    job->first_step = first_step_of(job, run);
     job->step_base = run->step_base;
     job->step_source = take_text(&run->step_source);
     job->run_name = take_text(&run->name);

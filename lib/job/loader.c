@@ -461,7 +461,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
         return error_set(error, "it has more than %d ranks", JOB_MOST_RANKS);
     /* So many are doubted in the end (job_doubt_steps). */
     if (job->step_count > JOB_MOST_STEPS)
-        job->step_count = 0;
+        job->step_count = job->first_step = 0;
     if (seat_members(job) || seat_told(job))
         return error_no_memory(error);
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))

@@ -18,7 +18,7 @@ void job_doubt_steps(struct job *job)
     /* Who chose excerpts did not doubt them. */
     if (job->excerpt_count || !job_steps_are_doubtful(job, (int64_t)job->operation_count))
         return;
-    job->step_count = 0;
+    job->step_count = job->first_step = 0;
     for (size_t i = 0; i < job->operation_count; i++)
         job->operations[i].step = -1;
     for (size_t i = 0; i < job->instance_count; i++)

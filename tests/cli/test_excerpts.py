@@ -1,4 +1,6 @@
-"""diagnose on runs that memory does not hold: steps that say most are loaded, and what was not is said."""
+"""Runs that memory does not hold: diagnose loads the steps that say most, stragglers reads all in rows of steps."""
+
+import sqlite3
 
 from tests.cli.support import Case
 
@@ -80,3 +82,52 @@ class Excerpts(Case):
         self.play("--shape ddp --ranks 2 --layers 2 --steps 4 --dialect inspector-2.30 --seed 1")
         for text in ["much", "-1", "1G", "9223372036854775807"]:
             self.assertIn("--memory takes a whole number", self.run_program("diagnose", "--memory", text, status=2).err)
+
+    WAITED = ("own_us", "inherited_us", "network_us", "unexplained_us")
+
+    def waited(self, answer):
+        """By rank: how often it was last, in how many operations it was, how many ns others waited for it."""
+        return {row["rank"]: (row["times_last"], row["instances"], round(1000 * sum(row[key] for key in self.WAITED)))
+                for row in answer["rows"]}
+
+    def check_rows(self, options, steps=STEPS):
+        """The rows of the table by rank, whole and by rows of steps, and what was waited in each."""
+        self.play(options)
+        whole, rows = (self.json("stragglers", "--memory", memory) for memory in ["0", "1"])
+        self.assertEqual([warning for warning in whole["warnings"] if "rows of" in warning], [])
+        self.assertRegex(rows["warnings"][0], r"is read of all steps, in ([3-9]|1\d) rows of them")
+        self.assertRegex(rows["warnings"][1], fr"diagnose finds in the \d+ of {steps} steps that it loads \(--memory \d+ ")
+        return [{row["rank"]: row for row in answer["rows"]} for answer in (whole, rows)], self.waited(whole), self.waited(rows)
+
+    def test_stragglers_reads_all_steps(self):
+        """What durations tell is the same in rows of steps; how it is explained is about the same."""
+        (whole, rows), waited, waited_by_rows = self.check_rows(JOB + "--fault compute:2:100:200:20%")
+        self.assertEqual(waited_by_rows, waited)
+        for key in ("own_us", "caused_us"):
+            self.assertAlmostEqual(rows[2][key] / whole[2][key], 1, delta=0.05)
+            self.assertEqual(max(rows, key=lambda rank: rows[rank][key]), 2)
+        self.assertEqual([rows[2][key] for key in ("kind", "first_step", "last_step")], ["compute", 100, 200])
+        self.assertEqual([rank for rank in rows if rows[rank].get("kind")], [2])
+
+    def test_stragglers_reads_all_steps_of_a_pipeline(self):
+        """Clocks tell which of its kernels stopped before the operation was over, and are aligned in each row by itself."""
+        _, waited, waited_by_rows = self.check_rows(
+            "--shape 3d --ranks 8 --tp 2 --dp 2 --pp 2 --layers 2 --microbatches 2 --steps 160 --seed 3 "
+            "--dialect inspector-2.30 --fault host:3:77:80:60%", steps=160)
+        for rank, (_, instances, _) in waited.items():
+            self.assertEqual(waited_by_rows[rank][1], instances)
+        (times_last, _, waited_ns), (times_last_by_rows, _, ns_by_rows) = (
+            map(sum, zip(*rows.values())) for rows in (waited, waited_by_rows))
+        self.assertEqual(times_last_by_rows, times_last)
+        self.assertAlmostEqual(ns_by_rows / waited_ns, 1, delta=0.1)
+
+    def test_a_store_that_says_what_is_no_step(self):
+        """Where steps begin, and how many there are, is a number that anybody can write into a file."""
+        self.play(JOB)
+        for first, count in [(-5, 400), (2147483647, 400), (1 << 40, 400), (60, 3), (2, -3), (999, 1000),
+                             (1999999999, 2000000000), ((1 << 32) + 2, (1 << 32) + 3)]:
+            with sqlite3.connect(self.store) as store:
+                store.execute("UPDATE run SET first_step = ?, step_count = ?", (first, count))
+            store.close()
+            for memory in ["0", "1"]:
+                self.assertEqual(len(self.json("stragglers", "--memory", memory)["rows"]), 8)

@@ -208,12 +208,91 @@ static void delays_that_are_not_remembered(void **state)
     }
 }
 
+static void number_steps(struct script *script, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        script->instances[i].step = (int32_t)i;
+    for (size_t i = 0; i < script->job.operation_count; i++)
+        script->operations[i].step = script->operations[i].instance;
+}
+
+/* Each operation is a step, and those before `cut` are loaded by themselves, of the others all again. */
+static struct delay *play_in_rows(const struct played *played, size_t count, size_t cut, int32_t ranks)
+{
+    const struct delay_steps before = {INT32_MIN, (int32_t)cut}, after = {(int32_t)cut, INT32_MAX};
+    struct script first, second;
+    struct error error = ERROR_INIT;
+    free(play(&first, played, cut, ranks));
+    free(play(&second, played, count, ranks));
+    number_steps(&first, cut);
+    number_steps(&second, count);
+    struct delays *delays = delays_new(&first.job);
+    assert_non_null(delays);
+    assert_int_equal(
+        delays_add(delays, &first.job, written_excess(first.excess), first.transfers, before, &error), 0);
+    assert_int_equal(
+        delays_add(delays, &second.job, written_excess(second.excess), second.transfers, after, &error), 0);
+    return delays_end(delays);
+}
+
+static void check_rows(const struct played *played, size_t count, int32_t ranks)
+{
+    struct script script;
+    struct delay *whole = play(&script, played, count, ranks);
+    for (size_t cut = 1; cut < count; cut++) {
+        struct delay *delays = play_in_rows(played, count, cut, ranks);
+        for (int32_t rank = 0; rank < ranks; rank++) {
+            assert_int_equal(delays[rank].own_ns, whole[rank].own_ns);
+            assert_int_equal(delays[rank].inherited_ns, whole[rank].inherited_ns);
+            assert_int_equal(delays[rank].inherited_from, whole[rank].inherited_from);
+            assert_int_equal(delays[rank].unexplained_ns, whole[rank].unexplained_ns);
+            assert_int_equal(delays[rank].caused_ns, whole[rank].caused_ns);
+            assert_int_equal(delays[rank].times_last, whole[rank].times_last);
+            assert_int_equal(delays[rank].instances, whole[rank].instances);
+        }
+        free(delays);
+    }
+    free(whole);
+}
+
+/* What delayed a rank before a cut explains what others wait for it after it, whoever met whom before. */
+static void steps_are_added_in_rows(void **state)
+{
+    static const struct played CAUSES[] = {{"05", 0, 0, 100, 0}, {"15", 1, 1, 210, 0}, {"25", 2, 2, 320, 0},
+                                           {"35", 3, 3, 430, 0}, {"45", 4, 4, 540, 0}, {"56", 5, 0, 0, 0}};
+    static const struct played MET[] = {{"01", 0, 0, 0, 0}, {"012", 1, 2, 210, 0}, {"01", 0, 1, 50, 0}};
+    static const struct played PAIRS[] = {{"10", 0, 1, 100, 1}, {"12", 0, 0, 0, 1}};
+    (void)state;
+    check_rows(CAUSES, 6, 7);
+    check_rows(MET, 3, 3);
+    check_rows(PAIRS, 2, 3);
+}
+
+/* A store may be written to between two loads. */
+static void rows_are_of_the_same_ranks(void **state)
+{
+    static const struct played PLAYED[] = {{"01", 0, 0, 0, 0}, {"01", 0, 1, 50, 0}};
+    struct script script;
+    struct error error = ERROR_INIT;
+    (void)state;
+    free(play(&script, PLAYED, 2, 2));
+    struct delays *delays = delays_new(&script.job);
+    assert_non_null(delays);
+    script.job.rank_count++;
+    assert_int_equal(delays_add(delays, &script.job, written_excess(script.excess), script.transfers,
+                                DELAY_ALL_STEPS, &error),
+                     -1);
+    assert_non_null(strstr(error.cause[0], "has changed while it was read"));
+    free(delays_end(delays));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_has_many_causes),   cmocka_unit_test(all_ranks_have_met),
         cmocka_unit_test(some_ranks_have_met),      cmocka_unit_test(pairs_meet_by_themselves),
         cmocka_unit_test(small_parts_are_nameless), cmocka_unit_test(delays_that_are_not_remembered),
+        cmocka_unit_test(steps_are_added_in_rows),  cmocka_unit_test(rows_are_of_the_same_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
