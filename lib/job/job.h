@@ -327,6 +327,7 @@ struct job {
     int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
     struct job_watch watch;   /* what NCCL's RAS saw of it */
     int dumped_running;       /* all dumps of what its calls came to were written while it made calls */
+    int has_astray_kernels;   /* kernels of other operations were left out: they have no times */
     int is_windows;           /* its recorders were on for a while only: how records end says nothing */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */

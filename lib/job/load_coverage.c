@@ -99,7 +99,7 @@ static int count_damage(struct loader *loader, struct error *error)
 
 int loader_read_coverage(struct loader *loader, struct error *error)
 {
-    int64_t finished_only, calls_only, is_windows, dumped_running = 0;
+    int64_t finished_only, calls_only, is_windows, astray_kernels, dumped_running = 0;
     struct bare_calls bare;
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
@@ -107,6 +107,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
+        loader_read_number(loader, schema_analysis_job_astray_kernels, &astray_kernels, error) ||
         loader_read(loader, schema_analysis_job_watched, read_watch, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
@@ -120,6 +121,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;
+    loader->job->has_astray_kernels = astray_kernels != 0;
     loader->job->bare_calls = bare.captured + bare.others;
     if (!loader->tells_states)
         weigh_cuts(loader->job);

@@ -20,6 +20,11 @@ static const struct {
     [GAP_DAMAGED] = {"damaged", "in damaged lines or dropped events", "ncclprof info --ledger"},
 };
 
+/* What closes the gap of times where kernels were recorded, and were those of other operations. */
+static const char ASTRAY_REMEDY[] =
+    "NCCL 2.26 to 2.30 gives the times of other operations once a rank has sent to itself, as in an "
+    "all-to-all: ingest PyTorch's profiler alone";
+
 static const char *const blind_texts[] = {
     [BLIND_NO_OPERATIONS] =
         "the traces hold no operations (record collectives, point-to-point operations and "
@@ -79,6 +84,11 @@ static int say_ranks(const struct scope *scope, struct buffer *text)
                                absent == 1 ? "" : "s");
 }
 
+static const char *remedy_of(const struct scope *scope, int gap)
+{
+    return gap == GAP_NO_TIME && scope->has_astray_kernels ? ASTRAY_REMEDY : gap_texts[gap].remedy;
+}
+
 static int say_from(const struct scope *scope, int first, struct buffer *text)
 {
     size_t start = text->length;
@@ -87,7 +97,7 @@ static int say_from(const struct scope *scope, int first, struct buffer *text)
     for (int gap = first; gap < GAP_COUNT; gap++)
         if (scope->gaps[gap] &&
             (separate(text, start) || buffer_printf(text, "%lld %s (%s)", (long long)scope->gaps[gap],
-                                                    gap_texts[gap].said, gap_texts[gap].remedy)))
+                                                    gap_texts[gap].said, remedy_of(scope, gap))))
             return -1;
     return 0;
 }

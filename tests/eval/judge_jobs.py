@@ -3,11 +3,15 @@
 
 Right is who names the planted rank with the planted kind, at medium or high confidence; exact is that and nobody else. A fault
 below --least per cent of a step, as the job's own clocks have it, need not be named, nor one that the witness cannot show:
-PyTorch's profiler and NCCL's log show no network, and the log shows jobs that stop alone.
+PyTorch's profiler and NCCL's log show no network, and the log shows jobs that stop alone. Abstained: nothing could be judged,
+and diagnose says so. Of others that are accused it is told whether PyTorch's profiler has them last, too: the time of their
+kernels but NCCL's, or until their host waits for its GPU, in the middle one of the steps. Machines have faults of their own.
 """
 
 import argparse
 import collections
+import functools
+import gzip
 import json
 import os
 import statistics
@@ -47,8 +51,38 @@ def cost_of(folder, fault):
     return amount / max(whole - amount, amount / 10) if fault["kind"] != "network" else None
 
 
+@functools.lru_cache(maxsize=8)
+def own_times(path):
+    """By step, microseconds: what kernels but NCCL's took, and how long the host needed until it waited for its GPU."""
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+        events = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
+    steps = [(int(event["name"].split("#")[1]), event["ts"], event["ts"] + event["dur"]) for event in events
+             if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#")]
+    times = {"compute": {}, "host": {}}
+    for step, begin, end in steps:
+        within = [event for event in events if begin <= event["ts"] < end]
+        waits = [event["ts"] - begin for event in within if event["name"] == "cudaDeviceSynchronize"]
+        times["compute"][step] = sum(event["dur"] for event in within
+                                     if event.get("cat") == "kernel" and not event["name"].startswith("nccl"))
+        times["host"][step] = max(waits, default=end - begin)
+    return times
+
+
+def is_borne_out(folder, finding):
+    """Whether one of the accused is last of all ranks by its own times; None where those are not known."""
+    ranks = {int(path.name.split(".")[0].removeprefix("kineto-rank")): path for path in folder.glob("kineto-rank*")}
+    steps = range(finding.get("first_step") or 0, (finding.get("last_step") or 0) + 1)
+    middles = {}
+    for rank, path in ranks.items():
+        known = [times[step] for times in [own_times(path).get(finding["kind"], {})] for step in steps if step in times]
+        if not known:
+            return None
+        middles[rank] = statistics.median(known)
+    return max(middles, key=middles.get) in (finding.get("ranks") or [finding["rank"]]) if middles else None
+
+
 def findings_of(options, folder, witness):
-    """None where the witness left nothing."""
+    """And whether anything could be judged. None where the witness left nothing."""
     files = [path for pattern in WITNESSES[witness] for path in sorted(folder.glob(pattern))]
     if not files:
         return None
@@ -58,7 +92,8 @@ def findings_of(options, folder, witness):
                        stderr=subprocess.DEVNULL, check=False)
         told = subprocess.run([options.ncclprof, "--store", store, "diagnose", "--all", "--format", "json"], capture_output=True,
                               check=False)
-    return json.loads(told.stdout)["findings"] if told.stdout else []
+    said = json.loads(told.stdout) if told.stdout else {"findings": [], "summary": {}}
+    return said["findings"], bool((said.get("summary") or {}).get("judged_operations"))
 
 
 def accused(findings):
@@ -69,9 +104,10 @@ def accused(findings):
 def judge(options, folder, witness):
     """(verdict, kind, cost, what was said); None where there is nothing to judge."""
     fault = json.loads((folder / "label.json").read_text())["fault"]
-    findings = findings_of(options, folder, witness)
-    if findings is None:
+    found = findings_of(options, folder, witness)
+    if found is None:
         return None
+    findings, is_judged = found
     kind = "stopped" if fault["kind"] in STOPPED else fault["kind"]
     cost = cost_of(folder, fault)
     planted = set() if kind == "none" else {(fault["rank"], kind)}
@@ -80,12 +116,14 @@ def judge(options, folder, witness):
     if named - planted:
         verdict = "wrong"
     elif planted and is_needed:
-        verdict = "right" if named else "missed"
+        verdict = "right" if named else "missed" if is_judged or kind == "stopped" else "abstained"
     else:
-        verdict = "right" if named else "silent"
+        verdict = "right" if named else "silent" if is_judged or planted else "abstained"
     said = [f"{finding['kind']} {finding['rank']} {finding.get('tag')} {finding.get('first_step')}-{finding.get('last_step')} "
             f"{finding['confidence']}" for finding in findings]
-    return verdict, fault["kind"], cost, said
+    others = [finding for finding in findings if finding["confidence"] in SURE and accused([finding]) - planted]
+    borne_out = [is_borne_out(folder, finding) for finding in others]
+    return verdict, fault["kind"], cost, said, borne_out
 
 
 def main():
@@ -99,15 +137,19 @@ def main():
     jobs = sorted(path.parent for path in options.folder.glob("*/label.json"))
     for witness in options.witness or WITNESSES:
         tally = collections.defaultdict(collections.Counter)
+        others = collections.Counter()
         for job in jobs:
             judged = judge(options, job, witness)
             if not judged:
                 continue
-            verdict, kind, cost, said = judged
+            verdict, kind, cost, said, borne_out = judged
+            others.update(borne_out)
             tally[kind][verdict] += 1
             if options.verbose or verdict in ("wrong", "missed"):
                 print(f"  {witness}: {job.name}: {verdict}: {kind}"
                       f"{'' if cost is None else f' of {100 * cost:.1f} %'}: {'; '.join(said) or 'nothing'}")
+        print(f"{witness}: accusations beside what was planted: {others.total()}, of which PyTorch's profiler bears out {others[True]}, "
+              f"does not {others[False]}, cannot tell {others[None]}")
         for kind, verdicts in sorted(tally.items()):
             print(f"{witness}: {kind}: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())), flush=True)
 
