@@ -117,7 +117,7 @@ class Case(unittest.TestCase):
 
     def rows(self, sql):
         """The rows that `ncclprof query` answers."""
-        return [tuple(row.values()) for row in self.json("query", sql)["rows"]]
+        return [tuple(row.values()) for row in self.json("query", "--timeout", PATIENCE_S, sql)["rows"]]
 
     def info(self):
         return self.json("info")["rows"][0]

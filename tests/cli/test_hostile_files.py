@@ -333,7 +333,7 @@ class HostileStores(Case):
             self.check_by_full_folders()
             return
         log = self.folder / "log"
-        for words in (["ingest", "a.json"], ["report"], ["diagnose"], ["query", self.large_sort()]):
+        for words in (["ingest", "a.json"], ["report"], ["diagnose"], ["query", "--timeout", str(PATIENCE_S), self.large_sort()]):
             subprocess.run(["strace", "-f", "-o", log, "-e", "trace=openat,open,creat", PROGRAM, "--store", "store.db", *words],
                            cwd=self.folder, capture_output=True, check=True, timeout=PATIENCE_S,
                            # The leak checker cannot work in a traced process.
@@ -346,7 +346,7 @@ class HostileStores(Case):
     def check_by_full_folders(self):
         """Without strace: TMPDIR is a place that cannot be used, and a sort that needs a file works all the same."""
         self.run_program("ingest", "a.json", env={"TMPDIR": "/nowhere"})
-        self.run_program("query", self.large_sort(), env={"TMPDIR": "/nowhere"})
+        self.run_program("query", "--timeout", PATIENCE_S, self.large_sort(), env={"TMPDIR": "/nowhere"})
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.json", "store.db"])
 
     @staticmethod
