@@ -2,14 +2,14 @@
 # What profiler plugins cost NCCL on real GPUs, one thread a GPU in one process: all_reduce_perf of nccl-tests, in turns that
 # change from round to round. Medians, and the spread of rounds, in microseconds a call; what ours lost.
 # usage: overhead.sh ALL_REDUCE_PERF NAME=PLUGIN.so...   ("none=": no plugin; "ncclprof" is ours)
-# OVERHEAD_GPUS (all that there are), OVERHEAD_ROUNDS (5), OVERHEAD_CALLS (2000, of 8 KiB; a tenth of it of 256 MiB)
+# OVERHEAD_GPUS (all that there are), OVERHEAD_ROUNDS (5), OVERHEAD_CALLS (20000, of 8 KiB; a hundredth of it of 256 MiB)
 set -eu
 [ $# -ge 2 ] || { sed -n '4p' "$0" >&2; exit 2; }
 perf=$1
 shift
 gpus=${OVERHEAD_GPUS:-$(nvidia-smi -L | wc -l)}
 rounds=${OVERHEAD_ROUNDS:-5}
-calls=${OVERHEAD_CALLS:-2000}
+calls=${OVERHEAD_CALLS:-20000}
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 export NCCL_PROFILE_EVENT_MASK=4095
@@ -36,7 +36,7 @@ round=0
 while [ "$round" -lt "$rounds" ]; do
     for plugin; do
         run "$plugin" 8192 "$calls"
-        run "$plugin" 268435456 $((calls / 10))
+        run "$plugin" 268435456 $((calls / 100))
     done
     # The first comes last in the next round.
     first=$1
