@@ -59,27 +59,31 @@ struct diagnosis {
 };
 
 /* What of a run was loaded that memory does not hold. */
-static int note_excerpts(struct buffer *json, const struct job *job)
+static int note_excerpts(struct buffer *json, const struct judged_run *run)
 {
+    const struct job *job = run->judgement.told;
     return job->excerpt_count &&
            (text_json_integer(json, "loaded_steps", job_loaded_steps(job) - job->first_step) ||
-            text_json_integer(json, "loaded_operations", (int64_t)job->operation_count) ||
+            (run->judgement.scope.rounds > 1 &&
+             text_json_integer(json, "rounds", run->judgement.scope.rounds)) ||
+            text_json_integer(json, "loaded_operations", (int64_t)run->operations) ||
             text_json_integer(json, "unusual_rows", job->screened.unusual) ||
             text_json_integer(json, "unusual_rows_not_loaded", job->screened.left_out));
 }
 
-static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
+static int note_coverage(struct diagnosis *diagnosis, const struct judged_run *run)
 {
+    const struct job *job = &run->job;
     struct buffer *json = &diagnosis->coverage;
     return buffer_append_text(json, json->length ? ",{" : "{") ||
            text_json_integer(json, "run", job->run_id) || text_json_string(json, "run_name", job->run_name) ||
            text_json_integer(json, "ranks", (int64_t)job_recorded_ranks(job)) ||
            text_json_integer(json, "expected_ranks", job->expected_ranks) ||
            text_json_integer(json, "steps", job_run_steps(job) - job->first_step) ||
-           note_excerpts(json, job) || text_json_string(json, "step_source", job->step_source) ||
+           note_excerpts(json, run) || text_json_string(json, "step_source", job->step_source) ||
            text_json_integer(json, "operations",
                              job->excerpt_count ? job->screened.operations : (int64_t)job->operation_count) ||
-           text_json_integer(json, "timed_operations", job->timed_operations) ||
+           text_json_integer(json, "timed_operations", run->timed_operations) ||
            text_json_integer(json, "missing_operations", job->missing_sequence) ||
            text_json_integer(json, "left_out_operations", job->left_out) ||
            text_json_integer(json, "damaged_lines", job->damaged_lines) ||
@@ -98,7 +102,7 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
     int failed =
         summary_add_run(&diagnosis->summary, judgement) || headline_say_job(judgement, told->names_runs, text)
             ? error_no_memory(error)
-            : told_add(told, &run->job, &run->findings, error);
+            : told_add(told, judgement->told, &run->findings, error);
     int is_told = told->shown + told->left_out > before;
     if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
@@ -112,9 +116,9 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     if (judged_run_init(&run, diagnosis->told.request->store, run_id, &diagnosis->options, error))
         return -1;
     int failed = tell(diagnosis, &run, error);
-    if (!failed && note_coverage(diagnosis, &run.job))
+    if (!failed && note_coverage(diagnosis, &run))
         failed = error_no_memory(error);
-    diagnosis->operations += run.job.operation_count;
+    diagnosis->operations += run.operations;
     judged_run_release(&run);
     return failed;
 }

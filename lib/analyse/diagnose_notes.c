@@ -5,6 +5,8 @@
 #include "job/excerpts.h"
 #include "verdict/longer_steps_text.h"
 
+#include <stdio.h>
+
 /* The first is warm-up, and of two neither says which is the usual one. */
 enum { STEPS_TO_COMPARE = 3 };
 
@@ -83,18 +85,22 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
 }
 
 /* That not all was loaded, which steps were, and what is known of the others. */
-static int caution_excerpts(const struct job *job, struct table *table, struct error *error)
+static int caution_excerpts(const struct judgement *judgement, struct table *table, struct error *error)
 {
+    const struct job *job = judgement->told;
     const struct job_screened *screened = &job->screened;
     long long run = (long long)job->run_id,
               mib = (long long)(screened->operations * JOB_OPERATION_BYTES >> 20) + 1;
+    char rounds[32] = "";
     if (!job->excerpt_count)
         return 0;
+    if (judgement->scope.rounds > 1)
+        snprintf(rounds, sizeof rounds, " and %d rounds", (int)judgement->scope.rounds);
     if (table_add_warning(table, error,
-                          "run %lld: %d of %d steps were loaded and judged, in %zu pieces: the first and the "
-                          "last, where steps stand out, and some between; %s (--memory %lld loads all)",
+                          "run %lld: %d of %d steps were loaded and judged, in %zu pieces%s: the first and "
+                          "the last, where steps stand out, and some between; %s (--memory %lld loads all)",
                           run, (int)job_loaded_steps(job) - job->first_step,
-                          (int)job_run_steps(job) - job->first_step, job->excerpt_count,
+                          (int)job_run_steps(job) - job->first_step, job->excerpt_count, rounds,
                           screened->is_told ? "of the others was seen how long they and their operations took"
                                             : "nothing is known of the others, as no operation says how long "
                                               "it took",
@@ -127,7 +133,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
     /* Where nobody can be named, this is all that says what the job waits for. */
     int is_open = !findings_stop_job(findings) &&
                   (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
-    return (is_open && caution_unfinished(job, table, error)) || caution_excerpts(job, table, error) ||
+    return (is_open && caution_unfinished(job, table, error)) || caution_excerpts(judgement, table, error) ||
            caution_diagnosed(job, judgement->baseline, table, error) ||
            caution_crowd(&findings->crowd, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||

@@ -120,7 +120,7 @@ static int find_stopped(struct search *search, struct error *error)
 {
     const struct job *job = search->job;
     struct extents extents;
-    if (job->is_windows)
+    if (job->is_windows || job->is_later_round)
         return 0;
     int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
     failed =

@@ -11,18 +11,17 @@
 /* Of rows of longer steps, so many are named. */
 enum { ROWS_NAMED = 3 };
 
-static int say_longer(const struct job *job, const struct longer_steps *longer, struct buffer *text)
+static int say_longer(const struct longer_steps *longer, struct buffer *text)
 {
     size_t named = longer->count < ROWS_NAMED ? longer->count : ROWS_NAMED;
     for (size_t i = 0; i < named; i++) {
         const struct longer_row *row = &longer->rows[i];
         if (buffer_append_text(text, i ? ", " : "longer: ") ||
-            (row->first == row->last
-                 ? buffer_printf(text, "step %d (", (int)job_run_step(job, row->first))
-                 : buffer_printf(text, "steps %d to %d (", (int)job_run_step(job, row->first),
-                                 (int)job_run_step(job, row->last))) ||
+            (row->run_first == row->run_last
+                 ? buffer_printf(text, "step %d (", (int)row->run_first)
+                 : buffer_printf(text, "steps %d to %d (", (int)row->run_first, (int)row->run_last)) ||
             text_time(text, row->took_ns) ||
-            buffer_append_text(text, row->first == row->last ? ")" : " each)"))
+            buffer_append_text(text, row->run_first == row->run_last ? ")" : " each)"))
             return -1;
     }
     if (longer->count > named && buffer_printf(text, " and %zu more rows of steps", longer->count - named))
@@ -129,8 +128,8 @@ int headline_say_job(const struct judgement *judgement, int names_run, struct bu
         return -1;
     if (names_run && say_run(judgement->job, text))
         return -1;
-    return say_job(judgement, text) || say_longer(judgement->job, &judgement->longer, text) ||
-                   say_times(judgement, text) || say_lost(judgement, text) || buffer_append_byte(text, '\n')
+    return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||
+                   say_lost(judgement, text) || buffer_append_byte(text, '\n')
                ? -1
                : 0;
 }

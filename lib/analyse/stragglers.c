@@ -242,8 +242,8 @@ static int caution_loaded_steps(const struct job *job, struct table *table, stru
     return job->excerpt_count
                ? table_add_warning(
                      table, error,
-                     "run %lld: kind to lost are what diagnose finds in the %d of %d steps that "
-                     "it loads (--memory %lld loads all)",
+                     "run %lld: kind to lost are what diagnose finds in %d of %d steps, loaded at once: it "
+                     "looks at more, in rounds (--memory %lld loads all)",
                      (long long)job->run_id, (int)job_loaded_steps(job) - job->first_step,
                      (int)job_run_steps(job) - job->first_step,
                      (long long)(job->screened.operations * JOB_OPERATION_BYTES >> 20) + 1)

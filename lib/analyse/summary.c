@@ -26,7 +26,8 @@ static int32_t stopped_in(const struct findings *findings)
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    const struct findings *findings, const struct diagnose_options *options)
 {
-    *judgement = (struct judgement){.job = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
+    *judgement = (struct judgement){
+        .job = job, .told = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
     scope_measure(&judgement->scope, job, baseline);
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
@@ -53,6 +54,16 @@ static void add_time(int64_t *sum_ns, int64_t time_ns)
 {
     if (*sum_ns != TIME_UNKNOWN)
         *sum_ns = time_ns == TIME_UNKNOWN ? TIME_UNKNOWN : *sum_ns + time_ns;
+}
+
+int judgement_add_round(struct judgement *judgement, const struct judgement *round)
+{
+    struct time_shares *shares = &judgement->shares;
+    scope_add_round(&judgement->scope, &round->scope);
+    shares->steps_ns += round->shares.steps_ns;
+    add_time(&shares->communication_ns, round->shares.communication_ns);
+    add_time(&shares->waiting_ns, round->shares.waiting_ns);
+    return longer_steps_add_round(&judgement->longer, &round->longer);
 }
 
 static void add_shares(struct summary *summary, const struct judgement *judgement)

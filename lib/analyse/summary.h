@@ -31,6 +31,8 @@ struct summary {
 /* What is known of a run once it is diagnosed. */
 struct judgement {
     const struct job *job;
+    const struct job *told; /* its ranks, and all steps that were loaded, in whatever round: `job` where one
+                               round was all */
     const struct baseline *baseline;
     struct scope scope;
     struct longer_steps longer;
@@ -47,6 +49,12 @@ int64_t judgement_waiting_ns(const struct judgement *judgement);
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    const struct findings *findings, const struct diagnose_options *options);
 void judgement_release(struct judgement *judgement);
+
+/*
+ * Adds what was judged in a later round (job/load.h) of the same run. What a healthy step is, and how small a
+ * fault would have been seen, is told by the first. -1 when memory is out.
+ */
+int judgement_add_round(struct judgement *judgement, const struct judgement *round);
 
 int summary_add_run(struct summary *summary, const struct judgement *judgement);
 void summary_release(struct summary *summary);

@@ -5,8 +5,10 @@
 #include "diagnose/evidence_explained.h"
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
+#include "job/excerpts.h"
 #include "score/explain.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +90,9 @@ static void ask(const struct findings *findings, struct finding *finding,
 {
     double worth = measure_worth(explanation, baseline, options);
     finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_CERTAINTY, explanation->certainty);
-    finding_ask(findings, finding, RULE_CERTAINTY_SURE, explanation->certainty);
+    double certainty = explanation->certainty - log(job_sought_among(job));
+    finding_ask(findings, finding, RULE_CERTAINTY, certainty);
+    finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);

@@ -7,6 +7,7 @@
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_coverage.h"
 #include "diagnose/worth.h"
+#include "job/excerpts.h"
 #include "score/slow_senders.h"
 
 #include <math.h>
@@ -196,7 +197,7 @@ static int ask_senders(const struct explaining *it, const struct slow_senders *f
         return -1;
     finding->kind = FINDING_NETWORK;
     finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty);
+    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty - log(job_sought_among(it->job)));
     finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
     finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
     finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/lower_bound.h"
 #include "diagnose/noise.h"
+#include "job/excerpts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -152,10 +153,11 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     int length = count_speaking(strength, &rest);
     run->counted_steps = length;
     run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
+    double among = job_sought_among(strength->job);
     if (length == 1)
-        return chance_alone(noise, &rest);
+        return among * chance_alone(noise, &rest);
     size_t others = at_least(noise->single, noise->single_count, rest.weakest_ns);
-    return noise->all * pow((double)(others + 1) / noise->all, length);
+    return among * noise->all * pow((double)(others + 1) / noise->all, length);
 }
 
 static int by_weakest(const void *a, const void *b)

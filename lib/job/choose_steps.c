@@ -12,10 +12,11 @@
  */
 enum { FIRST_STEPS = 12, LAST_STEPS = 8, PART_OF_FIRST = 5, PART_OF_LAST = 6, LEAST_ENDS = 2 };
 
-/* Room for fewer steps than so many goes to one row, where most is to be seen. */
-enum { FEW_STEPS = 24 };
+/* Room for fewer steps than so many goes to one row; for some, to what stands out in rounds of its own only.
+ */
+enum { FEW_STEPS = 24, SOME_STEPS = 48 };
 
-/* So many steps on either side of where something changes tell it from what is usual there. */
+/* So many steps on either side of where something changes tell it from what is usual there; fewer do not. */
 enum { BESIDE = 3 };
 
 /* What is usual shows in rows of so many steps, as regular stretches are no shorter; and in so many rows. */
@@ -58,8 +59,13 @@ struct unusual_list {
 
 struct choice {
     const struct screening *screening;
-    unsigned char *taken; /* [step] */
-    int64_t left;         /* room, in operations */
+    unsigned char *taken; /* [step], by which round, from 1 on */
+    int32_t first_step;
+    int32_t round;  /* that steps are taken for */
+    int32_t rounds; /* so many there are */
+    int32_t most_rounds;
+    int64_t room; /* of each round, in operations */
+    int64_t left; /* of that, in the last one */
     struct unusual_list unusual;
     struct unusual_list changes;
 };
@@ -78,7 +84,7 @@ static void take(struct choice *choice, int32_t first, int32_t last, int64_t lea
     for (int32_t step = first; step <= last; step++) {
         if (choice->taken[step] || choice->left - cost_of(choice, step) < least)
             continue;
-        choice->taken[step] = 1;
+        choice->taken[step] = (unsigned char)choice->round;
         choice->left -= cost_of(choice, step);
     }
 }
@@ -159,19 +165,28 @@ static int32_t boundary_at(const struct screening *screening, int32_t step)
     return best;
 }
 
-/* Of neighbours the greatest change is one; the first of as great ones. */
+/* Changes near each other are one where they have one boundary: that of the greatest. */
 static int find_changes(const struct screening *screening, const double *changes, struct unusual_list *list)
 {
-    for (int32_t step = AROUND; step + AROUND <= screening->step_count; step++) {
-        int is_greatest = changes[step] >= WORTH_A_LOOK * list->limit;
-        for (int32_t beside = 1; is_greatest && beside <= AROUND; beside++)
-            is_greatest = (step < beside || changes[step - beside] < changes[step]) &&
-                          (step + beside >= screening->step_count || changes[step + beside] <= changes[step]);
-        if (is_greatest && add(list, boundary_at(screening, step), changes[step]))
-            return -1;
-    }
+    size_t kept = 0, steps = (size_t)screening->step_count;
+    unsigned char *is_near = array_new(steps + 1, 1);
+    int failed = !is_near;
+    for (int32_t step = AROUND; !failed && step + AROUND <= screening->step_count; step++)
+        if (changes[step] >= WORTH_A_LOOK * list->limit)
+            failed = add(list, step, changes[step]);
     array_sort(list->items, list->count, sizeof *list->items, by_most);
-    return 0;
+    for (size_t i = 0; !failed && i < list->count; i++) {
+        int32_t at = boundary_at(screening, list->items[i].first), first = at < BESIDE ? 0 : at - BESIDE;
+        if (is_near[at])
+            continue;
+        list->items[kept++] = (struct unusual){at, at, list->items[i].most};
+        for (int32_t near = first; near <= at + BESIDE && near <= screening->step_count; near++)
+            is_near[near] = 1;
+    }
+    if (!failed)
+        list->count = kept;
+    free(is_near);
+    return failed ? -1 : 0;
 }
 
 static int find_all(struct choice *choice)
@@ -259,19 +274,25 @@ static void take_rest(struct choice *choice)
     }
 }
 
-static int gather(const struct choice *choice, struct chosen_steps *chosen)
+/* The first step is in all rounds. */
+static int is_in_round(const struct choice *choice, int32_t step, int32_t round)
+{
+    return choice->taken[step] == round || step <= choice->first_step;
+}
+
+static int gather(const struct choice *choice, int32_t number, struct step_round *round)
 {
     size_t capacity = 0;
     for (int32_t step = 0; step < choice->screening->step_count; step++) {
-        if (!choice->taken[step])
+        if (!is_in_round(choice, step, number))
             continue;
-        if (!chosen->count || chosen->excerpts[chosen->count - 1].end < step) {
-            if (array_reserve((void **)&chosen->excerpts, &capacity, chosen->count + 1,
-                              sizeof *chosen->excerpts))
+        if (!round->count || round->excerpts[round->count - 1].end < step) {
+            if (array_reserve((void **)&round->excerpts, &capacity, round->count + 1,
+                              sizeof *round->excerpts))
                 return -1;
-            chosen->excerpts[chosen->count++] = (struct job_excerpt){.first = step};
+            round->excerpts[round->count++] = (struct job_excerpt){.first = step};
         }
-        chosen->excerpts[chosen->count - 1].end = step + 1;
+        round->excerpts[round->count - 1].end = step + 1;
     }
     return 0;
 }
@@ -312,34 +333,122 @@ static int32_t of_ends(int64_t part, int32_t most)
     return (int32_t)(part > most ? most : part < LEAST_ENDS ? LEAST_ENDS : part);
 }
 
-static void take_all(struct choice *choice, int32_t first_step)
+/* How many steps on either side of a change a round has room for, beside the first. */
+static int32_t beside_in(int64_t fit)
+{
+    int64_t most = (fit - 1) / 2;
+    return most < BESIDE ? 0 : most < AROUND ? (int32_t)most : AROUND;
+}
+
+static int begin_round(struct choice *choice)
+{
+    if (choice->rounds >= choice->most_rounds)
+        return 0;
+    choice->round = ++choice->rounds;
+    choice->left = choice->room;
+    for (int32_t step = 0; step <= choice->first_step && step < choice->screening->step_count; step++)
+        choice->left -= cost_of(choice, step);
+    return 1;
+}
+
+/*
+ * A round for a place, with what is on both sides of it: what was slow before steps that are not loaded would
+ * not show in those after them (delay/replay.h). A place that was mostly seen before is let be.
+ */
+static void take_window(struct choice *choice, int32_t first, int32_t last)
+{
+    int32_t steps = choice->screening->step_count, there = 0;
+    first = first < 0 ? 0 : first;
+    last = last < steps ? last : steps - 1;
+    for (int32_t step = first; step <= last; step++)
+        there += !choice->taken[step];
+    if (there * 2 > last - first + 1 && begin_round(choice))
+        take(choice, first, last, 0);
+}
+
+/* Where many steps in a row stand out, where that begins and where it ends: half of a round is usual. */
+static void take_windows(struct choice *choice, const struct unusual_list *list, int32_t beside)
+{
+    for (size_t i = 0; i < list->count && list->items[i].most >= list->limit; i++) {
+        const struct unusual *here = &list->items[i];
+        int32_t length = list == &choice->unusual ? here->last - here->first + 1 : beside + 1;
+        if (is_any_taken(choice, here))
+            continue;
+        if (length <= beside) {
+            int32_t before = beside - length / 2;
+            take_window(choice, here->first - before, here->first - before + 2 * beside - 1);
+            continue;
+        }
+        take_window(choice, here->first - beside, here->first + beside - 1);
+        if (list == &choice->unusual)
+            take_window(choice, here->last - beside + 1, here->last + beside);
+    }
+}
+
+/* Where there is room in the first round, what stands out shares it with steps that say what is usual. */
+static void take_middle(struct choice *choice, int64_t fit)
+{
+    if (fit >= FEW_STEPS) {
+        take_list(choice, &choice->changes, choice->left - choice->left / PART_OF_CHANGES);
+        take_list(choice, &choice->unusual, choice->left - choice->left / PART_OF_UNUSUAL);
+        take_rest(choice);
+    } else if (choice->rounds == 1)
+        take_one_row(choice);
+    else
+        take_rest(choice);
+}
+
+static void take_more_rounds(struct choice *choice, int64_t fit)
+{
+    int64_t left = choice->left;
+    int32_t beside = beside_in(fit);
+    if (!beside)
+        return;
+    take_windows(choice, &choice->changes, beside);
+    take_windows(choice, &choice->unusual, beside);
+    choice->round = 1;
+    choice->left = left;
+}
+
+static void take_all(struct choice *choice)
 {
     int32_t steps = choice->screening->step_count;
     int64_t fit = steps_that_fit(choice);
-    take(choice, 0, first_step + of_ends(fit / PART_OF_FIRST, FIRST_STEPS) - 1, INT64_MIN / 2);
+    take(choice, 0, choice->first_step + of_ends(fit / PART_OF_FIRST, FIRST_STEPS) - 1, INT64_MIN / 2);
     take(choice, steps - of_ends(fit / PART_OF_LAST, LAST_STEPS), steps - 1, INT64_MIN / 2);
     take_ends(choice, choice->left - choice->left / PART_OF_ENDS);
-    if (fit < FEW_STEPS) {
-        take_one_row(choice);
-        return;
-    }
-    take_list(choice, &choice->changes, choice->left - choice->left / PART_OF_CHANGES);
-    take_list(choice, &choice->unusual, choice->left - choice->left / PART_OF_UNUSUAL);
-    take_rest(choice);
+    if (fit < SOME_STEPS)
+        take_more_rounds(choice, fit);
+    take_middle(choice, fit);
+    if (fit >= SOME_STEPS)
+        take_more_rounds(choice, fit);
+}
+
+static int gather_all(const struct choice *choice, struct chosen_steps *chosen)
+{
+    for (int32_t round = 1; round <= choice->rounds; round++)
+        if (gather(choice, round, &chosen->rounds[chosen->count++]))
+            return -1;
+    return 0;
 }
 
 int steps_choose(const struct screening *screening, int32_t first_step, int64_t most_operations,
-                 struct chosen_steps *chosen)
+                 int32_t most_rounds, struct chosen_steps *chosen)
 {
-    int64_t room = most_operations - screening->in_no_step;
+    int64_t room = most_operations > screening->in_no_step ? most_operations - screening->in_no_step : 0;
     struct choice choice = {.screening = screening,
                             .taken = array_new((size_t)screening->step_count + 1, 1),
-                            .left = room > 0 ? room : 0};
-    *chosen = (struct chosen_steps){0};
+                            .first_step = first_step,
+                            .round = 1,
+                            .rounds = 1,
+                            .most_rounds = most_rounds,
+                            .room = room,
+                            .left = room};
+    *chosen = (struct chosen_steps){.count = 0};
     int failed = !choice.taken || find_all(&choice);
     if (!failed) {
-        take_all(&choice, first_step);
-        failed = gather(&choice, chosen);
+        take_all(&choice);
+        failed = gather_all(&choice, chosen);
         count_left_out(&choice, &choice.unusual, 0, chosen);
         count_left_out(&choice, &choice.changes, AROUND, chosen);
     }
@@ -347,4 +456,11 @@ int steps_choose(const struct screening *screening, int32_t first_step, int64_t 
     free(choice.unusual.items);
     free(choice.changes.items);
     return failed ? -1 : 0;
+}
+
+void chosen_steps_release(struct chosen_steps *chosen)
+{
+    for (size_t i = 0; i < chosen->count; i++)
+        free(chosen->rounds[i].excerpts);
+    *chosen = (struct chosen_steps){.count = 0};
 }

@@ -39,6 +39,12 @@ int32_t job_breaks_in(const struct job *job, int32_t first, int32_t last);
 int32_t job_loaded_steps(const struct job *job);
 int32_t job_run_steps(const struct job *job);
 
+/*
+ * Of how many times as many steps those that are loaded stand out: in a later round (load.h) they were sought
+ * among all of the run, and what is rare in it is not rare there. 1: they were not sought.
+ */
+double job_sought_among(const struct job *job);
+
 /* What an operation takes in memory at most, with its instance and what an analysis makes of it. */
 enum { JOB_OPERATION_BYTES = 208 };
 

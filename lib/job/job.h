@@ -274,6 +274,7 @@ struct job {
     size_t excerpt_count;
     int32_t *step_numbers;  /* owned: of each step that in the run, of a break -1; NULL: the same */
     int32_t run_step_count; /* of a run that is loaded in excerpts */
+    int is_later_round; /* others of its steps, the first and the last among them, are judged in the first */
     struct job_screened screened;
     char *step_source; /* owned */
     int has_global_ranks;

@@ -1,7 +1,7 @@
 #include "job/load.h"
 
+#include "base/array.h"
 #include "job/call_times.h"
-#include "job/choose_steps.h"
 #include "job/described.h"
 #include "job/excerpts.h"
 #include "job/gaps.h"
@@ -21,6 +21,7 @@
 #include "store/store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)
 {
@@ -99,34 +100,29 @@ static int count_operations(const struct job *job, int64_t *count, struct error 
     return row < 0 ? -1 : 0;
 }
 
-static int take_chosen(struct job *job, const struct screening *screening, const struct chosen_steps *chosen)
-{
-    job->screened = (struct job_screened){.operations = screening->total,
-                                          .is_told = screening->is_told,
-                                          .unusual = chosen->unusual,
-                                          .left_out = chosen->left_out,
-                                          .left_steps = chosen->left_steps,
-                                          .left_first = chosen->left_first};
-    int is_whole = chosen->count == 1 && chosen->excerpts[0].end == job->step_count;
-    if (!is_whole && chosen->count)
-        return job_take_excerpts(job, chosen->excerpts, chosen->count);
-    free(chosen->excerpts);
-    return 0;
-}
-
-static int choose_excerpts(struct job *job, int64_t most_operations, struct error *error)
+static int choose_rounds(struct chosen_steps *rounds, struct job *job, int64_t most_operations,
+                         int32_t most_rounds, struct error *error)
 {
     struct screening screening;
-    struct chosen_steps chosen = {0};
     int failed = screening_init(&screening, job, error);
-    if (!failed && steps_choose(&screening, job->first_step, most_operations, &chosen)) {
-        free(chosen.excerpts);
+    if (!failed && steps_choose(&screening, job->first_step, most_operations, most_rounds, rounds))
         failed = error_no_memory(error);
-    }
-    if (!failed && take_chosen(job, &screening, &chosen))
-        failed = error_no_memory(error);
+    if (!failed)
+        job->screened = (struct job_screened){.operations = screening.total,
+                                              .is_told = screening.is_told,
+                                              .unusual = rounds->unusual,
+                                              .left_out = rounds->left_out,
+                                              .left_steps = rounds->left_steps,
+                                              .left_first = rounds->left_first};
     screening_release(&screening);
-    return failed ? failed_to_load(job, error) : 0;
+    return failed ? -1 : 0;
+}
+
+/* Whether the first round is all there is. */
+static int is_whole(const struct chosen_steps *rounds, const struct job *job)
+{
+    const struct step_round *first = &rounds->rounds[0];
+    return !first->count || (first->count == 1 && first->excerpts[0].end == job->step_count);
 }
 
 int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_whole, struct error *error)
@@ -139,18 +135,48 @@ int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_who
     return 0;
 }
 
+static int plan(struct chosen_steps *rounds, struct job *names, struct store *store, int64_t run_id,
+                int64_t memory_bytes, int32_t most_rounds, struct error *error)
+{
+    int loaded_whole;
+    *rounds = (struct chosen_steps){.count = 0};
+    if (job_load_names(names, store, run_id, error))
+        return -1;
+    if (job_is_loaded_whole(names, memory_bytes, &loaded_whole, error))
+        return failed_to_load(names, error);
+    if (loaded_whole)
+        return 0;
+    if (choose_rounds(rounds, names, memory_bytes / JOB_OPERATION_BYTES, most_rounds, error)) {
+        chosen_steps_release(rounds);
+        return failed_to_load(names, error);
+    }
+    if (is_whole(rounds, names))
+        chosen_steps_release(rounds);
+    return 0;
+}
+
+int job_plan(struct chosen_steps *rounds, struct job *names, struct store *store, int64_t run_id,
+             int64_t memory_bytes, struct error *error)
+{
+    return plan(rounds, names, store, run_id, memory_bytes, MOST_ROUNDS, error);
+}
+
 int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_t memory_bytes,
                     struct error *error)
 {
-    int is_whole;
-    if (job_load_names(job, store, run_id, error))
+    struct chosen_steps rounds;
+    if (plan(&rounds, job, store, run_id, memory_bytes, 1, error))
         return -1;
-    if (job_is_loaded_whole(job, memory_bytes, &is_whole, error))
+    struct step_round *chosen = &rounds.rounds[0];
+    int failed = rounds.count && job_take_excerpts(job, chosen->excerpts, chosen->count);
+    /* They are the job's. */
+    chosen->excerpts = NULL;
+    chosen_steps_release(&rounds);
+    if (failed) {
+        error_no_memory(error);
         return failed_to_load(job, error);
-    return (!is_whole && choose_excerpts(job, memory_bytes / JOB_OPERATION_BYTES, error)) ||
-                   job_load_rest(job, error)
-               ? -1
-               : 0;
+    }
+    return job_load_rest(job, error);
 }
 
 int job_load_steps(struct job *job, struct store *store, int64_t run_id, struct job_excerpt *excerpts,
@@ -165,4 +191,19 @@ int job_load_steps(struct job *job, struct store *store, int64_t run_id, struct 
         return failed_to_load(job, error);
     }
     return job_load_rest(job, error);
+}
+
+int job_load_round(struct job *job, const struct job *names, const struct chosen_steps *rounds, size_t round,
+                   struct error *error)
+{
+    const struct step_round *chosen = &rounds->rounds[round];
+    struct job_excerpt *excerpts = array_new(chosen->count, sizeof *excerpts);
+    if (!excerpts)
+        return error_no_memory(error);
+    memcpy(excerpts, chosen->excerpts, chosen->count * sizeof *excerpts);
+    if (job_load_steps(job, names->store, names->run_id, excerpts, chosen->count, error))
+        return -1;
+    job->screened = names->screened;
+    job->is_later_round = round > 0;
+    return 0;
 }

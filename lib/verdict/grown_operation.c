@@ -26,7 +26,7 @@ static int sides_init(struct sides *sides, const struct baseline *baseline, cons
         if (longer->usual.load[step] == longer->usual.load[row->first])
             sides->of_step[step] = SIDE_USUAL;
     for (size_t i = 0; i < longer->count; i++)
-        for (int32_t step = longer->rows[i].first; step <= longer->rows[i].last; step++)
+        for (int32_t step = longer->rows[i].first; step >= 0 && step <= longer->rows[i].last; step++)
             sides->of_step[step] = 0;
     for (int32_t step = row->first; step <= row->last; step++)
         sides->of_step[step] = SIDE_ROW;

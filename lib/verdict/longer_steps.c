@@ -107,7 +107,7 @@ static int is_whole_row(const struct longer_row *row, const struct baseline *bas
            row->steps * PART_AFTER_WARM_UP >= baseline->step_count - baseline->first_step;
 }
 
-static int find_rows(struct longer_steps *longer, const struct baseline *baseline,
+static int find_rows(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                      const struct findings *findings, const int64_t *over_ns)
 {
     int32_t first = next_compared(longer, baseline, baseline->first_step - 1);
@@ -127,6 +127,8 @@ static int find_rows(struct longer_steps *longer, const struct baseline *baselin
             continue;
         if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + 1, sizeof *longer->rows))
             return -1;
+        row.run_first = job_run_step(job, row.first);
+        row.run_last = job_run_step(job, row.last);
         longer->rows[longer->count++] = row;
     }
     return 0;
@@ -189,7 +191,7 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(job, over_ns, baseline->step_count);
     longer->started_step = baseline->started_step;
-    int failed = find_rows(longer, baseline, findings, over_ns);
+    int failed = find_rows(longer, job, baseline, findings, over_ns);
     sum_up(longer, baseline, findings, over_ns);
     free(over_ns);
     return failed;
@@ -202,12 +204,42 @@ void longer_steps_release(struct longer_steps *longer)
     *longer = (struct longer_steps){0};
 }
 
+static int by_run_step(const void *a, const void *b)
+{
+    const struct longer_row *left = a, *right = b;
+    return (left->run_first > right->run_first) - (left->run_first < right->run_first);
+}
+
+int longer_steps_add_round(struct longer_steps *longer, const struct longer_steps *round)
+{
+    if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + round->count,
+                      sizeof *longer->rows))
+        return -1;
+    for (size_t i = 0; i < round->count; i++) {
+        longer->rows[longer->count] = round->rows[i];
+        longer->rows[longer->count].first = longer->rows[longer->count].last = -1;
+        longer->count++;
+    }
+    array_sort(longer->rows, longer->count, sizeof *longer->rows, by_run_step);
+    longer->whole_ns += round->whole_ns;
+    longer->lost_ns += round->lost_ns;
+    longer->explained_ns += round->explained_ns;
+    return 0;
+}
+
+static int is_more_telling(const struct longer_row *row, const struct longer_row *most)
+{
+    if ((row->first < 0) != (most->first < 0))
+        return most->first < 0;
+    return row->lost_ns > most->lost_ns;
+}
+
 const struct longer_row *longer_steps_unexplained(const struct longer_steps *longer)
 {
     const struct longer_row *most = NULL;
     for (size_t i = 0; i < longer->count; i++) {
         const struct longer_row *row = &longer->rows[i];
-        if (!row->explained && (!most || row->lost_ns > most->lost_ns))
+        if (!row->explained && (!most || is_more_telling(row, most)))
             most = row;
     }
     return most;

@@ -11,8 +11,10 @@
  * must be worth if that is more, and from `sigmas` times the noise.
  */
 struct longer_row {
-    int32_t first;
+    int32_t first; /* -1: of a later round (longer_steps_add_round), whose numbers are gone */
     int32_t last;
+    int32_t run_first; /* the same in the run */
+    int32_t run_last;
     int32_t steps;    /* of them, those that were longer */
     int64_t usual_ns; /* of those, on average */
     int64_t took_ns;
@@ -39,7 +41,11 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
                       const struct findings *findings, const struct diagnose_options *options);
 void longer_steps_release(struct longer_steps *longer);
 
-/* The row that lost most of those that nothing explains and that are no recurring ones; NULL: none. */
+/* Adds those of a later round (job/load.h) of the same run, and its sums. -1 when memory is out. */
+int longer_steps_add_round(struct longer_steps *longer, const struct longer_steps *round);
+
+/* The row that lost most of those that nothing explains and that are no recurring ones; of later rounds only
+ * where there is no other; NULL: none. */
 const struct longer_row *longer_steps_unexplained(const struct longer_steps *longer);
 
 /*

@@ -44,14 +44,13 @@ static int say_slowest(const struct job *job, const struct transfer_excess *tran
                          job->ranks[job->operations[members[1]].rank].name);
 }
 
-static int say_steps(const struct job *job, const struct longer_steps *longer, const struct longer_row *row,
-                     struct buffer *text)
+static int say_steps(const struct longer_steps *longer, const struct longer_row *row, struct buffer *text)
 {
-    int first = (int)job_run_step(job, row->first), last = (int)job_run_step(job, row->last);
-    int failed = row->first == row->last ? buffer_printf(text, "step %d lasted", first)
-                                         : buffer_printf(text, "steps %d to %d lasted", first, last);
+    int first = (int)row->run_first, last = (int)row->run_last;
+    int failed = first == last ? buffer_printf(text, "step %d lasted", first)
+                               : buffer_printf(text, "steps %d to %d lasted", first, last);
     failed = failed || buffer_printf(text, " %.1f ms%s, usually %.1f ms", (double)row->took_ns / 1e6,
-                                     row->first == row->last ? "" : " each", (double)row->usual_ns / 1e6);
+                                     first == last ? "" : " each", (double)row->usual_ns / 1e6);
     if (!failed && longer->period)
         return buffer_printf(text,
                              ", as every %d steps: a checkpoint or an evaluation does that, and it is no "
@@ -107,8 +106,8 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
                        const struct longer_row *row, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int failed = say_steps(job, longer, row, &text) ||
-                         (!longer->period && say_cause(job, baseline, transfers, longer, row, &text))
+    int failed = say_steps(longer, row, &text) || (!longer->period && row->first >= 0 &&
+                                                   say_cause(job, baseline, transfers, longer, row, &text))
                      ? error_no_memory(error)
                      : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
     buffer_release(&text);
@@ -182,8 +181,8 @@ int longer_steps_add_json(const struct longer_steps *longer, const struct job *j
         size_t length = json->length;
         if ((length && json->data[length - 1] == '}' && buffer_append_byte(json, ',')) ||
             buffer_append_byte(json, '{') || text_json_integer(json, "run", job->run_id) ||
-            text_json_integer(json, "first_step", job_run_step(job, row->first)) ||
-            text_json_integer(json, "last_step", job_run_step(job, row->last)) ||
+            text_json_integer(json, "first_step", row->run_first) ||
+            text_json_integer(json, "last_step", row->run_last) ||
             text_json_us(json, "usual_us", row->usual_ns) || text_json_us(json, "took_us", row->took_ns) ||
             text_json_key(json, "explained") || buffer_append_text(json, row->explained ? "true}" : "false}"))
             return -1;

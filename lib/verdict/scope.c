@@ -60,6 +60,9 @@ static int place_of(struct counting *counting, size_t at)
 {
     const struct job_operation *operation = &counting->job->operations[at];
     int has_place = operation->step >= 0 && counting->baseline->positions[at] >= 0;
+    /* What is loaded in each round counts in the first. */
+    if (counting->job->is_later_round && operation->step <= counting->job->first_step)
+        return PLACE_WARM_UP;
     if (operation->step >= 0 && operation->step < counting->baseline->first_step &&
         !(counting->long_warm_up && !has_place))
         return PLACE_WARM_UP;
@@ -205,11 +208,31 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
         scope->first_step = job_run_step(job, scope->first_step);
         scope->last_step = job_run_step(job, scope->last_step);
     }
-    scope->loaded_steps = job->excerpt_count ? job_loaded_steps(job) - job->first_step : 0;
+    scope->loaded_steps =
+        job->excerpt_count ? job_loaded_steps(job) - job->first_step - (job->is_later_round != 0) : 0;
+    scope->rounds = 1;
     scope->run_steps = job_run_steps(job) - job->first_step;
     scope->blindness = blindness_of(scope, job, baseline);
     if (scope->blindness != BLIND_NOT && scope->blindness != BLIND_LITTLE)
         scope->judged = scope->judged_ranks = scope->judged_ns = 0;
+}
+
+void scope_add_round(struct scope *scope, const struct scope *round)
+{
+    scope->operations += round->judged;
+    scope->judged += round->judged;
+    for (int gap = GAP_NO_STEP; gap <= GAP_NO_TIME; gap++) {
+        scope->operations += round->gaps[gap];
+        scope->gaps[gap] += round->gaps[gap];
+    }
+    scope->time_ns += round->time_ns;
+    scope->judged_ns += round->judged_ns;
+    if (round->last_step >= 0 && round->first_step < scope->first_step)
+        scope->first_step = round->first_step;
+    if (round->last_step > scope->last_step)
+        scope->last_step = round->last_step;
+    scope->loaded_steps += round->loaded_steps;
+    scope->rounds += round->rounds;
 }
 
 static int lacks_much(int64_t judged, int64_t all)

@@ -47,11 +47,18 @@ struct scope {
     int32_t first_step;      /* that were judged, in the run */
     int32_t last_step;
     int32_t loaded_steps; /* where the run is loaded in excerpts: of all, these; else 0 */
+    int32_t rounds;       /* that they were loaded in */
     int32_t run_steps;
 };
 
 /* Of a job that was loaded, held against its baseline. */
 void scope_measure(struct scope *scope, const struct job *job, const struct baseline *baseline);
+
+/*
+ * Adds what was judged in a later round (job/load.h) of the same run. Operations that are lacking in it are
+ * not counted.
+ */
+void scope_add_round(struct scope *scope, const struct scope *round);
 
 /* Whether more than a tenth of the operations, of the ranks or of the time was not judged, or a whole kind.
  */

@@ -63,7 +63,8 @@ int scope_say_judged(const struct scope *scope, struct buffer *text)
         return failed;
     if (scope->loaded_steps)
         return buffer_printf(text, ", %d of %d steps, from %d to %d", (int)scope->loaded_steps,
-                             (int)scope->run_steps, (int)scope->first_step, (int)scope->last_step);
+                             (int)scope->run_steps, (int)scope->first_step, (int)scope->last_step) ||
+               (scope->rounds > 1 && buffer_printf(text, ", in %d rounds", (int)scope->rounds));
     return scope->first_step == scope->last_step
                ? buffer_printf(text, ", step %d", (int)scope->first_step)
                : buffer_printf(text, ", steps %d to %d", (int)scope->first_step, (int)scope->last_step);

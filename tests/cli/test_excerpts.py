@@ -8,7 +8,7 @@ JOB = "--shape ddp --ranks 8 --layers 4 --steps 400 --dialect inspector-2.30 --s
 STEPS, OPERATIONS = 400, 12800
 
 
-class Excerpts(Case):
+class Bench(Case):
     def play(self, options):
         files, self.truth = self.simulate(options)
         self.store.unlink(missing_ok=True)
@@ -21,10 +21,12 @@ class Excerpts(Case):
                  for found in answer["findings"] if found["confidence"] != "low"]
         return sorted(found), answer
 
-    def check_excerpts(self, answer):
+
+class Excerpts(Bench):
+    def check_excerpts(self, answer, most=1/2):
         coverage, = answer["coverage"]
-        self.assertLess(coverage["loaded_steps"], coverage["steps"] / 2)
-        self.assertLess(coverage["loaded_operations"], coverage["operations"] / 2)
+        self.assertLess(coverage["loaded_steps"], coverage["steps"] * most)
+        self.assertLess(coverage["loaded_operations"], coverage["operations"] * most)
         self.assertEqual((coverage["steps"], coverage["operations"]), (STEPS, OPERATIONS))
         self.assertEqual(coverage["missing_operations"], 0)
         self.assertIn(f"{coverage['loaded_steps']} of {STEPS} steps were loaded and judged", answer["warnings"][0])
@@ -50,7 +52,8 @@ class Excerpts(Case):
         self.assertEqual((kind, rank, answer["findings"][0]["period"]), ("compute", 2, 5))
         self.assertEqual((first % 5, last % 5), (0, 0))
         self.assertTrue(40 <= first < last <= 390)
-        self.check_excerpts(answer)
+        # So many places stand out that most steps are beside one of them.
+        self.check_excerpts(answer, most=1)
 
     def test_nobody_is_accused_of_what_was_left_out(self):
         self.play(JOB)
@@ -96,7 +99,7 @@ class Excerpts(Case):
         whole, rows = (self.json("stragglers", "--memory", memory) for memory in ["0", "1"])
         self.assertEqual([warning for warning in whole["warnings"] if "rows of" in warning], [])
         self.assertRegex(rows["warnings"][0], r"is read of all steps, in ([3-9]|1\d) rows of them")
-        self.assertRegex(rows["warnings"][1], fr"diagnose finds in the \d+ of {steps} steps that it loads \(--memory \d+ ")
+        self.assertRegex(rows["warnings"][1], fr"diagnose finds in \d+ of {steps} steps, loaded at once: .*\(--memory \d+ ")
         return [{row["rank"]: row for row in answer["rows"]} for answer in (whole, rows)], self.waited(whole), self.waited(rows)
 
     def test_stragglers_reads_all_steps(self):
@@ -131,3 +134,55 @@ class Excerpts(Case):
             store.close()
             for memory in ["0", "1"]:
                 self.assertEqual(len(self.json("stragglers", "--memory", memory)["rows"]), 8)
+
+LARGE = ("--shape 3d --tp 4 --dp 4 --pp 2 --ranks 32 --per-node 8 --layers 6 --microbatches 3 --steps 60 "
+         "--dialect inspector-2.30 --seed 5 ")
+EACH_STEP, STEP_US = 1440, 60e3
+
+
+class Rounds(Bench):
+    """Of a job of which memory holds ten steps at once."""
+
+    def faults(self, answer):
+        return {(found["kind"], found["rank"]): found for found in answer["findings"] if found["confidence"] != "low"}
+
+    def test_faults_are_found_one_after_the_other(self):
+        self.play(LARGE + "--fault compute:13:12:22:20% --fault host:6:35:45:20%")
+        found, answer = self.told("--memory", "3")
+        self.assertEqual(found, [("compute", 13, 12, 22), ("host", 6, 35, 45)])
+        coverage, = answer["coverage"]
+        self.assertEqual(coverage["unusual_rows_not_loaded"], 0)
+        # The first, with the last steps, and one for each end of a fault. The first step is in each.
+        self.assertEqual(coverage["rounds"], 5)
+        self.assertLess(coverage["loaded_steps"], coverage["steps"])
+        self.assertEqual(coverage["loaded_operations"], (coverage["loaded_steps"] + 4) * EACH_STEP)
+        # And counts once, as warm-up, where the job is judged.
+        self.assertEqual(answer["summary"]["operations"], coverage["loaded_steps"] * EACH_STEP)
+        self.check_as_whole(answer)
+        # Whatever threads there are.
+        self.assertEqual(self.json("diagnose", "--memory", "3", "-j", "1"), answer)
+        self.assertEqual(self.json("diagnose", "--memory", "3", "-j", "3"), answer)
+        text = " ".join(self.run_program("diagnose", "--memory", "3").out.split())
+        self.assertIn("steps 12 to 22 (8 of them judged)", text)
+        self.assertIn(" pieces and 5 rounds:", text)
+
+    def check_as_whole(self, answer):
+        """What is told of them is what is told where memory holds all."""
+        parts, whole = self.faults(answer), self.faults(self.json("diagnose", "--memory", "0"))
+        self.assertEqual(parts.keys(), whole.keys())
+        for key, found in parts.items():
+            for name in ("process", "ranks", "host", "tag", "next", "source"):
+                self.assertEqual(found[name], whole[key][name], name)
+            # Which operation of its first step is the first that is late may differ with what is usual.
+            self.assertEqual(found["at"]["file"], whole[key]["at"]["file"])
+            self.assertAlmostEqual(found["at"]["ts_us"], whole[key]["at"]["ts_us"], delta=STEP_US)
+            # No more is lost than was planted: a fifth of a step, in eleven of them.
+            self.assertGreater(found["lost_us"], 0)
+            self.assertLess(found["lost_us"], 11 * STEP_US / 5)
+            self.assertIn("of them judged", found["text"])
+            self.assertTrue(set(found["waiting_ranks"]) <= set(whole[key]["waiting_ranks"]))
+
+    def test_a_healthy_job_stays_one(self):
+        self.play(LARGE)
+        for memory in ["1", "3", "5"]:
+            self.assertEqual(self.told("--memory", memory)[0], [])

@@ -261,9 +261,35 @@ static void where_nothing_is_usual(void **state)
     longer_steps_release(&steps.longer);
 }
 
+/* Rows of all rounds by their steps in the run; one whose operations are there says most of the cause. */
+static void of_several_rounds(void **state)
+{
+    struct longer_row
+        own = {.first = 2, .last = 2, .run_first = 40, .run_last = 40, .steps = 1, .lost_ns = 10},
+        other = {.first = 1, .last = 3, .run_first = 20, .run_last = 22, .steps = 3, .lost_ns = 90};
+    struct longer_steps longer = {.whole_ns = 1000, .lost_ns = 10, .explained_ns = 0},
+                        round = {
+                            .rows = &other, .count = 1, .whole_ns = 500, .lost_ns = 90, .explained_ns = 80};
+    (void)state;
+    assert_int_equal(longer_steps_add_round(&longer, &round), 0);
+    assert_ptr_equal(longer_steps_unexplained(&longer), &longer.rows[0]);
+    longer.rows[longer.count - 1] = own;
+    assert_int_equal(longer_steps_add_round(&longer, &round), 0);
+    assert_int_equal(longer.count, 2);
+    assert_int_equal(longer.rows[0].run_first, 20);
+    assert_int_equal(longer.rows[0].first, -1);
+    assert_int_equal(longer.rows[1].run_first, 40);
+    assert_ptr_equal(longer_steps_unexplained(&longer), &longer.rows[1]);
+    assert_int_equal(longer.whole_ns, 2000);
+    assert_int_equal(longer.lost_ns, 190);
+    assert_int_equal(longer.explained_ns, 160);
+    longer_steps_release(&longer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_several_rounds),
         cmocka_unit_test(how_long_they_have_to_be),
         cmocka_unit_test(what_is_an_alarm),
         cmocka_unit_test(what_the_job_begins_with),

@@ -173,14 +173,37 @@ static void where_nothing_can_be_judged(void **state)
     assert_int_equal(measure(&play)->blindness, BLIND_NO_OPERATIONS);
 }
 
+/* Steps of a later round count once, and not what each round loads: the first step, and what is in none. */
+static void of_several_rounds(void **state)
+{
+    struct play play;
+    (void)state;
+    play_init(&play);
+    play.operations[ALL - 1].step = -1;
+    play.job.is_later_round = 1;
+    play.baseline.first_step = 0;
+    const struct scope later = *measure(&play);
+    assert_int_equal(later.judged, ALL - RANKS * CALLS - 1);
+    assert_int_equal(later.gaps[GAP_NO_STEP], 0);
+    play_init(&play);
+    play.operations[2].start_ns = TIME_UNKNOWN;
+    struct scope first = *measure(&play);
+    int64_t judged = first.judged, gaps = first.gaps[GAP_NO_TIME], operations = first.operations;
+    assert_int_equal(gaps, 1);
+    scope_add_round(&first, &later);
+    assert_int_equal(first.rounds, 2);
+    assert_int_equal(first.judged, judged + later.judged);
+    assert_int_equal(first.operations, operations + later.judged);
+    assert_int_equal(first.gaps[GAP_NO_TIME], gaps);
+    assert_int_equal(first.last_step, STEPS - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_job),
-        cmocka_unit_test(a_tenth_may_be_lacking),
-        cmocka_unit_test(what_is_not_there),
-        cmocka_unit_test(ranks_without_files),
-        cmocka_unit_test(a_warm_up_that_is_none),
+        cmocka_unit_test(of_several_rounds),           cmocka_unit_test(a_whole_job),
+        cmocka_unit_test(a_tenth_may_be_lacking),      cmocka_unit_test(what_is_not_there),
+        cmocka_unit_test(ranks_without_files),         cmocka_unit_test(a_warm_up_that_is_none),
         cmocka_unit_test(where_nothing_can_be_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
