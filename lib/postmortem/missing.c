@@ -193,9 +193,11 @@ static int name_absent(const struct absence *absence, struct findings *findings)
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && job->calls_only)
             confidence = job->watch.has_moved ? -1 : (int)open_calls_confidence(absence, (int32_t)i);
+        if (confidence < 0)
+            continue;
         enum finding_kind kind =
             job->most_cut && is_outlived(absence, i) ? FINDING_ENDED_EARLY : FINDING_MISSING;
-        if (confidence >= 0 && !add_finding(absence, kind, (int32_t)i, confidence, findings))
+        if (!add_finding(absence, kind, (int32_t)i, confidence, findings))
             return -1;
     }
     return 0;
@@ -218,13 +220,15 @@ static int is_cut_alone(const struct absence *absence, size_t rank)
 static int can_name_unrecorded(const struct absence *absence)
 {
     const struct job *job = absence->job;
-    size_t recorded = job_recorded_ranks(job), alone = 0;
+    size_t recorded = job_recorded_ranks(job);
     if (job->calls_only || absence->unrecorded_count > recorded || job_silent_ranks(job) > recorded)
         return 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        alone += absence_of(absence, i) == IS_UNRECORDED &&
-                 (!job->ranks[i].count || is_cut_alone(absence, i) || is_outlived(absence, i));
-    return !job->most_cut || (absence->unrecorded_count == 1 && alone == 1 && recorded > 1);
+    if (!job->most_cut)
+        return 1;
+    for (size_t i = 0; absence->unrecorded_count == 1 && recorded > 1 && i < job->rank_count; i++)
+        if (absence_of(absence, i) == IS_UNRECORDED)
+            return !job->ranks[i].count || is_cut_alone(absence, i) || is_outlived(absence, i);
+    return 0;
 }
 
 /* Who alone departs from its own programme, where too few keep to theirs to say that this is the mistake:
@@ -260,7 +264,9 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
 {
     const struct job *job = absence->job;
     size_t before = findings->count, departures = count_departed(absence);
-    for (size_t i = 0; can_name_unrecorded(absence) && i < job->rank_count; i++) {
+    if (!can_name_unrecorded(absence))
+        return 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
         if (absence_of(absence, i) != IS_UNRECORDED)
             continue;
         struct finding *finding =
