@@ -1,5 +1,7 @@
 #include "base/sort.h"
 
+#include "base/array.h"
+
 /* Quicksort, insertion sort where few are left, and heapsort where the middles chosen were bad ones. */
 
 enum { FEW = 24 };
@@ -142,4 +144,15 @@ int64_t usual_integer(const int64_t *sorted, size_t count)
         }
     }
     return usual;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+void sort_reals(double *values, size_t count)
+{
+    array_sort(values, count, sizeof *values, by_size);
 }

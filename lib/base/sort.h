@@ -10,6 +10,9 @@
  */
 void sort_integers(int64_t *values, size_t count);
 
+/* Sorts numbers, least first, of which all are some: no NaN. */
+void sort_reals(double *values, size_t count);
+
 /* The value that would stand at index `rank`, below `count`, were they sorted. They are reordered; as fast.
  */
 int64_t select_integer(int64_t *values, size_t count, size_t rank);

@@ -1,6 +1,6 @@
 #include "base/student.h"
 
-#include "base/array.h"
+#include "base/sort.h"
 
 #include <math.h>
 
@@ -77,15 +77,9 @@ double student_limit(double part, double freedom)
     return high;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 double holm_level(double *chances, size_t count, double level)
 {
-    array_sort(chances, count, sizeof *chances, by_size);
+    sort_reals(chances, count);
     for (size_t i = 0; i < count; i++)
         if (!(chances[i] < level / (double)(count - i)))
             return level / (double)(count - i);

@@ -1,6 +1,7 @@
 #include "baseline/loads.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "base/statistics.h"
 #include "job/own_time.h"
 
@@ -85,12 +86,6 @@ static int is_changed(double growth)
     return growth > CHANGED || (growth > 0 && growth < 1 / CHANGED);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
-}
-
 /* Whether the ranks have it in common. */
 static int is_common(struct loads *loads, int32_t before, int32_t step)
 {
@@ -102,7 +97,7 @@ static int is_common(struct loads *loads, int32_t before, int32_t step)
     }
     if (count < 2)
         return 0;
-    array_sort(loads->ratios, count, sizeof *loads->ratios, by_size);
+    sort_reals(loads->ratios, count);
     double middle = loads->ratios[(count - 1) / 2];
     for (size_t i = 0; i < count; i++)
         alike += loads->ratios[i] < middle * ALIKE && loads->ratios[i] > middle / ALIKE;

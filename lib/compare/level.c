@@ -1,6 +1,7 @@
 #include "compare/level.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "base/student.h"
 
 #include <math.h>
@@ -19,19 +20,13 @@ static size_t batches_of(size_t count)
     return many > few ? many : few;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Of two in the middle their mean. `scratch` has room for as many. */
 static double median_of_reals(const double *values, size_t count, double *scratch)
 {
     if (!count)
         return (double)NAN;
     memcpy(scratch, values, count * sizeof *values);
-    array_sort(scratch, count, sizeof *scratch, by_size);
+    sort_reals(scratch, count);
     return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
 }
 

@@ -1,6 +1,7 @@
 #include "html/matrix.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "base/time_text.h"
 #include "html/levels.h"
 #include "html/text.h"
@@ -46,12 +47,6 @@ static int by_place(const void *a, const void *b)
     return is_worse(right->edge, left->edge) - is_worse(left->edge, right->edge);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static int find_median(struct grid *grid)
 {
     const struct html_matrix *matrix = grid->matrix;
@@ -62,7 +57,7 @@ static int find_median(struct grid *grid)
     for (size_t i = 0; i < matrix->edge_count; i++)
         if (matrix->edges[i].wait_us >= 0)
             waits[count++] = matrix->edges[i].wait_us;
-    array_sort(waits, count, sizeof *waits, by_value);
+    sort_reals(waits, count);
     grid->median_us = count ? waits[(count - 1) / 2] : 0;
     free(waits);
     return 0;

@@ -1,6 +1,7 @@
 #include "job/choose_steps.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "base/statistics.h"
 
 #include <math.h>
@@ -89,12 +90,6 @@ static void take(struct choice *choice, int32_t first, int32_t last, int64_t lea
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
-}
-
 /* The middle one of steps from `first` to before `end`, as far as the run has them. */
 static double middle_of(const struct screening *screening, int32_t first, int32_t end)
 {
@@ -102,7 +97,7 @@ static double middle_of(const struct screening *screening, int32_t first, int32_
     size_t count = 0;
     for (int32_t step = first < 0 ? 0 : first; step < end && step < screening->step_count; step++)
         list[count++] = screening->stands_out[step];
-    array_sort(list, count, sizeof *list, by_size);
+    sort_reals(list, count);
     return count ? list[(count - 1) / 2] : 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/scale.h"
+#include "base/sort.h"
 #include "base/statistics.h"
 
 #include <math.h>
@@ -195,12 +196,6 @@ static int read_residuals(struct explaining *it, size_t number, size_t unit)
     return (int)roles;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* The middle one of the roles in a step, of two the lesser: what one rank shows is not shown by its unit. */
 static double middle_residual(struct explaining *it, size_t roles, size_t step)
 {
@@ -211,7 +206,7 @@ static double middle_residual(struct explaining *it, size_t roles, size_t step)
         if (isnan(list[role]))
             return NAN;
     }
-    array_sort(list, roles, sizeof *list, by_size);
+    sort_reals(list, roles);
     return roles ? list[(roles - 1) / 2] : 0;
 }
 
@@ -294,7 +289,7 @@ static double *sorted_scores(const struct step_set *best, size_t count)
     for (size_t unit = 0; scores && unit < count; unit++)
         scores[unit] = best[unit].score;
     if (scores)
-        qsort(scores, count, sizeof *scores, by_size);
+        sort_reals(scores, count);
     return scores;
 }
 

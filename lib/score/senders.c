@@ -1,6 +1,7 @@
 #include "score/senders.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "base/statistics.h"
 
 #include <math.h>
@@ -40,12 +41,6 @@ static int by_kind_and_rank(const void *a, const void *b)
     const struct wait *left = a, *right = b;
     int order = by_kind(left, right);
     return order ? order : (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 /* One for each sender, kind and step. Returns how many. */
@@ -90,7 +85,7 @@ static void add_kind(struct senders *senders, const struct wait *waits, size_t c
         return;
     for (size_t i = 0; i < count; i++)
         list[i] = mean_of(&waits[i]);
-    array_sort(list, count, sizeof *list, by_value);
+    sort_reals(list, count);
     for (size_t i = 0; i < count; i++) {
         /* The lower middle one of the others. */
         size_t middle = (count - 2) / 2;
@@ -130,7 +125,7 @@ static size_t sort_known(const double *row, size_t count, double *list)
     for (size_t i = 0; i < count; i++)
         if (!isnan(row[i]))
             list[known++] = row[i];
-    array_sort(list, known, sizeof *list, by_value);
+    sort_reals(list, known);
     return known;
 }
 
@@ -150,7 +145,7 @@ static double spread_of(const double *values, size_t count, double *list)
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
             list[known++] = fabs(values[i]);
-    array_sort(list, known, sizeof *list, by_value);
+    sort_reals(list, known);
     return known ? SIGMA_OF_DISTANCE * list[known / 2] : 0;
 }
 
@@ -195,7 +190,7 @@ static void take_deflation(struct senders *senders, double *list)
     for (size_t rank = 0; rank < senders->ranks; rank++)
         if (!isnan(senders->usual[rank]))
             list[count++] = senders->best[rank].score;
-    array_sort(list, count, sizeof *list, by_value);
+    sort_reals(list, count);
     double times = count ? list[(count - 1) / 2] / scan_expected(senders->steps) : 0;
     senders->deflation = times > 1 ? times : 1;
 }

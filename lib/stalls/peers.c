@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/scale.h"
+#include "base/sort.h"
 #include "base/statistics.h"
 #include "stalls/episodes.h"
 
@@ -23,19 +24,13 @@ static int by_work(const void *a, const void *b)
     return (left->wait_ns > right->wait_ns) - (left->wait_ns < right->wait_ns);
 }
 
-static int by_real(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Of the usual waits at one place, sorted: how far the waits of its edges are from the middle one, usually.
  */
 static double spread_of_peers(const struct usual_wait *usuals, size_t count, double middle, double *list)
 {
     for (size_t i = 0; i < count; i++)
         list[i] = fabs(usuals[i].wait_ns - middle);
-    array_sort(list, count, sizeof *list, by_real);
+    sort_reals(list, count);
     return SIGMA_OF_DISTANCE * list[(count - 1) / 2];
 }
 

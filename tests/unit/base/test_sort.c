@@ -83,12 +83,22 @@ static void finds_what_is_usual(void **state)
     assert_int_equal(usual_integer(sorted, 8), 3);
 }
 
+/* By value, not by sign or size; of none nothing. */
+static void sorts_reals(void **state)
+{
+    static const double sorted[] = {-2.5, -0.5, 0, 1e-300, 0.25, 0.25, 1e300};
+    double values[] = {0.25, 1e300, -0.5, 0, 0.25, -2.5, 1e-300};
+    (void)state;
+    sort_reals(NULL, 0);
+    sort_reals(values, sizeof values / sizeof *values);
+    assert_memory_equal(values, sorted, sizeof sorted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorts_random_values),
-        cmocka_unit_test(sorts_regular_values),
-        cmocka_unit_test(sorts_what_divides_badly),
+        cmocka_unit_test(sorts_reals),          cmocka_unit_test(sorts_random_values),
+        cmocka_unit_test(sorts_regular_values), cmocka_unit_test(sorts_what_divides_badly),
         cmocka_unit_test(finds_what_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
