@@ -87,11 +87,11 @@ static void finds_what_is_usual(void **state)
 static void sorts_reals(void **state)
 {
     static const double sorted[] = {-2.5, -0.5, 0, 1e-300, 0.25, 0.25, 1e300};
-    double values[] = {0.25, 1e300, -0.5, 0, 0.25, -2.5, 1e-300};
+    double reals[] = {0.25, 1e300, -0.5, 0, 0.25, -2.5, 1e-300};
     (void)state;
     sort_reals(NULL, 0);
-    sort_reals(values, sizeof values / sizeof *values);
-    assert_memory_equal(values, sorted, sizeof sorted);
+    sort_reals(reals, sizeof reals / sizeof *reals);
+    assert_memory_equal(reals, sorted, sizeof sorted);
 }
 
 int main(void)
