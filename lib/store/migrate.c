@@ -14,9 +14,11 @@
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
- * - lib/store/removal.c and schemas/ingest/write.sql: rows that come from a file go with it, and processes
- * stay while they have some; schemas/ingest/forget.sql: where such a row may be all that a file says of a
- * process
+ * - lib/store/insert.c: a table of records among bulk_tables: its rows come, go and are merged with their
+ * file. Where a join changes or removes rows of it: a table of their kind that keeps them
+ * (018_recorded_again.sql), in schemas/ingest/recorded.sql and in record_tables_kept of
+ * lib/store/record_tables.c
+ * - lib/store/record_tables.c: a table that a join makes by record or by file, among those of removal
  * - tests/unit/store/test_store.c: the number
  * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
  *   store of version 2 brought up to date
@@ -37,7 +39,8 @@ static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_014_registered_memory,
                                          schema_store_015_calls,
                                          schema_store_016_shards,
-                                         schema_store_017_members_of_process};
+                                         schema_store_017_members_of_process,
+                                         schema_store_018_recorded_again};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call};
 

@@ -4,6 +4,7 @@
 #include "schemas.h"
 #include "store/insert.h"
 #include "store/internal.h"
+#include "store/record_tables.h"
 #include "store/unload_rows.h"
 
 #include <stdio.h>
@@ -22,10 +23,6 @@ static const char *const sentences[SENTENCES] = {
     [PROCESSES] = schema_ingest_unload_processes, [COMMUNICATORS] = schema_ingest_unload_communicators,
     [MEMBERS] = schema_ingest_unload_members,
 };
-
-/* Of these a join may have put others in the place of what was recorded. */
-static const char *const recorded_tables[BULK_TABLES] = {
-    [BULK_BLOCK] = "operation_recorded", [BULK_PROXY] = "proxy_recorded"};
 
 struct unloader {
     struct store *store;
@@ -120,7 +117,7 @@ static int has_rows(struct store *store, const char *table, struct error *error)
 static int prepare_rows(struct unloader *unloader, enum bulk_table table, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
-    const char *recorded = recorded_tables[table];
+    const char *recorded = record_tables_kept[table];
     int is_recorded = recorded ? has_rows(unloader->store, recorded, error) : 0;
     int is_there = is_recorded ? is_recorded : has_rows(unloader->store, bulk_tables[table].name, error);
     if (is_there <= 0)
@@ -143,7 +140,7 @@ struct unloader *unloader_new(struct store *store, struct error *error)
     }
     unloader->store = store;
     for (int i = 0; i < SENTENCES && !failed; i++)
-        failed = !(unloader->statements[i] = store_prepare(store, sentences[i], error));
+        failed = !(unloader->statements[i] = record_tables_prepare(store, sentences[i], error));
     for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++)
         failed = prepare_rows(unloader, table, error);
     if (!failed)

@@ -3,6 +3,8 @@
 #include "base/map.h"
 #include "schemas.h"
 #include "store/ledger.h"
+#include "store/record_tables.h"
+#include "store/recorded.h"
 #include "store/removal.h"
 #include "store/unload_rows.h"
 
@@ -70,7 +72,7 @@ struct writer *writer_new(struct store *store, struct error *error)
     int failed =
         inserter_init(&writer->inserter, store, error) || removal_init(&writer->removal, store, error);
     for (int i = 0; i < SENTENCES && !failed; i++)
-        failed = !(writer->statements[i] = store_prepare(store, sentences[i], error));
+        failed = !(writer->statements[i] = record_tables_prepare(store, sentences[i], error));
     if (failed) {
         writer_free(writer);
         return NULL;
@@ -104,6 +106,10 @@ static int begin_transaction(struct writer *writer, struct error *error)
     if (store_begin(writer->store, error))
         return -1;
     writer->in_transaction = 1;
+    int is_restored = recorded_restore(writer->store, error);
+    if (is_restored < 0)
+        return -1;
+    writer->has_changed |= is_restored;
     /* Another process may have written meanwhile. */
     inserter_forget(&writer->inserter);
     struct statement *next = writer->statements[NEXT_FILE];
