@@ -49,12 +49,14 @@ static int read_file(struct stored_files *files, struct statement *row, struct e
                                  .unpacked_bytes = statement_integer(row, 7),
                                  .events = statement_integer(row, 9),
                                  .skipped = statement_integer(row, 10),
-                                 .modified_ns = statement_integer(row, 11)};
+                                 .modified_ns = statement_integer(row, 11),
+                                 .reader_version = statement_integer(row, 13)};
     const char *status = statement_text(row, 8);
     file->is_open = status && strcmp(status, "open") == 0;
     return take_text(row, 1, &file->path) || take_text(row, 2, &file->file_set) ||
                    take_text(row, 3, &file->dialect) || take_text(row, 4, &file->digest) ||
-                   (!statement_is_null(row, 5) && take_text(row, 5, &file->unpacked_digest))
+                   (!statement_is_null(row, 5) && take_text(row, 5, &file->unpacked_digest)) ||
+                   (!statement_is_null(row, 12) && take_text(row, 12, &file->reader))
                ? error_no_memory(error)
                : 0;
 }
@@ -78,6 +80,7 @@ void stored_files_release(struct stored_files *files)
         free(files->items[i].dialect);
         free(files->items[i].digest);
         free(files->items[i].unpacked_digest);
+        free(files->items[i].reader);
     }
     free(files->items);
     *files = (struct stored_files){.items = NULL};

@@ -2,7 +2,8 @@
 -- themselves are read by the columns that lib/store/insert.c fills.
 
 -- statement: files
-SELECT file_id, path, file_set, dialect, digest, unpacked_digest, bytes, unpacked_bytes, status, events, skipped, modified_ns
+SELECT file_id, path, file_set, dialect, digest, unpacked_digest, bytes, unpacked_bytes, status, events, skipped, modified_ns,
+       reader, reader_version
   FROM file ORDER BY file_id
 -- statement: is_there
 -- A shard may be written anew while it is merged.

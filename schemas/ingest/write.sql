@@ -28,8 +28,8 @@ UPDATE file_member SET greatest_peer = max(coalesce(greatest_peer, ?3), ?3) WHER
 SELECT coalesce(max(file_id), 0) + 1 FROM file
 -- statement: add_file
 INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest,
-                  modified_ns)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))
+                  modified_ns, reader, reader_version)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?)
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
 -- statement: known_files
@@ -38,14 +38,18 @@ INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUE
 WITH lost AS (
     SELECT file_id, sum(count) AS pieces, reason, min(first_offset) AS first_offset FROM ledger WHERE damage GROUP BY file_id
 )
-SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path FROM file LEFT JOIN lost USING (file_id)
+SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version
+FROM file LEFT JOIN lost USING (file_id)
 UNION ALL
-SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path
+SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version
 FROM file LEFT JOIN lost USING (file_id)
 WHERE unpacked_digest <> digest
 ORDER BY 1
 -- statement: file_by_content
 SELECT file_id FROM file WHERE digest = ?1 OR unpacked_digest = ?2 ORDER BY digest <> ?1 LIMIT 1
+-- statement: file_read_before
+-- File ?1, where the reader ?2 had an earlier version than ?3 when it read it, or an early ncclprof did not say.
+SELECT file_id FROM file WHERE file_id = ?1 AND (reader IS NULL OR (reader = ?2 AND reader_version < ?3))
 -- statement: move_file
 -- The same content lies in another file of the directory: whatever comes to the old path takes nothing of it away, and
 -- the new one is known by its digest from now on. Not where a file of that path is in the store already.
