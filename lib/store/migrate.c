@@ -1,9 +1,12 @@
 #include "store/migrate.h"
 
+#include "base/buffer.h"
 #include "schemas.h"
 #include "store/internal.h"
 #include "store/stamp.h"
 #include "store/vocabulary.h"
+
+#include <string.h>
 
 /*
  * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. Views are
@@ -113,6 +116,28 @@ static int drop_views(struct store *store, struct error *error)
         if (outcome)
             return -1;
     }
+}
+
+/* The text of views, each made temporary. */
+static int put_temporary(struct buffer *sql, const char *text)
+{
+    static const char create[] = "CREATE VIEW ";
+    for (const char *at; (at = strstr(text, create)); text = at + sizeof create - 1)
+        if (buffer_append(sql, text, (size_t)(at - text)) || buffer_append_text(sql, "CREATE TEMP VIEW "))
+            return -1;
+    return buffer_append_text(sql, text);
+}
+
+int migrate_make_views(struct store *store, struct error *error)
+{
+    struct buffer sql = BUFFER_INIT;
+    int failed = buffer_append_text(&sql, "BEGIN;");
+    for (int i = 0; i < VIEWS && !failed; i++)
+        failed = put_temporary(&sql, views[i]);
+    failed = failed || buffer_append_text(&sql, "COMMIT");
+    failed = failed ? error_no_memory(error) : store_execute(store, sql.data, error);
+    buffer_release(&sql);
+    return failed;
 }
 
 static int apply(struct store *store, int64_t version, struct error *error)

@@ -18,4 +18,10 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
 /* Brings an older or empty store to this schema, in one transaction. */
 int migrate_run(struct store *store, struct error *error);
 
+/*
+ * The views of the connection: ours, in SQLite's temporary schema, which is looked into first. Those in the
+ * file are for other programs; another one may have put its own there.
+ */
+int migrate_make_views(struct store *store, struct error *error);
+
 #endif

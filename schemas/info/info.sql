@@ -149,7 +149,7 @@ SELECT number AS shard, count AS shards, nullif(job, '') AS job, nullif(host, ''
 
 -- statement: views
 -- What a question in SQL is best asked of; beside the views the one table that they leave out.
-SELECT name FROM sqlite_schema WHERE type = 'view'
+SELECT name FROM sqlite_temp_schema WHERE type = 'view'
 UNION ALL SELECT 'proxy_step'
 ORDER BY name
 
