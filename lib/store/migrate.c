@@ -118,17 +118,53 @@ static int drop_views(struct store *store, struct error *error)
     }
 }
 
+#define CREATE_VIEW "CREATE VIEW "
+
 /* The text of views, each made temporary. */
 static int put_temporary(struct buffer *sql, const char *text)
 {
-    static const char create[] = "CREATE VIEW ";
-    for (const char *at; (at = strstr(text, create)); text = at + sizeof create - 1)
+    for (const char *at; (at = strstr(text, CREATE_VIEW)); text = at + sizeof CREATE_VIEW - 1)
         if (buffer_append(sql, text, (size_t)(at - text)) || buffer_append_text(sql, "CREATE TEMP VIEW "))
             return -1;
     return buffer_append_text(sql, text);
 }
 
-int migrate_make_views(struct store *store, struct error *error)
+/* Whether it is a view as we make it: SQLite keeps the statement without what ends it. */
+static int is_ours(const char *sql)
+{
+    size_t length = strlen(sql);
+    for (int i = 0; i < VIEWS; i++) {
+        const char *at = strstr(views[i], sql);
+        if (at && at[length] == ';')
+            return 1;
+    }
+    return 0;
+}
+
+static int count_ours(void)
+{
+    int count = 0;
+    for (int i = 0; i < VIEWS; i++)
+        for (const char *at = views[i]; (at = strstr(at, CREATE_VIEW)); at += sizeof CREATE_VIEW - 1)
+            count++;
+    return count;
+}
+
+/* 1: the file has our views, and no others; 0; -1. */
+static int has_ours_alone(struct store *store, struct error *error)
+{
+    struct statement *list = store_prepare(store, schema_meta_meta_list_views, error);
+    int row = list ? 1 : -1, count = 0, all = 1;
+    while (row == 1 && (row = statement_step(list, error)) == 1) {
+        const char *sql = statement_text(list, 0);
+        all &= sql && is_ours(sql);
+        count++;
+    }
+    statement_free(list);
+    return row < 0 ? -1 : all && count == count_ours();
+}
+
+static int make_temporary(struct store *store, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
     int failed = buffer_append_text(&sql, "BEGIN;");
@@ -138,6 +174,17 @@ int migrate_make_views(struct store *store, struct error *error)
     failed = failed ? error_no_memory(error) : store_execute(store, sql.data, error);
     buffer_release(&sql);
     return failed;
+}
+
+int migrate_make_views(struct store *store, struct error *error)
+{
+    int has = has_ours_alone(store, error);
+    if (has <= 0)
+        return has < 0 ? -1 : make_temporary(store, error);
+    store->reads_views = 1;
+    return sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 1, (int *)NULL) == SQLITE_OK
+               ? 0
+               : store_error(store, error, "cannot enable views");
 }
 
 static int apply(struct store *store, int64_t version, struct error *error)

@@ -19,8 +19,8 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
 int migrate_run(struct store *store, struct error *error);
 
 /*
- * The views of the connection: ours, in SQLite's temporary schema, which is looked into first. Those in the
- * file are for other programs; another one may have put its own there.
+ * The views that the connection reads: those in the file, where they are ours and there are no others. Else
+ * ours in SQLite's temporary schema, which is looked into first, and none of the file's.
  */
 int migrate_make_views(struct store *store, struct error *error);
 

@@ -102,7 +102,7 @@ static int distrust(struct store *store, struct error *error)
         /* We make none: one that is there is a stranger's, and would act on what we write. */
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
         /* Views that lie in the file may never end, also where a table of ours should be: those that are read
-         * are our own, temporary ones (migrate_make_views). query.c lets the user's run, in bounds. */
+         * are our own (migrate_make_views). query.c lets the user's run, in bounds. */
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
