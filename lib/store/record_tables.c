@@ -147,14 +147,52 @@ enum {
     FILE_TABLES = sizeof file_tables / sizeof *file_tables
 };
 
+/* The table of that number, of those that have rows by the id of a record; NULL past the last. */
+static const struct bulk_layout *table_at(size_t number)
+{
+    if (number < BULK_TABLES)
+        return &bulk_tables[number];
+    return number < BULK_TABLES + JOINED_TABLES ? &joined_tables[number - BULK_TABLES] : NULL;
+}
+
+/* Traffic names the operation that it is of, which is of the same file. */
+static int put_renumbering(struct buffer *sql, const struct bulk_layout *table)
+{
+    int length = id_length(table), is_traffic = strncmp(table->columns, "proxy_", strlen("proxy_")) == 0;
+    return buffer_printf(sql, "UPDATE %s SET %.*s = %.*s + ((?2 - ?1) << 32)%s", table->name, length,
+                         table->columns, length, table->columns,
+                         is_traffic ? ", operation_id = operation_id + ((?2 - ?1) << 32)" : "") ||
+           buffer_printf(sql, " WHERE %.*s BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295", length,
+                         table->columns);
+}
+
+static int renumber_table(struct store *store, const struct bulk_layout *table, int64_t from, int64_t to,
+                          struct error *error)
+{
+    struct buffer sql = BUFFER_INIT;
+    int failed = put_renumbering(&sql, table) ? error_no_memory(error) : 0;
+    struct statement *update = failed ? NULL : store_prepare(store, sql.data, error);
+    failed = !update || statement_bind_integer(update, 1, from, error) ||
+             statement_bind_integer(update, 2, to, error) || statement_step(update, error) < 0;
+    statement_free(update);
+    buffer_release(&sql);
+    return failed ? -1 : 0;
+}
+
+int record_tables_renumber(struct store *store, int64_t from, int64_t to, struct error *error)
+{
+    const struct bulk_layout *table;
+    for (size_t i = 0; (table = table_at(i)); i++)
+        if (renumber_table(store, table, from, to, error))
+            return -1;
+    return 0;
+}
+
 struct statement *record_tables_removal(struct store *store, size_t number, int *is_past, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
     struct statement *statement = NULL;
-    const struct bulk_layout *table = number < BULK_TABLES ? &bulk_tables[number]
-                                      : number < BULK_TABLES + JOINED_TABLES
-                                          ? &joined_tables[number - BULK_TABLES]
-                                          : NULL;
+    const struct bulk_layout *table = table_at(number);
     *is_past = number >= BULK_TABLES + JOINED_TABLES + FILE_TABLES;
     if (*is_past)
         return NULL;

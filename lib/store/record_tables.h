@@ -41,4 +41,7 @@ int record_tables_execute(struct store *store, const char *sql, struct error *er
 struct statement *record_tables_removal(struct store *store, size_t number, int *is_past,
                                         struct error *error);
 
+/* The records of file `from`, and what joins made of them, become those of file `to`, which has none. */
+int record_tables_renumber(struct store *store, int64_t from, int64_t to, struct error *error);
+
 #endif

@@ -57,6 +57,45 @@ static void test_a_file_goes_from_every_table(void **state)
     store_close(store);
 }
 
+/* Rows of a file in a table. */
+static int64_t count_of(struct store *store, enum bulk_table table, int64_t file)
+{
+    char sql[SQL_BYTES];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %.*s >> 32 = %lld", bulk_tables[table].name,
+             (int)strcspn(bulk_tables[table].columns, ","), bulk_tables[table].columns, (long long)file);
+    return store_file_number(store, sql);
+}
+
+/* All records of one file become another's; traffic stays with its operation. */
+static void test_a_file_is_numbered_anew(void **state)
+{
+    enum { OTHER = 3, NEXT = 9 };
+    struct error error = ERROR_INIT;
+    struct store *store = store_file_open(state, STORE_CREATE);
+    for (enum bulk_table table = 0; table < BULK_TABLES; table++) {
+        add_row(store, bulk_tables[table].name, first_of(FILE_NUMBER) + 5);
+        add_row(store, bulk_tables[table].name, first_of(OTHER));
+    }
+    assert_int_equal(store_execute(store,
+                                   "UPDATE proxy_operation SET operation_id = proxy_operation_id;"
+                                   "INSERT INTO call_join SELECT call_description_id, 1, 1, 77, NULL FROM "
+                                   "call_description",
+                                   &error),
+                     0);
+    assert_int_equal(record_tables_renumber(store, FILE_NUMBER, NEXT, &error), 0);
+    for (enum bulk_table table = 0; table < BULK_TABLES; table++) {
+        assert_int_equal(count_of(store, table, FILE_NUMBER), 0);
+        assert_int_equal(count_of(store, table, OTHER), 1);
+        assert_int_equal(count_of(store, table, NEXT), 1);
+    }
+    assert_int_equal(
+        store_file_number(store,
+                          "SELECT count(*) FROM proxy_operation WHERE operation_id = proxy_operation_id"),
+        2);
+    assert_int_equal(store_file_number(store, "SELECT max(call_description_id) >> 32 FROM call_join"), NEXT);
+    store_close(store);
+}
+
 /* A process stays as long as any table has a record of it, and not longer. */
 static void test_a_process_stays_with_its_records(void **state)
 {
@@ -136,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_file_goes_from_every_table, store_file_setup,
                                         store_file_teardown),
+        cmocka_unit_test_setup_teardown(test_a_file_is_numbered_anew, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_a_process_stays_with_its_records, store_file_setup,
                                         store_file_teardown),
         cmocka_unit_test_setup_teardown(test_kept_rows_have_all_columns, store_file_setup,
