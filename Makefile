@@ -1,6 +1,6 @@
 # ncclprof: GNU make. `make help` lists the targets.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 SAN ?=
@@ -34,7 +34,7 @@ CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
 
-GENERATED_HEADERS := $(GENERATED)/schemas.h $(GENERATED)/html_assets.h
+GENERATED_HEADERS := $(GENERATED)/schemas.h $(GENERATED)/html_assets.h $(GENERATED)/commit.h
 
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o $(OUT)/object/generated/html_assets.o
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(OUT)/object/%.o)
@@ -66,6 +66,19 @@ $(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/html/embed.awk lib/
 	@mkdir -p $(@D)
 	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/html/embed.awk lib/html/page.css \
 	  lib/html/page.js
+
+# What --version names. It is written when it changes: another commit compiles cmd/main.c anew and links, no more.
+.PHONY: always
+$(GENERATED)/commit.h: always
+	@mkdir -p $(@D)
+	@.packages/commit.sh | cmp -s - $@ || .packages/commit.sh > $@
+
+# The version is an option of the compiler: another one compiles anew what speaks of it.
+$(GENERATED)/version: always
+	@mkdir -p $(@D)
+	@echo $(VERSION) | cmp -s - $@ || echo $(VERSION) > $@
+VERSIONED := $(patsubst %.c,%.o,$(shell grep -rl --include='*.c' NCCLPROF_VERSION cmd lib))
+$(foreach folder,object plugin views,$(addprefix $(OUT)/$(folder)/,$(VERSIONED))): $(GENERATED)/version
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
@@ -108,21 +121,22 @@ test:
 TEST_TARGETS := $(sort $(filter test-%,$(shell sed -n 's/^\(test-[a-z]*\):.*/\1/p' \
                   $(wildcard lib/*/module.mk tests/*/module.mk))))
 
+# Whatever the umask, others can read it: umask 022 for the folders that install makes, a mode for each file.
+INSTALLED := $(DESTDIR)$(PREFIX)
 .PHONY: install
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
-	$(if $(PLUGIN),install -m 644 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
-	install -m 644 $(VIEWS) $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 lib/plugin/ncclprof_tag.h $(DESTDIR)$(PREFIX)/include/
-	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
-	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
-	  install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$section/; done
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	$(OUT)/ncclprof completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
-	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	$(OUT)/ncclprof completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
-	$(OUT)/ncclprof completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ncclprof
+	umask 022; install -d $(INSTALLED)/bin $(INSTALLED)/lib $(INSTALLED)/include
+	install -m 755 $(OUT)/ncclprof $(INSTALLED)/bin/ncclprof
+	$(if $(PLUGIN),install -m 644 $(PLUGIN) $(INSTALLED)/lib/)
+	install -m 644 $(VIEWS) $(INSTALLED)/lib/
+	install -m 644 lib/plugin/ncclprof_tag.h $(INSTALLED)/include/
+	umask 022; set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
+	  install -d $(INSTALLED)/share/man/man$$section; \
+	  install -m 644 $$page $(INSTALLED)/share/man/man$$section/; done
+	umask 022; set -e; complete() { install -d $(INSTALLED)/share/$$2; $(OUT)/ncclprof completion $$1 > $(INSTALLED)/share/$$2/$$3; \
+	  chmod 644 $(INSTALLED)/share/$$2/$$3; }; \
+	complete bash bash-completion/completions ncclprof; complete fish fish/vendor_completions.d ncclprof.fish; \
+	complete zsh zsh/site-functions _ncclprof
 
 .PHONY: uninstall
 uninstall:

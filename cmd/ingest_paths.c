@@ -125,6 +125,8 @@ static void tell_all(const struct context *context, const struct ingest_wishes *
     if (copies && !context->quiet)
         print_line("%zu file%s left out: beginnings of others", copies, copies == 1 ? "" : "s");
     tell_walk(context, walk);
+    if (!context->quiet)
+        report_tell_read_again(report);
     report_tell_remarks(report);
     report_tell_newer(report);
 }

@@ -194,6 +194,23 @@ void report_tell_newer(const struct report *report)
                    first->path, count > 1 ? " and others like it" : "", first->newer_version);
 }
 
+static int64_t count_read_again(const struct report *report)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < report->count; i++)
+        count += report->results[i].is_read_again && report->results[i].status != FILE_FAILED;
+    return count;
+}
+
+void report_tell_read_again(const struct report *report)
+{
+    int64_t count = count_read_again(report);
+    if (count == 1)
+        print_line("1 file is read again: its reader has improved since");
+    else if (count)
+        print_line("%" PRId64 " files are read again: their reader has improved since", count);
+}
+
 int report_has_trouble(const struct report *report)
 {
     for (size_t i = 0; i < report->count; i++)
@@ -272,22 +289,23 @@ static int append_file(struct buffer *json, const struct file_result *result)
            buffer_printf(json,
                          ", \"events\": %" PRId64 ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", ",
                          result->events, result->skipped, result->bytes) ||
-           append_cell_text(json, "reason", result->reason);
+           append_cell_text(json, "reason", result->reason) ||
+           buffer_printf(json, ", \"read_again\": %s", result->is_read_again ? "true" : "false");
 }
 
 static int append_totals(struct buffer *json, const struct report *report)
 {
     struct totals totals = add_up(report);
-    return buffer_printf(json,
-                         "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64
-                         ", \"unchanged\": %" PRId64 ", \"partial\": %" PRId64 ", \"failed\": %" PRId64
-                         ", \"not_traces\": %" PRId64 ", \"forgotten\": %" PRId64 ", \"events\": %" PRId64
-                         ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
-                         report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
-                         totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL],
-                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE],
-                         totals.files[FILE_FORGOTTEN], totals.events, totals.skipped, totals.bytes,
-                         report->seconds);
+    return buffer_printf(
+        json,
+        "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64
+        ", \"unchanged\": %" PRId64 ", \"partial\": %" PRId64 ", \"failed\": %" PRId64
+        ", \"not_traces\": %" PRId64 ", \"forgotten\": %" PRId64 ", \"read_again\": %" PRId64
+        ", \"events\": %" PRId64 ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
+        report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
+        totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL],
+        totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE], totals.files[FILE_FORGOTTEN],
+        count_read_again(report), totals.events, totals.skipped, totals.bytes, report->seconds);
 }
 
 static int append_json(struct buffer *json, const char *command, const struct report *report)

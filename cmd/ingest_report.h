@@ -31,6 +31,9 @@ void report_tell(const struct file_result *result);
 /* A line on standard error where files are of a later version of their format than is known. */
 void report_tell_newer(const struct report *report);
 
+/* A line on standard error that says how many files were read again for the sake of a better reader. */
+void report_tell_read_again(const struct report *report);
+
 /* Whether some file failed or could not be read whole, now or when it came into the store. */
 int report_has_trouble(const struct report *report);
 

@@ -7,6 +7,7 @@
 #include "cmd/sides.h"
 #include "cmd/similar.h"
 #include "cmd/temporary_store.h"
+#include "commit.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -59,7 +60,8 @@ static int refuse(const char *word, int *status)
 
 static void tell_version(void)
 {
-    printf("ncclprof %s\n", NCCLPROF_VERSION);
+    static const char commit[] = NCCLPROF_COMMIT;
+    printf("ncclprof %s%s%s%s\n", NCCLPROF_VERSION, *commit ? " (" : "", commit, *commit ? ")" : "");
 }
 
 /* The options before the command's name. Returns where the name stands, 0 when the program is done. */

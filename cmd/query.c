@@ -146,7 +146,8 @@ static int show_schema(struct context *context, const struct arguments *argument
 static int run(struct context *context, const struct arguments *arguments)
 {
     const struct query_limits limits = {.seconds = arguments_number(arguments, OPTION_TIMEOUT),
-                                        .wanted = interrupt_wanted};
+                                        .wanted = interrupt_wanted,
+                                        .allows_views = 1};
     int is_schema = arguments->values[OPTION_SCHEMA] != NULL;
     if (is_schema && arguments->operand_count) {
         error_set(&context->error, "--schema takes no SQL");

@@ -56,6 +56,7 @@ static int grow(struct intern *intern)
 
 int64_t intern_put(struct intern *intern, const char *text, size_t length)
 {
+    text = length ? text : ""; /* no text at all may have no place either */
     length = strnlen(text, length);
     if ((intern->count + 1) * 2 > intern->slot_count && grow(intern))
         return -1;

@@ -35,26 +35,40 @@ static int64_t began(const struct baseline *baseline, const struct job *job, int
     return TIME_UNKNOWN;
 }
 
+/* A part of time; both moments are TIME_UNKNOWN where it is not told. */
+struct length {
+    int64_t begin_ns;
+    int64_t end_ns;
+};
+
+static const struct length not_told = {TIME_UNKNOWN, TIME_UNKNOWN};
+
+static int64_t length_ns(struct length length)
+{
+    return length.begin_ns == TIME_UNKNOWN ? TIME_UNKNOWN : length.end_ns - length.begin_ns;
+}
+
 /*
  * From an operation of `step` to the same one of `end`, at the first position that has a time in both; where
  * they are of two programmes and have none in common, from the first of the one to the first of the other.
  */
-static int64_t length_at_rank(const struct baseline *baseline, const struct job *job, int32_t role,
-                              size_t rank, int32_t step, int32_t end,
-                              int64_t (*time_of)(const struct job_operation *))
+static struct length length_at_rank(const struct baseline *baseline, const struct job *job, int32_t role,
+                                    size_t rank, int32_t step, int32_t end,
+                                    int64_t (*time_of)(const struct job_operation *))
 {
     for (int32_t position = 0; position < baseline->roles[role].length; position++) {
         int32_t here = baseline_cell(baseline, role, position, rank, step);
         int32_t there = baseline_cell(baseline, role, position, rank, end);
         if (here >= 0 && there >= 0 && time_of(&job->operations[here]) != TIME_UNKNOWN &&
             time_of(&job->operations[there]) != TIME_UNKNOWN)
-            return time_of(&job->operations[there]) - time_of(&job->operations[here]);
+            return (struct length){time_of(&job->operations[here]), time_of(&job->operations[there])};
     }
     if (baseline->roles[role].programmes < 2)
-        return TIME_UNKNOWN;
+        return not_told;
     int64_t first_ns = began(baseline, job, role, rank, step, time_of);
     int64_t next_ns = began(baseline, job, role, rank, end, time_of);
-    return first_ns == TIME_UNKNOWN || next_ns == TIME_UNKNOWN ? TIME_UNKNOWN : next_ns - first_ns;
+    return first_ns == TIME_UNKNOWN || next_ns == TIME_UNKNOWN ? not_told
+                                                               : (struct length){first_ns, next_ns};
 }
 
 /* Median over ranks; `list` has room for one each. */
@@ -64,7 +78,8 @@ static int64_t median_length(const struct baseline *baseline, const struct job *
     size_t count = 0;
     for (size_t role = 0; role < baseline->role_count; role++)
         for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
-            int64_t length = length_at_rank(baseline, job, (int32_t)role, rank, step, end, time_of);
+            int64_t length =
+                length_ns(length_at_rank(baseline, job, (int32_t)role, rank, step, end, time_of));
             if (length > 0)
                 list[count++] = length;
         }
@@ -114,18 +129,34 @@ int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *jo
                             : TIME_UNKNOWN;
 }
 
-int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
-                                int32_t step)
+static struct length rank_lasted(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                 int32_t step)
 {
     int32_t role = baseline->role_of_rank[rank];
     if (role < 0 || step + 1 >= baseline->step_count)
-        return TIME_UNKNOWN;
+        return not_told;
     size_t place = (size_t)baseline->rank_in_role[rank];
     if (job->timed_operations)
         return length_at_rank(baseline, job, role, place, step, step + 1, start_of);
-    int64_t length = length_at_rank(baseline, job, role, place, step, step + 1, end_of);
-    return length != TIME_UNKNOWN ? length
-                                  : length_at_rank(baseline, job, role, place, step, step + 1, issue_of);
+    struct length length = length_at_rank(baseline, job, role, place, step, step + 1, end_of);
+    return length.begin_ns != TIME_UNKNOWN
+               ? length
+               : length_at_rank(baseline, job, role, place, step, step + 1, issue_of);
+}
+
+int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                int32_t step)
+{
+    return length_ns(rank_lasted(baseline, job, rank, step));
+}
+
+int baseline_rank_lasted(const struct baseline *baseline, const struct job *job, int32_t rank, int32_t step,
+                         int64_t *begin_ns, int64_t *end_ns)
+{
+    struct length length = rank_lasted(baseline, job, rank, step);
+    *begin_ns = length.begin_ns;
+    *end_ns = length.end_ns;
+    return length.begin_ns != TIME_UNKNOWN;
 }
 
 /* Where recorders tell how far calls came, the first step with one that never ended: a step that never ended

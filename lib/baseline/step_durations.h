@@ -18,5 +18,8 @@ int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *jo
 /* How long a step lasted for one rank. TIME_UNKNOWN where its traces do not tell, and of the last step. */
 int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
                                 int32_t step);
+/* The same from when until when, on the rank's own clock. 0 where that is not told. */
+int baseline_rank_lasted(const struct baseline *baseline, const struct job *job, int32_t rank, int32_t step,
+                         int64_t *begin_ns, int64_t *end_ns);
 
 #endif

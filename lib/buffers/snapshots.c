@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "schemas.h"
+#include "store/node_path.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -47,15 +48,6 @@ static int places_load(struct places *places, struct store *store, struct error 
     return more;
 }
 
-/* How many directories two paths have in common, from the root down. */
-static size_t common_depth(const char *one, const char *other)
-{
-    size_t depth = 0;
-    for (; *one && *one == *other; one++, other++)
-        depth += *one == '/';
-    return depth + ((*one == '/' && !*other) || (!*one && *other == '/') || (!*one && !*other));
-}
-
 /* The rank of that number whose files lie nearest; -1 where there is none, or two of different runs. */
 static int64_t find_place(const struct places *places, int64_t global_rank, const char *path)
 {
@@ -64,7 +56,7 @@ static int64_t find_place(const struct places *places, int64_t global_rank, cons
     for (size_t i = 0; i < places->count; i++) {
         if (places->items[i].global_rank != global_rank)
             continue;
-        size_t depth = 1 + common_depth(places->items[i].file_set, path);
+        size_t depth = 1 + node_path_common_depth(places->items[i].file_set, path);
         if (depth > best) {
             best = depth;
             found = places->items[i].job_rank_id;

@@ -44,6 +44,7 @@ struct format_sink {
  */
 struct format {
     const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */
+    int version;             /* of the reader, from 1: raised whenever other records come of the same bytes */
     const char *description; /* one line for help */
     const char *unknown; /* the reason under which it notes what is well-formed and no record of its own */
     int is_snapshot; /* files are written anew again and again: what a later content says takes nothing away

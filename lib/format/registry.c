@@ -14,6 +14,11 @@
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
  * What such files were taken for until now leaves the table of lib/format/strangers.c.
+ *
+ * A change of a reader: where other records, or other notes for the ledger, come of the same bytes from now
+ * on, raise `version` in its struct format. Stores remember which version read a file, and the next ingest
+ * reads the file again. Where another format claims such files from now on, raise the version of the one that
+ * did before.
  */
 #include "format/registry.h"
 
@@ -33,6 +38,8 @@
 #include "format/torch/torch.h"
 #include "input/input.h"
 
+#include <string.h>
+
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
@@ -40,6 +47,14 @@ const struct format *const format_registry[] = {
     &format_chrome, &format_inspector,  &format_comma, &format_flight_recorder, &format_kineto,
     &format_nccl,   &format_nccl_ras,   &format_nsys,  &format_torch,           &format_memory_snapshot,
     &format_call,   &format_prometheus, NULL};
+
+int format_is_improved(const char *name, int64_t version)
+{
+    for (const struct format *const *format = format_registry; *format; format++)
+        if (name && strcmp((*format)->name, name) == 0)
+            return version < (*format)->version;
+    return !name;
+}
 
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
 {

@@ -144,10 +144,12 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
         .unpacked_bytes = slot->facts.unpacked_bytes,
         .events = slot->result.events,
         .modified_ns = modified_ns(crew->walk->files[crew->parts.items[first].file].realpath),
+        .reader = slot->facts.format->name,
+        .reader_version = slot->facts.format->version,
         .ledger = slot->facts.ledger,
         .force = crew->ingest->force,
         .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
-        .has_moved = slot->facts.has_moved,
+        .has_moved = slot->facts.has_moved || slot->facts.is_read_again,
         .is_snapshot = slot->facts.is_snapshot};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
@@ -157,6 +159,7 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
                                                 [WRITER_PARTIAL] = FILE_PARTIAL,
                                                 [WRITER_UNCHANGED] = FILE_UNCHANGED};
     slot->result.status = statuses[outcome];
+    slot->result.is_read_again = slot->facts.is_read_again && outcome != WRITER_UNCHANGED;
     return 0;
 }
 

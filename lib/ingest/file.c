@@ -140,6 +140,11 @@ const struct known_file *ingest_known(const struct ingest *ingest, const char *p
     return known && strcmp(known->path, path) == 0 ? known : NULL;
 }
 
+int ingest_is_outdated(const struct known_file *known)
+{
+    return format_is_improved(known->reader, known->reader_version);
+}
+
 static int tell_lost(struct file_result *result, int64_t pieces, const char *reason, uint64_t offset,
                      struct error *error)
 {
@@ -167,7 +172,7 @@ static int is_known(struct reading *reading, const char *path, struct file_resul
     const struct known_file *known = reading->part->known;
     if (!known)
         known = ingest_known(reading->ingest, path, result->bytes, must_stop, reading);
-    if (!known)
+    if (!known || ingest_is_outdated(known))
         return 0;
     result->status = FILE_UNCHANGED;
     result->events = known->events;
@@ -254,6 +259,13 @@ static int has_moved(struct reading *reading, const struct file_facts *facts)
            !ingest_known(reading->ingest, known->path, (uint64_t)status.st_size, must_stop, reading);
 }
 
+/* Of a copy in another directory nothing is read again: the file that came in first may be given, too. */
+static int is_read_again(const struct reading *reading, const struct file_facts *facts)
+{
+    const struct known_file *known = known_content(reading, facts);
+    return known && ingest_is_outdated(known) && !is_elsewhere(known->path, reading->path);
+}
+
 /* The ledger outlives the intake: the thread that writes needs it. */
 static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
@@ -312,6 +324,8 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     if (take_digest(reading, facts, error))
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     facts->is_snapshot = reading->format->is_snapshot;
+    facts->format = reading->format;
+    facts->is_read_again = *facts->digest && is_read_again(reading, facts);
     facts->has_moved = *facts->digest && has_moved(reading, facts);
     if (hand_over(reading, facts, error) || intake_end(intake, error))
         return MESSAGE_ABANDON;

@@ -31,6 +31,7 @@ struct file_result {
     int64_t events;
     int64_t skipped;
     uint64_t bytes;
+    int is_read_again;  /* the store had it, from an earlier version of its reader */
     const char *remark; /* why it may hold no event; NULL: it does, or nobody knows */
     char *reason;       /* owned: why it failed or is no trace, or what of it could not be read; NULL */
     char newer_version[LEDGER_EXAMPLE_BYTES + 1]; /* of its format, where later than is known; hostile; "" */
@@ -42,8 +43,10 @@ struct file_facts {
     char unpacked_digest[33]; /* "" when not all of it could be unpacked */
     uint64_t unpacked_bytes;
     struct ledger *ledger; /* owned */
-    int has_moved;         /* the store has this content from another directory, where it is no longer */
-    int is_snapshot;       /* what the store has of an earlier content of its path stays */
+    const struct format *format;
+    int is_read_again; /* the store has this content, from an earlier version of the reader */
+    int has_moved;     /* the store has this content from another directory, where it is no longer */
+    int is_snapshot;   /* what the store has of an earlier content of its path stays */
 };
 
 /* Who asks for an ingest, and hears of it: the library prints nothing. */
@@ -89,6 +92,9 @@ int ingest_is_store(const struct ingest *ingest, const char *path);
  */
 const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
                                       int (*stop)(void *context), void *context);
+
+/* Whether the reader of a file that the store holds has improved since. */
+int ingest_is_outdated(const struct known_file *known);
 
 /* Says in one sentence, in result->reason, what of a file could not be read; and whether its format is newer.
  */

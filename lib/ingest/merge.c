@@ -138,6 +138,9 @@ static int finish_file(struct merging *merging, const struct merge_file *file, s
                                        .unpacked_bytes = (uint64_t)stored->unpacked_bytes,
                                        .events = stored->events,
                                        .modified_ns = stored->modified_ns,
+                                       .reader = stored->reader,
+                                       .reader_version = stored->reader_version,
+                                       .by_reader = 1,
                                        .ledger = ledger,
                                        .is_open = stored->is_open,
                                        .is_snapshot = merge_is_snapshot(stored->dialect)};

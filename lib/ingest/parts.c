@@ -95,6 +95,8 @@ static int plan_file(struct parts *parts, size_t file, const char *path, const s
         part.size = (uint64_t)status.st_size;
         part.modified = status.st_mtim;
         part.known = ingest_known(ingest, path, part.size, ingest->hooks.interrupted, ingest->hooks.context);
+        if (part.known && ingest_is_outdated(part.known))
+            part.known = NULL;
         part.format = part.known ? NULL : format_to_cut(path);
     }
     return part.format ? cut_file(parts, path, part) : add(parts, part);

@@ -14,6 +14,7 @@
 #include "join/witnesses.h"
 #include "join/workers.h"
 #include "schemas.h"
+#include "store/recorded.h"
 #include "store/shard.h"
 #include "store/store.h"
 
@@ -153,9 +154,9 @@ static int choose_dumps(struct store *store, struct error *error)
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (witnesses_hear_anew(store, error) || logs_mend(store, error) || choose_dumps(store, error) ||
-        unite_logs(store, error) || load(work, store, error) || unite(work, store, error) ||
-        work_name_runs(work, store, error) || work_group_joined(work, error) ||
+    if (recorded_restore(store, error) < 0 || witnesses_hear_anew(store, error) || logs_mend(store, error) ||
+        choose_dumps(store, error) || unite_logs(store, error) || load(work, store, error) ||
+        unite(work, store, error) || work_name_runs(work, store, error) || work_group_joined(work, error) ||
         work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error) || witnesses_save(store, error) || calls_join(work, store, error)

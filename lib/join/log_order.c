@@ -4,6 +4,7 @@
 #include "base/lower_bound.h"
 #include "base/map.h"
 #include "schemas.h"
+#include "store/record_tables.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -173,20 +174,9 @@ static void sort_files(struct files *files)
 
 static int renumber(struct store *store, int64_t from, int64_t to, struct error *error)
 {
-    static const char *const sentences[] = {schema_join_logs_renumber_file,
-                                            schema_join_logs_renumber_ledger,
-                                            schema_join_logs_renumber_members,
-                                            schema_join_logs_renumber_unhashed,
-                                            schema_join_logs_renumber_operations,
-                                            schema_join_logs_renumber_recorded,
-                                            schema_join_logs_renumber_joined,
-                                            schema_join_logs_renumber_proxies,
-                                            schema_join_logs_renumber_proxies_recorded,
-                                            schema_join_logs_renumber_tags,
-                                            schema_join_logs_renumber_anchors,
-                                            schema_join_logs_renumber_losses,
-                                            schema_join_logs_renumber_facts,
-                                            schema_join_logs_renumber_clock_steps};
+    static const char *const sentences[] = {
+        schema_join_logs_renumber_file, schema_join_logs_renumber_ledger, schema_join_logs_renumber_members,
+        schema_join_logs_renumber_unhashed, schema_join_logs_renumber_clock_steps};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         struct statement *statement = store_prepare(store, sentences[i], error);
         int failed = !statement || statement_bind_integer(statement, 1, from, error) ||
@@ -195,7 +185,7 @@ static int renumber(struct store *store, int64_t from, int64_t to, struct error 
         if (failed)
             return -1;
     }
-    return 0;
+    return record_tables_renumber(store, from, to, error);
 }
 
 static int next_number(struct store *store, int64_t *next, struct error *error)

@@ -4,6 +4,9 @@
 #include "baseline/step_durations.h"
 #include "job/arrival.h"
 #include "job/step_index.h"
+#include "steps/rank_times.h"
+
+#include <stdlib.h>
 
 static struct rank_step *at(const struct job *job, struct rank_step *steps, int32_t rank, int32_t step)
 {
@@ -25,16 +28,31 @@ static void measure_own(const struct job *job, const struct baseline *baseline, 
             add(&of->own_ns, excess_ns_at(&baseline->excess, i));
 }
 
-/* What each member of an instance waited for the last of them. */
-static void measure_waiting(const struct job *job, const struct job_instance *instance,
-                            struct rank_step *steps)
+/* What it waited, of steps in which it waited at all. */
+static int measure_waiting(const struct job *job, const struct baseline *baseline, struct rank_step *steps)
+{
+    struct rank_times times;
+    struct rank_times_bench bench = {.ran = NULL};
+    struct rank_time *of_rank = array_new((size_t)job->step_count + 1, sizeof *of_rank);
+    int failed = rank_times_init(&times, job, baseline) || rank_times_bench_init(&bench, &times) || !of_rank;
+    for (int32_t rank = 0; !failed && rank < (int32_t)job->rank_count; rank++) {
+        rank_times_measure(&times, &bench, rank, of_rank);
+        for (int32_t step = 0; step < job->step_count; step++)
+            if (at(job, steps, rank, step)->waiting_ns != TIME_UNKNOWN)
+                at(job, steps, rank, step)->waiting_ns = of_rank[step].waiting_ns;
+    }
+    rank_times_bench_release(&bench);
+    rank_times_release(&times);
+    free(of_rank);
+    return failed;
+}
+
+/* Marks the steps of ranks that have an operation of which it can be told how long it waited. */
+static void mark_told(const struct job *job, const struct job_instance *instance, struct rank_step *steps)
 {
     int32_t last = instance->members == instance->expected ? arrival_last(job, instance) : -1;
-    for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
-        int32_t member = job_member_at(job, instance, i);
-        add(&at(job, steps, job->operations[member].rank, instance->step)->waiting_ns,
-            arrival_stay_ns(job, member) - arrival_stay_ns(job, last));
-    }
+    for (int32_t i = 0; last >= 0 && i < instance->members; i++)
+        at(job, steps, job->operations[job_member_at(job, instance, i)].rank, instance->step)->waiting_ns = 0;
 }
 
 struct rank_step *rank_steps_new(const struct job *job, const struct baseline *baseline)
@@ -51,6 +69,10 @@ struct rank_step *rank_steps_new(const struct job *job, const struct baseline *b
         }
     for (size_t i = 0; i < job->instance_count; i++)
         if (job->instances[i].step >= 0 && job->instances[i].step < job->step_count)
-            measure_waiting(job, &job->instances[i], steps);
+            mark_told(job, &job->instances[i], steps);
+    if (measure_waiting(job, baseline, steps)) {
+        free(steps);
+        return NULL;
+    }
     return steps;
 }

@@ -6,7 +6,7 @@
 /* What a training step was for one rank, in nanoseconds; TIME_UNKNOWN where the trace does not tell. */
 struct rank_step {
     int64_t duration_ns; /* from its first operation to the same one of its next step */
-    int64_t waiting_ns;  /* what it waited for the last to arrive (arrival.h) */
+    int64_t waiting_ns;  /* in which it waited for the last to arrive (rank_times.h) */
     int64_t own_ns;      /* how much it was late by itself: own time that stands out (struct excess) */
 };
 

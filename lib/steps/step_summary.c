@@ -1,54 +1,15 @@
 #include "steps/step_summary.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 #include "base/statistics.h"
 #include "job/arrival.h"
 #include "job/step_index.h"
 #include "job/threads.h"
 #include "steps/phase_times.h"
+#include "steps/rank_times.h"
 
 #include <stdlib.h>
-
-/* When operations of a rank's step ran on its GPU. */
-struct interval {
-    int64_t begin_ns;
-    int64_t end_ns;
-};
-
-static int by_begin(const void *a, const void *b)
-{
-    const struct interval *left = a, *right = b;
-    return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
-}
-
-/* Time in which at least one of them ran. They are reordered. */
-static int64_t covered_ns(struct interval *intervals, size_t count)
-{
-    int64_t sum = 0, end = INT64_MIN;
-    array_sort(intervals, count, sizeof *intervals, by_begin);
-    for (size_t i = 0; i < count; i++) {
-        int64_t begin = intervals[i].begin_ns > end ? intervals[i].begin_ns : end;
-        if (intervals[i].end_ns > begin) {
-            sum += intervals[i].end_ns - begin;
-            end = intervals[i].end_ns;
-        }
-    }
-    return sum;
-}
-
-/* Of a rank in a step: time of communication, TIME_UNKNOWN where no operation tells when it ran. */
-static int64_t communication_of(const struct job *job, int32_t rank, int32_t step, struct interval *intervals)
-{
-    struct job_range range = job_operations_in(job, rank, step, step);
-    size_t count = 0;
-    for (size_t i = range.first; i < range.end; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (operation->step == step && operation->start_ns != TIME_UNKNOWN &&
-            operation->end_ns != TIME_UNKNOWN)
-            intervals[count++] = (struct interval){operation->start_ns, operation->end_ns};
-    }
-    return count ? covered_ns(intervals, count) : TIME_UNKNOWN;
-}
 
 /* The first start of its operations in common time. */
 static void note_begin(const struct job *job, int32_t rank, int32_t step, int64_t *begin_ns)
@@ -64,31 +25,10 @@ static void note_begin(const struct job *job, int32_t rank, int32_t step, int64_
     }
 }
 
-/* The most operations that a rank has in one step's range. */
-static size_t most_operations(const struct job *job)
+static void find_begin(const struct job *job, int32_t step, struct step_summary *summary)
 {
-    size_t most = 0;
     for (size_t rank = 0; rank < job->rank_count; rank++)
-        for (int32_t step = 0; step < job->step_count; step++) {
-            struct job_range range = job_operations_in(job, (int32_t)rank, step, step);
-            most = range.end - range.first > most ? range.end - range.first : most;
-        }
-    return most;
-}
-
-static void measure_communication(const struct job *job, int32_t step, struct interval *intervals,
-                                  struct step_summary *summary)
-{
-    int64_t sum = 0, ranks = 0;
-    for (size_t rank = 0; rank < job->rank_count; rank++) {
-        int64_t ns = communication_of(job, (int32_t)rank, step, intervals);
         note_begin(job, (int32_t)rank, step, &summary->begin_ns);
-        if (ns == TIME_UNKNOWN)
-            continue;
-        sum += ns;
-        ranks++;
-    }
-    summary->communication_ns = ranks ? sum / ranks : TIME_UNKNOWN;
 }
 
 /*
@@ -107,77 +47,156 @@ static int64_t add_waits(const struct job *job, const struct job_instance *insta
     return sum;
 }
 
-/* Who was waited for most in a step, and what each rank waited on average. */
-static void measure_waiting(const struct job *job, int32_t step, int64_t *waited,
-                            struct step_summary *summary)
+/* Who was waited for most in a step. Whether that can be told. */
+static int find_last(const struct job *job, int32_t step, int64_t *waited, struct step_summary *summary)
 {
     struct job_range range = job_instances_in(job, step, step);
-    int64_t sum = 0;
     int is_told = 0;
     for (size_t rank = 0; rank < job->rank_count; rank++)
         waited[rank] = 0;
-    for (size_t i = range.first; i < range.end; i++) {
-        int64_t ns = add_waits(job, &job->instances[job->by_step[i]], waited);
-        is_told |= ns != TIME_UNKNOWN;
-        sum += ns == TIME_UNKNOWN ? 0 : ns;
-    }
+    for (size_t i = range.first; i < range.end; i++)
+        is_told |= add_waits(job, &job->instances[job->by_step[i]], waited) != TIME_UNKNOWN;
     for (size_t rank = 0; rank < job->rank_count; rank++)
         if (waited[rank] > summary->last_waited_ns) {
             summary->last_waited_ns = waited[rank];
             summary->last_rank = (int32_t)rank;
         }
-    size_t ranks = job_recorded_ranks(job);
-    summary->waiting_ns = is_told && ranks ? sum / (int64_t)ranks : TIME_UNKNOWN;
+    return is_told;
 }
 
-/* Steps, and what each thread measures them with. */
+/* The times of ranks in a step, summed. */
+struct sums {
+    int64_t ranks;
+    int64_t lasted_ns; /* of those whose step is known to have lasted so long */
+    int64_t communication_ns;
+    int64_t waiting_ns;
+};
+
+/* Steps and ranks, and what each thread measures them with. */
 struct measuring {
     const struct job *job;
     struct step_summary *summaries;
+    struct rank_times times;
+    unsigned char *are_waits_told; /* owned: of each step */
     struct bench {
-        struct interval *intervals; /* owned: room for the operations of a rank in a step */
-        int64_t *waited;            /* owned: by rank */
-    } * benches;                    /* owned */
+        int64_t *waited;           /* owned, as is all that follows: by rank */
+        struct rank_time *of_rank; /* by step, as are the sums */
+        struct sums *sums;
+        struct rank_times_bench bench;
+    } * benches; /* owned */
     size_t bench_count;
 };
 
 static int measure_steps(void *context, size_t worker, size_t first, size_t end)
 {
     const struct measuring *measuring = context;
-    const struct bench *bench = &measuring->benches[worker];
     for (size_t step = first; step < end; step++) {
-        measure_communication(measuring->job, (int32_t)step, bench->intervals, &measuring->summaries[step]);
-        measure_waiting(measuring->job, (int32_t)step, bench->waited, &measuring->summaries[step]);
+        struct step_summary *summary = &measuring->summaries[step];
+        find_begin(measuring->job, (int32_t)step, summary);
+        measuring->are_waits_told[step] = (unsigned char)find_last(
+            measuring->job, (int32_t)step, measuring->benches[worker].waited, summary);
     }
     return 0;
 }
 
-static int measuring_init(struct measuring *measuring)
+/* Where the step is known to have lasted, those that do not know how long theirs was say nothing. */
+static void add_rank(struct sums *sums, const struct rank_time *time, int is_lasting)
 {
-    const struct job *job = measuring->job;
-    size_t most = most_operations(job);
-    measuring->bench_count = job_threads(job);
-    measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
-    for (size_t i = 0; measuring->benches && i < measuring->bench_count; i++) {
-        struct bench *bench = &measuring->benches[i];
-        bench->intervals = array_new(most + 1, sizeof *bench->intervals);
-        bench->waited = array_new(job->rank_count + 1, sizeof *bench->waited);
-        if (!bench->intervals || !bench->waited)
-            return -1;
-    }
-    return measuring->benches ? 0 : -1;
+    if (time->communication_ns == TIME_UNKNOWN || (is_lasting && time->lasted_ns <= 0))
+        return;
+    sums->ranks++;
+    sums->lasted_ns += is_lasting ? time->lasted_ns : 0;
+    sums->communication_ns += time->communication_ns;
+    sums->waiting_ns += time->waiting_ns;
 }
 
-static int measure(const struct job *job, struct step_summary *summaries)
+static int measure_ranks(void *context, size_t worker, size_t first, size_t end)
+{
+    const struct measuring *measuring = context;
+    struct bench *bench = &measuring->benches[worker];
+    for (size_t rank = first; rank < end; rank++) {
+        rank_times_measure(&measuring->times, &bench->bench, (int32_t)rank, bench->of_rank);
+        for (int32_t step = 0; step < measuring->job->step_count; step++)
+            add_rank(&bench->sums[step], &bench->of_rank[step],
+                     measuring->summaries[step].duration_ns != TIME_UNKNOWN);
+    }
+    return 0;
+}
+
+/* The same part of the step as of all ranks' time in it; where nobody knows how long that was, the mean. */
+static int64_t part_of(const struct sums *sums, int64_t part_ns, int64_t duration_ns)
+{
+    if (!sums->ranks)
+        return TIME_UNKNOWN;
+    if (duration_ns == TIME_UNKNOWN || sums->lasted_ns <= 0)
+        return part_ns / sums->ranks;
+    return scale(1, (double)duration_ns * (double)part_ns / (double)sums->lasted_ns + 0.5);
+}
+
+static void conclude(const struct measuring *measuring)
+{
+    for (int32_t step = 0; step < measuring->job->step_count; step++) {
+        struct step_summary *summary = &measuring->summaries[step];
+        struct sums all = {0};
+        for (size_t i = 0; i < measuring->bench_count; i++) {
+            const struct sums *some = &measuring->benches[i].sums[step];
+            all.ranks += some->ranks;
+            all.lasted_ns += some->lasted_ns;
+            all.communication_ns += some->communication_ns;
+            all.waiting_ns += some->waiting_ns;
+        }
+        summary->communication_ns = part_of(&all, all.communication_ns, summary->duration_ns);
+        summary->waiting_ns = measuring->are_waits_told[step]
+                                  ? part_of(&all, all.waiting_ns, summary->duration_ns)
+                                  : TIME_UNKNOWN;
+    }
+}
+
+static int measuring_init(struct measuring *measuring, const struct baseline *baseline)
+{
+    const struct job *job = measuring->job;
+    size_t steps = (size_t)job->step_count + 1;
+    measuring->bench_count = job_threads(job);
+    measuring->are_waits_told = array_new(steps, 1);
+    measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
+    if (rank_times_init(&measuring->times, job, baseline) || !measuring->are_waits_told ||
+        !measuring->benches)
+        return -1;
+    for (size_t i = 0; i < measuring->bench_count; i++) {
+        struct bench *bench = &measuring->benches[i];
+        bench->waited = array_new(job->rank_count + 1, sizeof *bench->waited);
+        bench->of_rank = array_new(steps, sizeof *bench->of_rank);
+        bench->sums = array_new(steps, sizeof *bench->sums);
+        if (rank_times_bench_init(&bench->bench, &measuring->times) || !bench->waited || !bench->of_rank ||
+            !bench->sums)
+            return -1;
+    }
+    return 0;
+}
+
+static void measuring_release(struct measuring *measuring)
+{
+    for (size_t i = 0; measuring->benches && i < measuring->bench_count; i++) {
+        struct bench *bench = &measuring->benches[i];
+        free(bench->waited);
+        free(bench->of_rank);
+        free(bench->sums);
+        rank_times_bench_release(&bench->bench);
+    }
+    free(measuring->benches);
+    free(measuring->are_waits_told);
+    rank_times_release(&measuring->times);
+}
+
+static int measure(const struct job *job, const struct baseline *baseline, struct step_summary *summaries)
 {
     struct measuring measuring = {.job = job, .summaries = summaries};
-    int failed = measuring_init(&measuring) ||
-                 parallel_for((size_t)job->step_count, 1, measuring.bench_count, measure_steps, &measuring);
-    for (size_t i = 0; measuring.benches && i < measuring.bench_count; i++) {
-        free(measuring.benches[i].intervals);
-        free(measuring.benches[i].waited);
-    }
-    free(measuring.benches);
+    int failed = measuring_init(&measuring, baseline) ||
+                 parallel_for((size_t)job->step_count, 1, measuring.bench_count, measure_steps, &measuring) ||
+                 parallel_for(job->rank_count, 1, measuring.bench_count, measure_ranks, &measuring);
+    if (!failed)
+        conclude(&measuring);
+    measuring_release(&measuring);
     return failed;
 }
 
@@ -213,7 +232,7 @@ static int begin_all(const struct job *job, const struct baseline *baseline, str
 struct step_summary *step_summaries_new(const struct job *job, const struct baseline *baseline)
 {
     struct step_summary *summaries = array_new((size_t)job->step_count + 1, sizeof *summaries);
-    if (summaries && (begin_all(job, baseline, summaries) || measure(job, summaries) ||
+    if (summaries && (begin_all(job, baseline, summaries) || measure(job, baseline, summaries) ||
                       phase_times_grown(job, summaries))) {
         free(summaries);
         return NULL;

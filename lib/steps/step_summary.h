@@ -8,11 +8,12 @@
  * phase made it longer. Times are nanoseconds; TIME_UNKNOWN where the trace does not tell.
  */
 struct step_summary {
-    int64_t begin_ns;         /* its first operation's start, in the run's common time (job_common_time) */
-    int64_t duration_ns;      /* from a rank's first operation to its next step's, median over ranks */
-    int64_t usual_ns;         /* what steps take that nothing made longer (quiet_of) */
-    int64_t communication_ns; /* time in which an operation ran on a rank's GPU, mean over ranks */
-    int64_t waiting_ns;       /* of that, what a rank waited for the last to arrive (arrival.h), mean */
+    int64_t begin_ns;    /* its first operation's start, in the run's common time (job_common_time) */
+    int64_t duration_ns; /* from a rank's first operation to its next step's, median over ranks */
+    int64_t usual_ns;    /* what steps take that nothing made longer (quiet_of) */
+    /* Of the duration, the part of all ranks' time in the step (rank_times.h) in which ... */
+    int64_t communication_ns; /* at least one operation ran on the rank's GPU */
+    int64_t waiting_ns;       /* of that, the rank waited for the last to arrive */
     int32_t last_rank;        /* job rank that the others waited for most; -1 */
     int64_t last_waited_ns;   /* what they all waited for it together */
     int32_t tag;              /* phase that took more than usual, by most; -1 */

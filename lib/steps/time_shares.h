@@ -9,7 +9,7 @@
  */
 struct time_shares {
     int64_t steps_ns;         /* all of it */
-    int64_t communication_ns; /* an operation ran on its GPU */
+    int64_t communication_ns; /* at least one operation ran on its GPU (step_summary.h): no more than all */
     int64_t waiting_ns;       /* of that, it waited for the last to arrive (arrival.h) */
     int64_t usual_step_ns;    /* what steps take that nothing made longer (quiet_of) */
 };

@@ -2,6 +2,9 @@
 
 #include "base/array.h"
 #include "schemas.h"
+#include "store/node_path.h"
+#include "store/record_tables.h"
+#include "store/recorded.h"
 #include "store/removal.h"
 #include "store/store.h"
 
@@ -54,8 +57,8 @@ static int take_file(struct forgotten *forgotten, struct statement *row, struct 
 static int list_files(struct store *store, int64_t run, size_t runs_before, struct forgotten *forgotten,
                       struct error *error)
 {
-    struct statement *statement = store_prepare_for(store, schema_ingest_forget_files, run, error);
-    int row = statement ? 1 : -1;
+    struct statement *statement = record_tables_prepare(store, schema_ingest_forget_files, error);
+    int row = statement && !statement_bind_integer(statement, 1, run, error) ? 1 : -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1)
         if (!(runs_before && is_known(forgotten, statement_integer(statement, 0))) &&
             take_file(forgotten, statement, error))
@@ -84,7 +87,7 @@ static int refuse(const struct forgotten_file *file, struct statement *row, stru
 static int check_file(struct statement *others, const struct wanted *wanted,
                       const struct forgotten_file *file, struct error *error)
 {
-    int row = statement_bind_integer(others, 2, file->id, error) ? -1 : 1;
+    int row = statement_bind_integer(others, 1, file->id, error) ? -1 : 1;
     while (row == 1 && (row = statement_step(others, error)) == 1)
         if (!is_wanted(wanted, statement_integer(others, 0)))
             row = refuse(file, others, error);
@@ -94,13 +97,46 @@ static int check_file(struct statement *others, const struct wanted *wanted,
 static int check_files(struct store *store, const struct wanted *wanted, const struct forgotten *forgotten,
                        struct error *error)
 {
-    struct statement *others =
-        store_prepare_for(store, schema_ingest_forget_other_runs, wanted->runs[0], error);
-    int failed = !others;
+    struct statement *others = record_tables_prepare(store, schema_ingest_forget_other_runs, error);
+    int failed = !others || statement_bind_integer(others, 2, wanted->runs[0], error);
     for (size_t i = 0; !failed && i < forgotten->count; i++)
         failed = check_file(others, wanted, &forgotten->files[i], error);
     statement_free(others);
     return failed ? -1 : 0;
+}
+
+/* 1: of the runs whose files lie nearest to `path` all are wanted; 0: some is not; -1. */
+static int is_of_wanted(struct statement *folders, const struct wanted *wanted, const char *path,
+                        struct error *error)
+{
+    size_t nearest = 0;
+    int is_of = 0, row;
+    while ((row = statement_step(folders, error)) == 1) {
+        const char *folder = statement_text(folders, 1);
+        size_t depth = 1 + (folder ? node_path_common_depth(folder, path) : 0);
+        int is = is_wanted(wanted, statement_integer(folders, 0));
+        is_of = depth > nearest ? is : depth == nearest ? is_of && is : is_of;
+        nearest = depth > nearest ? depth : nearest;
+    }
+    return row < 0 ? -1 : is_of;
+}
+
+/* Memory snapshots and averages name no process. */
+static int list_files_of_nobody(struct store *store, const struct wanted *wanted, struct forgotten *forgotten,
+                                struct error *error)
+{
+    struct statement *files = record_tables_prepare(store, schema_ingest_forget_files_of_nobody, error);
+    struct statement *folders = files ? store_prepare(store, schema_ingest_forget_folders, error) : NULL;
+    int row = folders ? 1 : -1;
+    while (row == 1 && (row = statement_step(files, error)) == 1) {
+        const char *path = statement_text(files, 1);
+        int is_of = is_of_wanted(folders, wanted, path ? path : "", error);
+        if (is_of < 0 || (is_of && take_file(forgotten, files, error)))
+            row = -1;
+    }
+    statement_free(folders);
+    statement_free(files);
+    return row;
 }
 
 /* All are noted before the first one goes: what a file speaks of may be known by another's rows. */
@@ -125,5 +161,9 @@ int forget_runs(struct store *store, const int64_t *runs, size_t count, struct f
     for (size_t i = 0; i < count; i++)
         if (list_files(store, runs[i], i, forgotten, error))
             return -1;
-    return check_files(store, &wanted, forgotten, error) || remove_files(store, forgotten, error) ? -1 : 0;
+    return check_files(store, &wanted, forgotten, error) ||
+                   list_files_of_nobody(store, &wanted, forgotten, error) ||
+                   recorded_restore(store, error) < 0 || remove_files(store, forgotten, error)
+               ? -1
+               : 0;
 }

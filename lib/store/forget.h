@@ -27,7 +27,8 @@ struct forgotten {
 void forgotten_release(struct forgotten *forgotten);
 
 /*
- * Removes runs: the files that speak of them, and all that came from those. Wants joined tables, and happens
+ * Removes runs: the files that speak of them, those that name no process and lie nearest to their files, and
+ * all that came from these. Wants joined tables, and happens
  * in the caller's transaction; the tables have to be joined anew afterwards. Refuses, with nothing removed,
  * where a file speaks of a run, too, that is not among `runs`. `forgotten` is initialised by the caller.
  */

@@ -17,6 +17,7 @@ struct store {
     sqlite3 *handle;
     char *path;
     size_t threads;     /* that whoever reads it may work with */
+    int reads_views;    /* that lie in the file: they are ours */
     int declares_table; /* proxy_step is being declared, which query's authorizer must let through */
 };
 

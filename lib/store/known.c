@@ -18,12 +18,15 @@ static int add(struct known *known, struct statement *list, struct error *error)
                                 .events = statement_integer(list, 3),
                                 .skipped = statement_integer(list, 4),
                                 .lost_pieces = statement_integer(list, 5),
-                                .first_offset = (uint64_t)statement_integer(list, 7)};
+                                .first_offset = (uint64_t)statement_integer(list, 7),
+                                .reader_version = statement_integer(list, 10)};
     const char *digest = statement_text(list, 1), *dialect = statement_text(list, 2);
     const char *reason = statement_text(list, 6);
     if (reason && !(file->first_reason = strdup(reason)))
         return error_no_memory(error);
-    const char *path = statement_text(list, 8);
+    const char *path = statement_text(list, 8), *reader = statement_text(list, 9);
+    if (reader && !(file->reader = strdup(reader)))
+        return error_no_memory(error);
     if (!(file->path = strdup(path ? path : "")))
         return error_no_memory(error);
     snprintf(file->digest, sizeof file->digest, "%s", digest ? digest : "");
@@ -53,6 +56,7 @@ void known_release(struct known *known)
 {
     for (size_t i = 0; i < known->count; i++) {
         free(known->files[i].first_reason);
+        free(known->files[i].reader);
         free(known->files[i].path);
     }
     free(known->files);

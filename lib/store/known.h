@@ -20,8 +20,10 @@ struct known_file {
     int64_t skipped;
     int64_t lost_pieces;   /* of it could not be read */
     uint64_t first_offset; /* of these */
-    char *path;            /* owned */
-    char *first_reason;    /* owned; NULL when there are none */
+    int64_t reader_version;
+    char *reader;       /* owned: the format whose reader read it; NULL: not known */
+    char *path;         /* owned */
+    char *first_reason; /* owned; NULL when there are none */
 };
 
 struct known {

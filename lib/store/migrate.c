@@ -1,9 +1,12 @@
 #include "store/migrate.h"
 
+#include "base/buffer.h"
 #include "schemas.h"
 #include "store/internal.h"
 #include "store/stamp.h"
 #include "store/vocabulary.h"
+
+#include <string.h>
 
 /*
  * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. Views are
@@ -14,9 +17,11 @@
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
- * - lib/store/removal.c and schemas/ingest/write.sql: rows that come from a file go with it, and processes
- * stay while they have some; schemas/ingest/forget.sql: where such a row may be all that a file says of a
- * process
+ * - lib/store/insert.c: a table of records among bulk_tables: its rows come, go and are merged with their
+ * file. Where a join changes or removes rows of it: a table of their kind that keeps them
+ * (018_recorded_again.sql), in schemas/ingest/recorded.sql and in record_tables_kept of
+ * lib/store/record_tables.c
+ * - lib/store/record_tables.c: a table that a join makes by record or by file, among those of removal
  * - tests/unit/store/test_store.c: the number
  * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
  *   store of version 2 brought up to date
@@ -37,7 +42,8 @@ static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_014_registered_memory,
                                          schema_store_015_calls,
                                          schema_store_016_shards,
-                                         schema_store_017_members_of_process};
+                                         schema_store_017_members_of_process,
+                                         schema_store_018_recorded_again};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call};
 
@@ -110,6 +116,75 @@ static int drop_views(struct store *store, struct error *error)
         if (outcome)
             return -1;
     }
+}
+
+#define CREATE_VIEW "CREATE VIEW "
+
+/* The text of views, each made temporary. */
+static int put_temporary(struct buffer *sql, const char *text)
+{
+    for (const char *at; (at = strstr(text, CREATE_VIEW)); text = at + sizeof CREATE_VIEW - 1)
+        if (buffer_append(sql, text, (size_t)(at - text)) || buffer_append_text(sql, "CREATE TEMP VIEW "))
+            return -1;
+    return buffer_append_text(sql, text);
+}
+
+/* Whether it is a view as we make it: SQLite keeps the statement without what ends it. */
+static int is_ours(const char *sql)
+{
+    size_t length = strlen(sql);
+    for (int i = 0; i < VIEWS; i++) {
+        const char *at = strstr(views[i], sql);
+        if (at && at[length] == ';')
+            return 1;
+    }
+    return 0;
+}
+
+static int count_ours(void)
+{
+    int count = 0;
+    for (int i = 0; i < VIEWS; i++)
+        for (const char *at = views[i]; (at = strstr(at, CREATE_VIEW)); at += sizeof CREATE_VIEW - 1)
+            count++;
+    return count;
+}
+
+/* 1: the file has our views, and no others; 0; -1. */
+static int has_ours_alone(struct store *store, struct error *error)
+{
+    struct statement *list = store_prepare(store, schema_meta_meta_list_views, error);
+    int row = list ? 1 : -1, count = 0, all = 1;
+    while (row == 1 && (row = statement_step(list, error)) == 1) {
+        const char *sql = statement_text(list, 0);
+        all &= sql && is_ours(sql);
+        count++;
+    }
+    statement_free(list);
+    return row < 0 ? -1 : all && count == count_ours();
+}
+
+static int make_temporary(struct store *store, struct error *error)
+{
+    struct buffer sql = BUFFER_INIT;
+    int failed = buffer_append_text(&sql, "BEGIN;");
+    for (int i = 0; i < VIEWS && !failed; i++)
+        failed = put_temporary(&sql, views[i]);
+    failed = failed || buffer_append_text(&sql, "COMMIT");
+    failed = failed ? error_no_memory(error) : store_execute(store, sql.data, error);
+    buffer_release(&sql);
+    return failed;
+}
+
+int migrate_make_views(struct store *store, struct error *error)
+{
+    int has = has_ours_alone(store, error);
+    if (has <= 0)
+        return has < 0 ? -1 : make_temporary(store, error);
+    store->reads_views = 1;
+    return sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 1, (int *)NULL) == SQLITE_OK
+               ? 0
+               : store_error(store, error, "cannot enable views");
 }
 
 static int apply(struct store *store, int64_t version, struct error *error)

@@ -18,4 +18,10 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
 /* Brings an older or empty store to this schema, in one transaction. */
 int migrate_run(struct store *store, struct error *error);
 
+/*
+ * The views that the connection reads: those in the file, where they are ours and there are no others. Else
+ * ours in SQLite's temporary schema, which is looked into first, and none of the file's.
+ */
+int migrate_make_views(struct store *store, struct error *error);
+
 #endif

@@ -16,3 +16,11 @@ char *node_path_of(const char *node, const char *path)
         return strdup(path);
     return asprintf(&whole, "%s:%s", node, path) < 0 ? NULL : whole;
 }
+
+size_t node_path_common_depth(const char *one, const char *other)
+{
+    size_t depth = 0;
+    for (; *one && *one == *other; one++, other++)
+        depth += *one == '/';
+    return depth + ((*one == '/' && !*other) || (!*one && *other == '/') || (!*one && !*other));
+}

@@ -71,6 +71,8 @@ static void guard(struct query *query)
     sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL_BYTES);
     sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN_BYTES);
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW,
+                      query->limits.allows_views || query->store->reads_views, (int *)NULL);
     sqlite3_hard_heap_limit64(HEAP_BYTES);
     clock_gettime(CLOCK_MONOTONIC, &query->begun);
 }
@@ -215,6 +217,8 @@ void query_close(struct query *query)
     sqlite3_finalize(query->handle);
     sqlite3_progress_handler(query->store->handle, 0, NULL, NULL);
     sqlite3_set_authorizer(query->store->handle, NULL, NULL);
+    sqlite3_db_config(query->store->handle, SQLITE_DBCONFIG_ENABLE_VIEW, query->store->reads_views,
+                      (int *)NULL);
     sqlite3_hard_heap_limit64(0);
     table_release(&query->head);
     free(query);

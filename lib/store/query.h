@@ -10,6 +10,7 @@ struct store;
 struct query_limits {
     int64_t seconds;              /* 0: none */
     int (*wanted)(void *context); /* asked now and then: true stops the query; NULL: nobody to ask */
+    int allows_views;             /* those that lie in the file, too: a stranger's may never end by itself */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "store/statement.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct store;
@@ -13,10 +14,12 @@ struct store;
  * at its end sweep.
  */
 
-enum { REMOVAL_SENTENCES = 21 };
+enum { REMOVAL_TABLES = 32 };
 
 struct removal {
-    struct statement *statements[REMOVAL_SENTENCES]; /* owned */
+    struct statement *note; /* owned, as are those of the tables (record_tables.h) */
+    struct statement *statements[REMOVAL_TABLES];
+    size_t count;
 };
 
 int removal_init(struct removal *removal, struct store *store, struct error *error);

@@ -4,6 +4,7 @@
 #include "schemas.h"
 #include "store/insert.h"
 #include "store/internal.h"
+#include "store/record_tables.h"
 #include "store/unload_rows.h"
 
 #include <stdio.h>
@@ -22,10 +23,6 @@ static const char *const sentences[SENTENCES] = {
     [PROCESSES] = schema_ingest_unload_processes, [COMMUNICATORS] = schema_ingest_unload_communicators,
     [MEMBERS] = schema_ingest_unload_members,
 };
-
-/* Of these a join may have put others in the place of what was recorded. */
-static const char *const recorded_tables[BULK_TABLES] = {
-    [BULK_BLOCK] = "operation_recorded", [BULK_PROXY] = "proxy_recorded"};
 
 struct unloader {
     struct store *store;
@@ -52,12 +49,14 @@ static int read_file(struct stored_files *files, struct statement *row, struct e
                                  .unpacked_bytes = statement_integer(row, 7),
                                  .events = statement_integer(row, 9),
                                  .skipped = statement_integer(row, 10),
-                                 .modified_ns = statement_integer(row, 11)};
+                                 .modified_ns = statement_integer(row, 11),
+                                 .reader_version = statement_integer(row, 13)};
     const char *status = statement_text(row, 8);
     file->is_open = status && strcmp(status, "open") == 0;
     return take_text(row, 1, &file->path) || take_text(row, 2, &file->file_set) ||
                    take_text(row, 3, &file->dialect) || take_text(row, 4, &file->digest) ||
-                   (!statement_is_null(row, 5) && take_text(row, 5, &file->unpacked_digest))
+                   (!statement_is_null(row, 5) && take_text(row, 5, &file->unpacked_digest)) ||
+                   (!statement_is_null(row, 12) && take_text(row, 12, &file->reader))
                ? error_no_memory(error)
                : 0;
 }
@@ -81,6 +80,7 @@ void stored_files_release(struct stored_files *files)
         free(files->items[i].dialect);
         free(files->items[i].digest);
         free(files->items[i].unpacked_digest);
+        free(files->items[i].reader);
     }
     free(files->items);
     *files = (struct stored_files){.items = NULL};
@@ -120,7 +120,7 @@ static int has_rows(struct store *store, const char *table, struct error *error)
 static int prepare_rows(struct unloader *unloader, enum bulk_table table, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
-    const char *recorded = recorded_tables[table];
+    const char *recorded = record_tables_kept[table];
     int is_recorded = recorded ? has_rows(unloader->store, recorded, error) : 0;
     int is_there = is_recorded ? is_recorded : has_rows(unloader->store, bulk_tables[table].name, error);
     if (is_there <= 0)
@@ -143,7 +143,7 @@ struct unloader *unloader_new(struct store *store, struct error *error)
     }
     unloader->store = store;
     for (int i = 0; i < SENTENCES && !failed; i++)
-        failed = !(unloader->statements[i] = store_prepare(store, sentences[i], error));
+        failed = !(unloader->statements[i] = record_tables_prepare(store, sentences[i], error));
     for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++)
         failed = prepare_rows(unloader, table, error);
     if (!failed)

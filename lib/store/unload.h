@@ -23,6 +23,8 @@ struct stored_file {
     char *dialect;
     char *digest;
     char *unpacked_digest; /* NULL: not known */
+    char *reader;          /* the format whose reader read it; NULL: not known */
+    int64_t reader_version;
     int64_t bytes;
     int64_t unpacked_bytes;
     int64_t events;

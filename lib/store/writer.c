@@ -3,6 +3,8 @@
 #include "base/map.h"
 #include "schemas.h"
 #include "store/ledger.h"
+#include "store/record_tables.h"
+#include "store/recorded.h"
 #include "store/removal.h"
 #include "store/unload_rows.h"
 
@@ -24,6 +26,7 @@ enum sentence {
     FILE_BY_CONTENT,
     FILE_BY_PATH,
     FILE_OF_TWIN,
+    FILE_READ_BEFORE,
     MOVE_FILE,
     NOTE_ARRIVAL,
     SENTENCES
@@ -36,6 +39,7 @@ static const char *const sentences[SENTENCES] = {
     [FILE_BY_CONTENT] = schema_ingest_write_file_by_content,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
     [FILE_OF_TWIN] = schema_ingest_write_file_of_twin,
+    [FILE_READ_BEFORE] = schema_ingest_write_file_read_before,
     [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
 };
@@ -70,7 +74,7 @@ struct writer *writer_new(struct store *store, struct error *error)
     int failed =
         inserter_init(&writer->inserter, store, error) || removal_init(&writer->removal, store, error);
     for (int i = 0; i < SENTENCES && !failed; i++)
-        failed = !(writer->statements[i] = store_prepare(store, sentences[i], error));
+        failed = !(writer->statements[i] = record_tables_prepare(store, sentences[i], error));
     if (failed) {
         writer_free(writer);
         return NULL;
@@ -104,6 +108,10 @@ static int begin_transaction(struct writer *writer, struct error *error)
     if (store_begin(writer->store, error))
         return -1;
     writer->in_transaction = 1;
+    int is_restored = recorded_restore(writer->store, error);
+    if (is_restored < 0)
+        return -1;
+    writer->has_changed |= is_restored;
     /* Another process may have written meanwhile. */
     inserter_forget(&writer->inserter);
     struct statement *next = writer->statements[NEXT_FILE];
@@ -273,7 +281,11 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
         statement_bind_integer(add, 9, facts->events, error) ||
         statement_bind_integer(add, 10, ledger_total(facts->ledger), error) ||
         statement_bind_text(add, 11, facts->unpacked_digest, error) ||
-        statement_bind_integer(add, 12, facts->modified_ns, error) || statement_step(add, error) < 0)
+        statement_bind_integer(add, 12, facts->modified_ns, error) ||
+        statement_bind_text(add, 13, facts->reader, error) ||
+        (facts->reader ? statement_bind_integer(add, 14, facts->reader_version, error)
+                       : statement_bind_null(add, 14, error)) ||
+        statement_step(add, error) < 0)
         return -1;
     return add_ledger(writer, file->target.file_id, facts->ledger, error);
 }
@@ -315,10 +327,24 @@ static int note_met(struct writer *writer, int64_t id, struct error *error)
     return map_put(&writer->met, (struct map_key){{(uint64_t)id}}, 1, NULL) ? 0 : error_no_memory(error);
 }
 
+/* `known` unless an earlier version of the reader read it. */
+static int64_t leave_read_before(struct writer *writer, int64_t known, const struct writer_facts *facts,
+                                 struct error *error)
+{
+    struct statement *find = writer->statements[FILE_READ_BEFORE];
+    if (statement_bind_integer(find, 1, known, error) || statement_bind_text(find, 2, facts->reader, error) ||
+        statement_bind_integer(find, 3, facts->reader_version, error))
+        return -1;
+    int64_t before = find_file(find, error);
+    return before < 0 ? -1 : before ? 0 : known;
+}
+
 /* The file that has the content already and keeps it; 0: there is none, -1: error. */
 static int64_t find_keeper(struct writer *writer, const struct writer_facts *facts, struct error *error)
 {
     int64_t known = facts->force ? 0 : find_content(writer, facts, error);
+    if (known > 0 && facts->by_reader && facts->reader)
+        known = leave_read_before(writer, known, facts, error);
     int keeps = known <= 0 || !facts->has_moved || map_get(&writer->met, (struct map_key){{(uint64_t)known}});
     return keeps ? known : 0;
 }

@@ -64,11 +64,15 @@ struct writer_facts {
     uint64_t unpacked_bytes;
     int64_t events;
     int64_t modified_ns; /* when the file was last written, since the epoch; 0: not known */
+    const char *reader;  /* the format whose reader read it; NULL: not known */
+    int64_t reader_version;
     const struct ledger *ledger;
     int force;       /* takes the place of a file of the same content, instead of being dropped */
     int is_open;     /* it is being written, or its writer was killed */
     int has_moved;   /* likewise, of one that came in before this writer: its directory holds it no longer */
     int is_snapshot; /* what came before from the same path stays */
+    int by_reader; /* takes the place of a file of the same content that an earlier version of its reader read
+                    */
 };
 
 enum writer_outcome { WRITER_INGESTED, WRITER_OPEN, WRITER_PARTIAL, WRITER_UNCHANGED };

@@ -28,8 +28,8 @@ UPDATE file_member SET greatest_peer = max(coalesce(greatest_peer, ?3), ?3) WHER
 SELECT coalesce(max(file_id), 0) + 1 FROM file
 -- statement: add_file
 INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest,
-                  modified_ns)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0))
+                  modified_ns, reader, reader_version)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?)
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
 -- statement: known_files
@@ -38,14 +38,18 @@ INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUE
 WITH lost AS (
     SELECT file_id, sum(count) AS pieces, reason, min(first_offset) AS first_offset FROM ledger WHERE damage GROUP BY file_id
 )
-SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path FROM file LEFT JOIN lost USING (file_id)
+SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version
+FROM file LEFT JOIN lost USING (file_id)
 UNION ALL
-SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path
+SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version
 FROM file LEFT JOIN lost USING (file_id)
 WHERE unpacked_digest <> digest
 ORDER BY 1
 -- statement: file_by_content
 SELECT file_id FROM file WHERE digest = ?1 OR unpacked_digest = ?2 ORDER BY digest <> ?1 LIMIT 1
+-- statement: file_read_before
+-- File ?1, where the reader ?2 had an earlier version than ?3 when it read it, or an early ncclprof did not say.
+SELECT file_id FROM file WHERE file_id = ?1 AND (reader IS NULL OR (reader = ?2 AND reader_version < ?3))
 -- statement: move_file
 -- The same content lies in another file of the directory: whatever comes to the old path takes nothing of it away, and
 -- the new one is known by its digest from now on. Not where a file of that path is in the store already.
@@ -66,16 +70,7 @@ LIMIT 1
 -- Whose job is to be joined anew, now that file ?1 has come.
 INSERT OR IGNORE INTO changed_process (process_id)
 SELECT process_id FROM file_member JOIN member USING (member_id) WHERE file_id = ?1
-UNION
-SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+/* processes of file ?1 */
 
 -- statement: note_departure
 -- The same before file ?1 goes. The job may fall apart without it: each part holds a process that shared a communicator
@@ -95,66 +90,13 @@ SELECT other.process_id
   JOIN process other ON other.file_set = process.file_set
  WHERE file_id = ?1 AND communicator.hash = 0
 UNION
-SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-UNION
-SELECT process_id FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-
-UNION
 -- Whoever tells of the same process is heard anew.
 SELECT as_process_id FROM file_member JOIN member USING (member_id) JOIN witness USING (process_id) WHERE file_id = ?1
 UNION
 SELECT witness.process_id
   FROM file_member JOIN member USING (member_id) JOIN witness ON witness.as_process_id = member.process_id
  WHERE file_id = ?1
-
--- statement: remove_file
--- Everything that came from file ?1. Ids of its records begin with its number.
-DELETE FROM operation_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_recorded
-DELETE FROM operation_recorded WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_joined
-DELETE FROM operation_join_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_proxy
-DELETE FROM proxy_operation WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_proxy_recorded
-DELETE FROM proxy_recorded WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_tag
-DELETE FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_tag_name
-DELETE FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_anchor
-DELETE FROM clock_anchor WHERE clock_anchor_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_loss
-DELETE FROM loss WHERE loss_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_process_fact
-DELETE FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
-
--- statement: remove_group_status
-DELETE FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_start_up
-DELETE FROM start_up WHERE start_up_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_warning
-DELETE FROM warning WHERE warning_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_registration
-DELETE FROM registration WHERE registration_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_call_join
-DELETE FROM call_join WHERE call_description_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_call_description
-DELETE FROM call_description WHERE call_description_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_sample
-DELETE FROM sample WHERE sample_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
--- statement: remove_file_member
-DELETE FROM file_member WHERE file_id = ?1
--- statement: remove_ledger
-DELETE FROM ledger WHERE file_id = ?1
--- statement: remove_file_row
-DELETE FROM file WHERE file_id = ?1
+/* processes of file ?1 */
 
 -- statement: sweep
 -- Who no file speaks of any longer.
@@ -163,14 +105,8 @@ DELETE FROM communicator WHERE communicator_id NOT IN (SELECT communicator_id FR
 DELETE FROM instance_block WHERE communicator_id NOT IN (SELECT communicator_id FROM communicator);
 DELETE FROM unequal_pair WHERE communicator_id NOT IN (SELECT communicator_id FROM communicator);
 DELETE FROM process
-WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
-  AND process_id NOT IN (SELECT process_id FROM tag_name)
-  AND process_id NOT IN (SELECT process_id FROM process_fact)
-  AND process_id NOT IN (SELECT process_id FROM group_status)
-  AND process_id NOT IN (SELECT process_id FROM warning)
-  AND process_id NOT IN (SELECT process_id FROM registration WHERE process_id IS NOT NULL)
-  AND process_id NOT IN (SELECT process_id FROM call_description WHERE process_id IS NOT NULL)
-  AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
+WHERE process_id NOT IN (SELECT process_id FROM member)
+/* and of no record */;
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM witness WHERE process_id NOT IN (SELECT process_id FROM process);

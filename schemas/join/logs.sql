@@ -63,7 +63,7 @@ DELETE FROM proxy_operation
 
 -- statement: next_file
 SELECT max(file_id) + 1 FROM file;
--- File ?1 becomes number ?2, and its records with it.
+-- File ?1 becomes number ?2, and its records with it (lib/store/record_tables.c).
 -- statement: renumber_file
 UPDATE file SET file_id = ?2 WHERE file_id = ?1;
 -- statement: renumber_ledger
@@ -72,35 +72,6 @@ UPDATE ledger SET file_id = ?2 WHERE file_id = ?1;
 UPDATE file_member SET file_id = ?2 WHERE file_id = ?1;
 -- statement: renumber_unhashed
 UPDATE communicator SET unhashed_file_id = ?2 WHERE unhashed_file_id = ?1;
--- statement: renumber_operations
-UPDATE operation_block SET block_id = block_id + ((?2 - ?1) << 32)
- WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_recorded
-UPDATE operation_recorded SET block_id = block_id + ((?2 - ?1) << 32)
- WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_joined
-UPDATE operation_join_block SET block_id = block_id + ((?2 - ?1) << 32)
- WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_proxies
-UPDATE proxy_operation
-   SET proxy_operation_id = proxy_operation_id + ((?2 - ?1) << 32), operation_id = operation_id + ((?2 - ?1) << 32)
- WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_proxies_recorded
-UPDATE proxy_recorded
-   SET proxy_operation_id = proxy_operation_id + ((?2 - ?1) << 32), operation_id = operation_id + ((?2 - ?1) << 32)
- WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_tags
-UPDATE tag_mark SET tag_mark_id = tag_mark_id + ((?2 - ?1) << 32)
- WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_anchors
-UPDATE clock_anchor SET clock_anchor_id = clock_anchor_id + ((?2 - ?1) << 32)
- WHERE clock_anchor_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_losses
-UPDATE loss SET loss_id = loss_id + ((?2 - ?1) << 32)
- WHERE loss_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
--- statement: renumber_facts
-UPDATE process_fact SET process_fact_id = process_fact_id + ((?2 - ?1) << 32)
- WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
 -- statement: renumber_clock_steps
 UPDATE clock_step SET operation_id = operation_id + ((?2 - ?1) << 32)
  WHERE operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;

@@ -1,5 +1,6 @@
 -- Of several dumps of NCCL's RAS the newest tells which calls were made; those that an older one told of the same member
--- leave, counted in the ledger. How far ranks had come by then stays (group_status): whether a job stands is seen from that.
+-- leave, counted in v_ledger, and are kept as they were recorded (schemas/ingest/recorded.sql). How far ranks had come by then
+-- stays (group_status): whether a job stands is seen from that.
 
 -- statement: is_there
 -- A row where RAS was asked.
@@ -17,19 +18,23 @@ SELECT group_status_id >> 32 AS file_id, member_id
 CREATE TEMP TABLE older_block AS
 SELECT block_id FROM older_dump JOIN operation_block USING (member_id) WHERE block_id >> 32 = older_dump.file_id;
 
-INSERT INTO ledger (file_id, reason, damage, count, first_offset)
-SELECT block_id >> 32, 'call of an older dump', 0, sum(operations), 0
-  FROM older_block JOIN operation_block USING (block_id) WHERE true GROUP BY block_id >> 32
-    ON CONFLICT (file_id, reason) DO UPDATE SET count = count + excluded.count;
+INSERT OR REPLACE INTO operation_recorded
+       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles, repeated_by)
+SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0, 2
+  FROM older_block JOIN operation_block USING (block_id);
+INSERT OR REPLACE INTO fact (name, value) SELECT 'set_aside', 1 FROM older_block LIMIT 1;
 DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM older_block);
 DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM older_block);
 
 -- Who answered since is not silent any more.
-DELETE FROM warning
+INSERT OR IGNORE INTO warning_recorded
+SELECT * FROM warning
  WHERE kind IN (4, 5)
    AND EXISTS (SELECT 1 FROM group_status
                 WHERE group_status.process_id = warning.process_id AND group_status.at_ns > warning.at_ns
                   AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras');
+INSERT OR REPLACE INTO fact (name, value) SELECT 'set_aside', 1 FROM warning_recorded LIMIT 1;
+DELETE FROM warning WHERE warning_id IN (SELECT warning_id FROM warning_recorded);
 
 DROP TABLE older_block;
 DROP TABLE older_dump;

@@ -1,5 +1,6 @@
 -- One rank, two witnesses: NCCL's log, and its RAS, list calls that a trace of the same process records, too, with their
--- times. The trace counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
+-- times. The trace counts; the log's calls leave, counted in v_ledger, and what else it tells (host, GPU) is told of the trace's process.
+-- What changes is kept as it was recorded (schemas/ingest/recorded.sql).
 
 -- statement: is_there
 -- A row where there is a log of NCCL's, or its RAS was asked.
@@ -16,8 +17,11 @@ SELECT said.process_id, min(seen.process_id) AS as_process
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
   JOIN process AS recorder ON recorder.process_id = seen.process_id AND recorder.pid = speaker.pid
  WHERE file.dialect IN ('nccl-log', 'nccl-ras')
-   AND EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
-                WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras'))
+   AND (EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
+                 WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras'))
+        -- Or recorded some that a join has left out.
+        OR EXISTS (SELECT 1 FROM operation_recorded JOIN file AS trace ON trace.file_id = block_id >> 32
+                    WHERE operation_recorded.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras')))
  GROUP BY said.process_id;
 
 CREATE TEMP TABLE heard_member AS
@@ -31,10 +35,24 @@ CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
  WHERE file.dialect IN ('nccl-log', 'nccl-ras');
 
-INSERT INTO ledger (file_id, reason, damage, count, first_offset)
-SELECT block_id >> 32, 'call that a trace records, too', 0, sum(operations), 0
-  FROM heard_block JOIN operation_block USING (block_id) WHERE true GROUP BY block_id >> 32
-    ON CONFLICT (file_id, reason) DO UPDATE SET count = excluded.count;
+INSERT OR REPLACE INTO operation_recorded
+       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles, repeated_by)
+SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0, 1
+  FROM heard_block JOIN operation_block USING (block_id);
+INSERT OR IGNORE INTO process_fact_recorded SELECT * FROM process_fact WHERE process_id IN (SELECT process_id FROM heard);
+INSERT OR IGNORE INTO start_up_recorded SELECT * FROM start_up WHERE process_id IN (SELECT process_id FROM heard);
+INSERT OR IGNORE INTO group_status_recorded SELECT * FROM group_status WHERE process_id IN (SELECT process_id FROM heard);
+INSERT OR IGNORE INTO warning_recorded SELECT * FROM warning WHERE process_id IN (SELECT process_id FROM heard);
+INSERT OR IGNORE INTO registration_recorded SELECT * FROM registration WHERE process_id IN (SELECT process_id FROM heard);
+INSERT OR IGNORE INTO loss_recorded SELECT * FROM loss WHERE process_id IN (SELECT process_id FROM heard);
+INSERT OR IGNORE INTO file_member_recorded
+SELECT * FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
+INSERT OR IGNORE INTO member_recorded
+SELECT * FROM member WHERE process_id IN (SELECT process_id FROM heard WHERE process_id <> as_process);
+INSERT OR IGNORE INTO process_recorded
+SELECT * FROM process WHERE process_id IN (SELECT process_id FROM heard WHERE process_id <> as_process);
+INSERT OR REPLACE INTO fact (name, value) SELECT 'set_aside', 1 FROM heard LIMIT 1;
+
 DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM heard_block);
 DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM heard_block);
 

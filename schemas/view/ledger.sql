@@ -31,6 +31,19 @@ UNION ALL
 SELECT f.file_id,
        f.path,
        f.dialect,
+       CASE r.repeated_by WHEN 1 THEN 'call that a trace records, too' ELSE 'call of an older dump' END,
+       0,
+       sum(r.operations),
+       0,
+       NULL
+FROM operation_recorded r
+JOIN file f ON f.file_id = r.block_id >> 32
+WHERE r.repeated_by <> 0
+GROUP BY f.file_id, r.repeated_by
+UNION ALL
+SELECT f.file_id,
+       f.path,
+       f.dialect,
        'contradicting ' || c.what,
        0,
        c.count,

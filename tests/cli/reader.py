@@ -33,6 +33,7 @@ class Operation:
         self.protocol = args.get("Protocol")
         self.enqueued_us = event["ts"]
         self.gpu_start = self.gpu_stop = self.host_start = self.host_stop = None
+        self.gpu_begin = None  # also where a stop is lacking
         self.rank = self.tag = self.step = None
 
     def add(self, event):
@@ -41,6 +42,8 @@ class Operation:
             start, stop = event["args"]["StartGpuClk"], event["args"]["StopGpuClk"]
             if self.host_start is None:
                 self.host_start = event["ts"] * 1e3
+            if start:
+                self.gpu_begin = min(start, self.gpu_begin or start)
             if start and stop:
                 self.gpu_start = min(start, self.gpu_start or start)
                 self.gpu_stop = max(stop, self.gpu_stop or stop)
@@ -80,6 +83,16 @@ class Instance:
         n = self.size
         factor = {"AllReduce": 2 * (n - 1) / n, "AllGather": (n - 1) / n, "ReduceScatter": (n - 1) / n, "Send": 1}
         return self.bytes / time_ns * factor[self.function]
+
+
+def united(spans, begin=float("-inf"), end=float("inf")):
+    """How much of the time from begin to end at least one of the spans covers."""
+    total, reached = 0, begin
+    for start, stop in sorted(spans):
+        start, stop = max(start, reached), min(stop, end)
+        if stop > start:
+            total, reached = total + stop - start, stop
+    return total
 
 
 def events(path):
@@ -159,6 +172,38 @@ class Job:
         """A rank's operations in the order in which they were enqueued."""
         return sorted((operation for operation in self.operations if operation.rank == rank),
                       key=lambda operation: operation.enqueued_us)
+
+    def waits(self):
+        """Of each operation how long it waited for the last to come, from its start on; where that can be told."""
+        found = {}
+        for instance in self.instances:
+            if (instance.is_complete and instance.function in FULL_EXCHANGES | {"Send"}
+                    and all(member.has_gpu_times for member in instance.members)):
+                least = min(member.duration for member in instance.members)
+                found.update((member, member.duration - least) for member in instance.members)
+        return found
+
+    def places(self, rank, step):
+        """A rank's operations of a step, each with what it is there: the how many-th of its communicator, function and peer."""
+        counts = collections.Counter()
+        for operation in self.of_rank(rank):
+            if operation.step == step:
+                kind = operation.communicator, operation.function, operation.peer
+                counts[kind] += 1
+                yield operation, (*kind, counts[kind])
+
+    def times(self, rank, step):
+        """A rank's step: how long it lasted (None: no step follows), communication, waiting; ns. None: it has no times."""
+        mine = [operation for operation in self.of_rank(rank) if operation.has_gpu_times]
+        here = [operation for operation in mine if operation.step == step]
+        following = {place: operation for operation, place in self.places(rank, step + 1)}
+        both = ((operation, following.get(place)) for operation, place in self.places(rank, step))
+        window = next(((a.gpu_begin, b.gpu_begin) for a, b in both if b and a.gpu_begin and b.gpu_begin), None)
+        waits = self.waits()
+        counted = mine if window else here
+        ran = [(o.gpu_start, o.gpu_stop) for o in counted]
+        waited = [(o.gpu_start, o.gpu_start + waits.get(o, 0)) for o in counted]
+        return here and (window and window[1] - window[0], united(ran, *window or ()), united(waited, *window or ()))
 
 
 def nearest_rank(values, part):

@@ -188,6 +188,27 @@ class Kineto(Case):
             self.assertEqual((files[name]["dialect"], files[name]["status"], files[name]["events"]), ("kineto", "partial", 32))
             self.assertTrue(files[name]["reason"].endswith(f"at byte {offset}"), files[name]["reason"])
 
+    def test_events_and_groups_without_a_name(self):
+        """Numbers and nothing in the place of names: the events are passed over, all others are read as before."""
+        content = trace("kineto-2.1", 0)
+        whole = self.write("whole/rank0.json", json.dumps(content))
+        events = content["traceEvents"]
+        names = {event["cat"]: event for event in events if "cat" in event}
+        self.assertGreater(len(names), 3)
+        nameless = []
+        for event in names.values():
+            text = json.dumps(event)
+            nameless += [text[:-1] + ', "name": 5}', text.replace(json.dumps(event["name"]), "null", 1), text[:-1] + ', "name": []}',
+                         json.dumps({key: value for key, value in event.items() if key != "name"})]
+        content["traceEvents"] = events + ["HERE"]
+        bare = self.write("bare/rank0.json", json.dumps(content).replace('"HERE"', ", ".join(nameless)))
+        counts = []
+        for path in (whole, bare):
+            self.run_program("--store", "x.db", "ingest", "-q", path)
+            counts.append([self.json("--store", "x.db", "info")["rows"][0][key] for key in ("collectives", "p2p", "tags", "steps")])
+            (self.folder / "x.db").unlink()
+        self.assertEqual(*counts)
+
     def test_a_trace_without_nccl(self):
         content = trace("kineto-2.1", 0)
         content["traceEvents"] = [event for event in content["traceEvents"] if "nccl" not in event["name"]

@@ -17,6 +17,20 @@ FIXTURES = TOP / "fixtures"
 JOB = FIXTURES / "tp2dp2pp2-slow-rank"
 CLEAN = FIXTURES / "tp2dp2pp2-clean"
 
+# Tables whose rows are records of files: a row of each is in some fixture.
+RECORDS = ("operation_block", "proxy_operation", "tag_mark", "tag_name", "clock_anchor", "loss", "process_fact", "group_status",
+           "start_up", "warning", "registration", "call_description", "sample")
+
+
+
+def lossy_trace():
+    """An Inspector log of a job of its own, whose recorder says that it dropped records: no fixture's does."""
+    lines = (FIXTURES / "inspector-v4.1/node0-pid1000.log").read_text().replace("node0", "node9")
+    lossy = re.sub(r'"coll_dropped_total": ?0', '"coll_dropped_total":3', lines)
+    assert lossy != lines
+    return lossy
+
+
 # What a store says of the shards that it was merged of, which one that was ingested at once was not.
 OF_SHARDS = ("shard", "shards_expected")
 
@@ -152,6 +166,54 @@ class Equal(Merge):
         merged.unlink()
         self.merge(merged, self.folder / "a.db", self.folder / "b.db")
         self.assertEqual(content(merged), content(self.folder / "whole.db"))
+
+    def records(self, store):
+        """How many rows each table of records has."""
+        tables = dump(store)
+        return {name: len(tables[name]) for name in RECORDS}
+
+    def test_every_table_of_a_joined_store(self):
+        """A store that was joined is a shard like one that was not: every kind of record, every dialect, ids included."""
+        files = sorted([*self.traces(FIXTURES), str(self.write("lossy/node9-pid1.log", lossy_trace()))],
+                       key=lambda path: path.split("/"))
+        joined, merged, flat = (self.folder / f"{name}.db" for name in ("joined", "merged", "flat"))
+        self.run_program("--store", joined, "ingest", "-q", "-j1", *files, status=1)
+        self.assertEqual([name for name, rows in self.records(joined).items() if not rows], [])
+        for kept in ("operation_recorded", "process_recorded", "member_recorded", "file_member_recorded", "process_fact_recorded",
+                     "start_up_recorded", "registration_recorded"):
+            self.assertGreater(len(dump(joined)[kept]), 0, kept)
+        self.merge(merged, joined, status=1)
+        self.merge(flat, self.shard(0, 1, *files, status=None), status=1)
+        self.check_equal(merged, flat)
+        self.check_equal(merged, joined)
+
+    def test_joined_stores_of_one_job(self):
+        """Logs here, traces there, and each store joined: as if one ingest had read them all; in any order."""
+        folder = FIXTURES / "registered-memory"
+        parts = [sorted(folder.glob("nccl.*.log")), sorted(folder.glob("*.json.gz")), sorted(folder.glob("memsnap*"))]
+        whole, merged = self.folder / "whole.db", self.folder / "merged.db"
+        self.run_program("--store", whole, "ingest", "-q", "-j1", folder)
+        stores = [self.folder / f"{number}.db" for number in range(4)]
+        for store, paths in zip(stores, ([*parts[0][:2], *parts[1]], parts[0][1:], parts[2])):
+            self.run_program("--store", store, "ingest", "-q", *paths)
+        for order in (stores[:3], stores[2::-1]):
+            self.merge(merged, *order)
+            self.assertEqual(content(merged), content(whole))
+            merged.unlink()
+        self.merge(merged, stores[0])
+        self.merge(stores[3], merged, stores[2])
+        self.run_program("--store", stores[3], "ingest", "-q", *parts[0])
+        self.assertEqual(content(stores[3]), content(whole))
+
+    def test_dumps_of_a_joined_store(self):
+        """Of several dumps of RAS the newest counts: here the merge brings it, and the joined store had kept another."""
+        dumps = sorted((FIXTURES / "nccl-ras-hang").glob("*.json"))
+        whole, joined, merged = (self.folder / f"{name}.db" for name in ("whole", "joined", "merged"))
+        self.run_program("--store", whole, "ingest", "-q", *dumps, status=None)
+        self.run_program("--store", joined, "ingest", "-q", dumps[1], status=None)
+        self.merge(merged, joined, status=None)
+        self.run_program("--store", merged, "ingest", "-q", dumps[0], status=None)
+        self.assertEqual(content(merged), content(whole))
 
 
 class Nodes(Merge):

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 
 from tests.cli import schema
+from tests.cli.test_merge import RECORDS, lossy_trace
 from tests.cli.support import TOP, Case, inspector_trace, trace
 from tests.torture.content import digests
 
@@ -135,6 +136,76 @@ class Runs(Case):
         self.assertEqual(set(self.runs()), {"a", "idle"})
         self.assertEqual(len(self.forget("idle")["files"]), 1)
         self.assertEqual((set(self.runs()), self.info()["tags"]), ({"a"}, 0))
+
+    def rows(self):
+        """How many rows each table has."""
+        with sqlite3.connect(self.store) as store:
+            names = [name for name, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            counts = {name: store.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}
+        store.close()
+        return counts
+
+    def test_every_kind_of_record_goes(self):
+        """All fixtures, and all their runs forgotten: no table has a row, but those that say what the store is."""
+        self.run_program("ingest", "-q", TOP / "fixtures", self.write("lossy/node9-pid1.log", lossy_trace()), status=None)
+        before = self.rows()
+        self.assertEqual([name for name in RECORDS if not before[name]], [])
+        self.forget(*self.runs().values())
+        self.assertEqual({name for name, rows in self.rows().items() if rows}, {"fact", "vocabulary"})
+
+    def test_files_that_name_no_process(self):
+        """Memory snapshots and averages go with the run whose files lie nearest, and stay where that may be another's."""
+        registered, averages = TOP / "fixtures/registered-memory", TOP / "fixtures/prometheus"
+        averages = sorted(averages.glob("*.prom"))
+        for name, communicator in (("a", 11), ("b", 12)):
+            self.make(f"{name}/traces", communicator)
+        places = {"a/memory/0.json": registered / "memsnap-rank0.json", "a/averages.prom": averages[0],
+                  "b/memory/1.json": registered / "memsnap-rank1.json", "b/traces/averages.prom": averages[1],
+                  "between.json": registered / "memsnap-rank2.pickle"}
+        for place, source in places.items():
+            self.write(place, source.read_bytes())
+        self.run_program("ingest", "b", "between.json")
+        content = digests(self.store)
+        self.run_program("ingest", "a")
+        runs = list(self.runs().values())
+        forgotten = {file["path"] for file in self.forget(runs[-1])["files"]}
+        self.assertEqual(forgotten, {str((self.folder / place).resolve()) for place in
+                                     ("a/traces/0.json", "a/traces/1.json", "a/memory/0.json", "a/averages.prom")})
+        self.assertEqual(digests(self.store), content)
+        self.assertEqual(len(self.forget(runs[0])["files"]), 5)
+        self.assertEqual(self.rows()["registration"], 0)
+
+    def test_a_log_that_was_united_with_a_trace(self):
+        """It goes with the run; and where the trace alone goes, as another takes its path, the log's calls count again."""
+        folder = TOP / "fixtures/registered-memory"
+        logs = sorted(folder.glob("nccl.*.log"))
+        for path in logs + sorted(folder.glob("ncclprof-*.json.gz")):
+            self.write(f"job/{path.name}", path.read_bytes())
+        self.make("other", 12)
+        self.run_program("ingest", "other")
+        other = digests(self.store)
+        self.run_program("ingest", "job")
+        calls, ledger = self.info()["collectives"], self.json("info", "--ledger")["rows"]
+        self.assertEqual([row["count"] for row in ledger if row["reason"] == "call that a trace records, too"], [96])
+        united = shutil.copy(self.store, self.folder / "united.db")
+        self.assertEqual(len(self.forget(self.runs()["job"])["files"]), 8)
+        self.assertEqual(digests(self.store), other)
+        for path in self.folder.glob("job/*.json.gz"):
+            path.unlink()
+            self.write(f"job/{path.name[:-3]}", trace(rank=int(path.name.split("-")[2][:4]) % 4, communicator=13, count=1))
+        shutil.copy(united, self.store)
+        with sqlite3.connect(self.store) as store:
+            store.execute("UPDATE file SET path = substr(path, 1, length(path) - 3) WHERE path LIKE '%.json.gz'")
+        store.close()
+        self.run_program("ingest", "job")
+        ledger = self.json("info", "--ledger")["rows"]
+        self.assertEqual([row for row in ledger if row["reason"] == "call that a trace records, too"], [])
+        self.assertEqual(self.info()["collectives"], calls + 4)
+        after = digests(self.store)
+        self.store.unlink()
+        self.run_program("ingest", "other", "job")
+        # What the first file said of a communicator stays.
+        self.assertEqual(digests(self.store) | {"communicator": None}, after | {"communicator": None})
 
     def test_wrong_usage(self):
         self.make("a", 11)

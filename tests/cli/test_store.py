@@ -1,6 +1,8 @@
 """Store files that are not what they should be."""
 
 import os
+import re
+import shutil
 import sqlite3
 import subprocess
 import threading
@@ -171,3 +173,86 @@ class BrokenStores(Case):
         release.join()
         store.close()
         self.assertEqual(self.info()["collectives"], 10)
+
+
+class ForeignViews(Case):
+    """A store into which somebody has put views of their own: what is read is what ncclprof knows, and all ends."""
+
+    ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
+    COMMANDS = (["info"], ["info", "--communicators"], ["info", "--ledger"], ["report"], ["stragglers"], ["steps"], ["diagnose"],
+                ["stalls"], ["clocks"], ["buffers"], ["startup"], ["timeline", "-o", "t.pftrace"], ["html", "-o", "page.html"],
+                ["export", "--to", "csv", "-o", "csv"], ["export", "--to", "sqlite", "-o", "plain.db"],
+                ["export", "--to", "parquet", "-o", "parquet"], ["export", "--to", "prometheus", "-o", "m.prom"], ["query", "--schema"])
+
+    def setUp(self):
+        super().setUp()
+        self.run_program("ingest", "-q", TOP / "fixtures/registered-memory")
+
+    def change(self, *sentences):
+        with sqlite3.connect(self.store) as store:
+            for sentence in sentences:
+                store.execute(sentence)
+        store.close()
+
+    def answers(self):
+        """What each command says, and each file that it writes."""
+        found = {}
+        for words in self.COMMANDS:
+            result = self.run_program(*words)
+            found[tuple(words)] = re.sub(r"in [\d.]+ s", "", result.out)
+        found["csv"] = {path.name: path.read_bytes() for path in (self.folder / "csv").iterdir()}
+        with sqlite3.connect(self.folder / "plain.db") as plain:
+            names = [name for name, in plain.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")]
+            found["plain"] = {name: sorted(plain.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in names}
+        plain.close()
+        for name in ("csv", "parquet"):
+            shutil.rmtree(self.folder / name)
+        for name in ("plain.db", "page.html", "t.pftrace", "m.prom"):
+            (self.folder / name).unlink()
+        return found
+
+    def test_in_the_place_of_ours(self):
+        """Endless, a product of tables that takes years, and false ones: every answer is what it was."""
+        before = self.answers()
+        columns = {row["view"]: row["columns"].split(", ") for row in self.json("query", "--schema")["rows"]
+                   if row["view"] in ("v_operation", "v_rank", "v_ledger", "v_communicator", "v_dropped")}
+        for number, (name, of) in enumerate(columns.items()):
+            numbers = ", ".join(f"x AS {column}" for column in of)
+            product = ", ".join(f"vocabulary AS v{i}" for i in range(12))
+            self.change(f"DROP VIEW {name}", f"CREATE VIEW {name} AS " + (
+                self.ENDLESS.format(numbers) if number % 2 == 0 else
+                "SELECT " + ", ".join(f"v0.number AS {column}" for column in of) + f" FROM {product}"))
+        self.change("CREATE VIEW a_view AS " + self.ENDLESS.format("x"))
+        self.assertEqual(self.answers(), before)
+
+    def test_in_the_place_of_a_table(self):
+        """It is not read: what needs the table fails, the rest goes on."""
+        for table in ("run", "file", "process", "job_rank", "fact", "shard", "vocabulary", "operation_block"):
+            with self.subTest(table=table):
+                store = self.folder / f"{table}.db"
+                shutil.copy(self.store, store)
+                with sqlite3.connect(store) as connection:
+                    of = [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
+                    connection.execute(f"DROP TABLE {table}")
+                    connection.execute(f"CREATE VIEW {table} AS " + self.ENDLESS.format(", ".join(f"x AS {column}" for column in of)))
+                connection.close()
+                for words in (["diagnose"], ["export", "--to", "csv", "-o", f"{table}-csv"], ["ingest", TOP / "fixtures/user-tags"],
+                              ["info"], ["merge", "-o", f"{table}-merged.db", store]):
+                    result = self.run_program("--store", store, *words, status=None)
+                    self.assertIn(result.returncode, (0, 1), (table, words))
+                    if words[0] == "diagnose" and table not in ("shard", "vocabulary"):
+                        self.assertEqual(result.returncode, 1, table)
+
+    def test_in_an_older_store(self):
+        """It is brought up to date without a look at them."""
+        self.change("DROP TABLE job_rank", "CREATE VIEW job_rank AS " + self.ENDLESS.format("x AS job_rank_id, x AS run_id, x AS process_id"),
+                    "PRAGMA user_version = 7")
+        self.assertEqual(self.run_program("info", status=1).out, "")
+
+    def test_query_is_bounded(self):
+        """Views of the user's own can be asked, for as long as --timeout says; the names of ours are ours."""
+        self.change("CREATE VIEW mine AS SELECT count(*) AS files FROM file", "CREATE VIEW endless AS " + self.ENDLESS.format("x"),
+                    "DROP VIEW v_rank", "CREATE VIEW v_rank AS SELECT 7 AS rank")
+        self.assertEqual(self.rows("SELECT files FROM mine"), [(12,)])
+        self.assertEqual(len(self.rows("SELECT rank FROM v_rank")), 4)
+        self.assertIn("longer than 1 s", self.run_program("query", "--timeout", "1", "SELECT count(*) FROM endless", status=1).err)

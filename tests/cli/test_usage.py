@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 
 from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, shown_on, trace
@@ -41,7 +42,10 @@ class Usage(Case):
             self.assertRegex(text, f"{option} [^()]*\\(default: {default}\\)")
 
     def test_version(self):
-        self.assertRegex(self.run_program("--version").out, r"^ncclprof \d+\.\d+\.\d+\n$")
+        said = self.run_program("--version").out
+        self.assertRegex(said, r"^ncclprof \d+\.\d+\.\d+( \(commit [0-9a-f]{12}(, modified)?\))?\n$")
+        wanted = re.search(r"^VERSION := (\S+)$", (TOP / "Makefile").read_text(), re.M).group(1)
+        self.assertEqual(said.split()[1], wanted)
         self.assertEqual(self.run_program("-V").out, self.run_program("--version").out)
         self.assertEqual(self.run_program("version").out, self.run_program("--version").out)
 
@@ -273,3 +277,22 @@ class Usage(Case):
                                 env={"PATH": os.environ["PATH"]})
         self.assertEqual(answer.stdout, "--force --forget --format\nquery\njson\ntag,function\nverdict\n")
         self.assertEqual(answer.stderr, "")
+
+
+class Install(Case):
+    def test_others_can_read_it_whatever_the_umask(self):
+        """As root with umask 077: every folder can be entered, every file read, and the programs run."""
+        built = os.path.dirname(os.path.abspath(PROGRAM))
+        sanitizer = built.split("/san-")[1].replace("-", ",") if "/san-" in built else ""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+        subprocess.run(["make", "-s", "-o", "all", "install", f"SAN={sanitizer}", f"DESTDIR={self.folder}/root", "PREFIX=/usr"],
+                       cwd=TOP, env=environment, umask=0o077, check=True, capture_output=True)
+        modes = {}
+        for folder, _, names in os.walk(self.folder / "root"):
+            modes.setdefault(os.stat(folder).st_mode & 0o777, []).append(folder)
+            for name in names:
+                modes.setdefault(os.stat(os.path.join(folder, name)).st_mode & 0o777, []).append(name)
+        self.assertEqual(set(modes), {0o644, 0o755}, modes)
+        self.assertEqual([name for name in modes[0o755] if not name.startswith("/")], ["ncclprof"])
+        for name in ("ncclprof.1", "ncclprof_views.so", "ncclprof_tag.h", "_ncclprof", "ncclprof.fish"):
+            self.assertIn(name, modes[0o644])

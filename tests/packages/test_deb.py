@@ -15,7 +15,7 @@ class Package(Case):
 
     def test_what_it_asks_for(self):
         said = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "--field", DEB), re.M))
-        self.assertEqual(f"ncclprof {said['Version']}\n", run(BUILT / "ncclprof", "--version"))
+        self.assertEqual(said["Version"], run(BUILT / "ncclprof", "--version").split()[1])
         self.assertEqual(said["Architecture"], run("dpkg", "--print-architecture").strip())
         libraries = re.findall(r"([\w.-]+) \(>= [^)]+\)", said["Depends"])
         self.assertEqual(sorted(libraries), ["libc6", "libcjson1", "libsqlite3-0", "zlib1g"])

@@ -33,7 +33,8 @@ class Archive(Case):
         tree, = self.folder.iterdir()
         make = ["make", "-s", f"-j{os.cpu_count()}", "OPTIMISE=-O1"]
         run(*make, cwd=tree, env=WITHOUT_GIT)
-        self.assertEqual(run(tree / "build/ncclprof", "--version"), f"{tree.name.replace('-', ' ')}\n")
+        commit = run("git", "rev-parse", "HEAD").strip()[:12]
+        self.assertEqual(run(tree / "build/ncclprof", "--version"), f"{tree.name.replace('-', ' ')} (commit {commit})\n")
         self.assertRegex(run(*make, "check", cwd=tree, env=WITHOUT_GIT), r"check: \d+ passed, 0 failed")
         run(*make, "deb", cwd=tree, env=WITHOUT_GIT)
         self.assertEqual(run(*make, "dist", cwd=tree, env=WITHOUT_GIT, status=2).splitlines()[0], "make dist takes a clone")

@@ -40,8 +40,11 @@ class Names:
         self.records = RECORDS
         self.files = {row["file_id"]: row["digest"] for row in tables["file"]}
         self.keys = {"file_id": self.files, "unhashed_file_id": {0: 0, **self.files}}
+        # Rows that a join removed may be named by others that it kept.
         self.learn(tables, "process", "process_id", ("file_set", "host", "pid"))
+        self.learn(tables, "process_recorded", "process_id", ("file_set", "host", "pid"))
         self.learn(tables, "communicator", "communicator_id", ("hash", "unhashed_file_id"))
+        self.learn(tables, "member_recorded", "member_id", ("communicator_id", "rank", "process_id"))
         self.learn(tables, "member", "member_id", ("communicator_id", "rank", "process_id"))
         self.keys["last_member_id"] = self.keys["member_id"]
         runs = {}
@@ -54,8 +57,8 @@ class Names:
         self.records = RECORDS | {f"{table}_id" for table in tables} - set(self.keys)
 
     def learn(self, tables, table, identifier, columns):
-        self.keys[identifier] = {row[identifier]: tuple(self.name(column, row[column]) for column in columns)
-                                 for row in tables[table]}
+        self.keys.setdefault(identifier, {}).update(
+            {row[identifier]: tuple(self.name(column, row[column]) for column in columns) for row in tables[table]})
 
     def name(self, column, value):
         if value is None:

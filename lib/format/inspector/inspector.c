@@ -496,6 +496,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
 
 const struct format format_inspector = {
     .name = "inspector",
+    .version = 1,
     .description = "JSON lines of NVIDIA's Inspector profiler plugin",
     .unknown = "unknown record",
     .sniff = inspector_sniff,

@@ -14,7 +14,7 @@ static int begins_with(struct raw_json text, const char *beginning)
 
 static int holds(struct raw_json text, const char *word)
 {
-    return memmem(text.text, text.length, word, strlen(word)) != NULL;
+    return text.length && memmem(text.text, text.length, word, strlen(word)) != NULL;
 }
 
 /* "ncclDevKernel_AllReduce_...", "ncclKernel_...", "ncclSymkDevKernel_...", RCCL's and MSCCL's. */
@@ -202,7 +202,10 @@ static int read_head(struct raw_json text, struct kineto_head *head, enum kineto
         }
         take_member(key, value, head);
     }
-    if (more == 0 && *kind == KINETO_OTHER && head->category.text && head->name.text)
+    /* Of several names the last counts; one that is no text is none. */
+    if (!head->category.text || !head->name.text)
+        *kind = KINETO_OTHER;
+    else if (more == 0 && *kind == KINETO_OTHER)
         *kind = kind_of(head->category, head->name);
     return more;
 }

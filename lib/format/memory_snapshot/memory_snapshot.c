@@ -185,6 +185,7 @@ static int snapshot_read(struct input *input, const struct format_sink *sink, ch
 
 const struct format format_memory_snapshot = {
     .name = "memory-snapshot",
+    .version = 1,
     .description = "snapshots of PyTorch's CUDA allocator, pickled or JSON",
     .unknown = "unknown record",
     .sniff = sniff,

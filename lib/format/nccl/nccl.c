@@ -575,6 +575,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
 
 const struct format format_nccl = {
     .name = "nccl",
+    .version = 1,
     .description = "NCCL's debug log (NCCL_DEBUG=INFO)",
     .unknown = "other output",
     .sniff = nccl_sniff,

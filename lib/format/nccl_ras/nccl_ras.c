@@ -194,6 +194,7 @@ static int ras_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_nccl_ras = {
     .name = "nccl-ras",
+    .version = 1,
     .description = "what NCCL's RAS tells of a running job (ncclras -f json)",
     .unknown = "unknown record",
     .sniff = ras_sniff,

@@ -61,6 +61,7 @@ static const char *nsys_why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_nsys = {
     .name = "nsys",
+    .version = 1,
     .description = "SQLite export of NVIDIA's Nsight Systems",
     .unknown = "unknown record",
     .sniff = nsys_sniff,

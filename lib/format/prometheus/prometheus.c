@@ -175,6 +175,7 @@ static int prometheus_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_prometheus = {
     .name = "prometheus",
+    .version = 1,
     .description = "Inspector's text for Prometheus: averages",
     .unknown = other_metric,
     .is_snapshot = 1,

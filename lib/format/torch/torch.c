@@ -66,6 +66,7 @@ static int torch_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_torch = {
     .name = "torch",
+    .version = 1,
     .description = "PyTorch's log of stuck process groups",
     .unknown = "watchdog line of another kind",
     .sniff = torch_sniff,

@@ -472,6 +472,31 @@ static void the_quick_reading_is_the_patient_one(void **state)
     assert_memory_equal(event.arguments.collective.text, "send", 4);
 }
 
+/* A name that is no text is none, and an event without a name is of no interest: also where another name was
+ * before. */
+static void an_event_without_a_name(void **state)
+{
+    static const char *const texts[][2] = {
+        {"{\"ph\": \"X\", \"cat\": \"", "\", \"name\": \"ncclKernel\", \"name\": 7, \"ts\": 1, \"dur\": 1}"},
+        {"{\"ph\": \"X\", \"cat\": \"", "\", \"name\": \"cuLaunch\", \"ts\": 1, \"dur\": 1, \"name\": {}}"},
+        {"{\"ph\": \"X\", \"name\": null, \"cat\": \"", "\", \"ts\": 1, \"dur\": 1}"},
+        {"{\"ph\": \"X\", \"cat\": \"", "\", \"pid\": 7, \"ts\": 1, \"dur\": 1}"},
+        {"{\"ph\": \"X\", \"cat\": \"",
+         "\", \"cat\": [], \"name\": \"record_param_comms\", \"ts\": 1, \"dur\": 1}"},
+    };
+    static const char *const categories[] = {"kernel", "cpu_op", "cuda_runtime", "user_annotation",
+                                             "gpu_user_annotation"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t k = 0; k < sizeof categories / sizeof *categories; k++) {
+            char *text = NULL;
+            struct kineto_event event;
+            assert_true(asprintf(&text, "%s%s%s", texts[i][0], categories[k], texts[i][1]) > 0);
+            assert_int_equal(kineto_event_read((struct raw_json){text, strlen(text)}, &event), 0);
+            assert_int_equal(event.kind, KINETO_OTHER);
+            free(text);
+        }
+}
+
 /* The name of a kernel tells its algorithm on symmetric memory alone (src/device/symmetric/generate.py). */
 static void algorithms_of_kernels(void **state)
 {
@@ -498,6 +523,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quick_reading_is_the_patient_one),
+        cmocka_unit_test(an_event_without_a_name),
         cmocka_unit_test(a_kernel_with_its_call),
         cmocka_unit_test(what_else_the_gpu_did_is_known),
         cmocka_unit_test(calls_of_one_group_share_its_kernel),

@@ -6,6 +6,7 @@
 #include "ingest/parts.c"
 
 #include "base/hash.h"
+#include "format/inspector/inspector.h"
 #include "store/known.h"
 
 #include <stdio.h>
@@ -207,7 +208,10 @@ static struct known_file known_log(char **path)
 static void known_content_is_not_cut(void **state)
 {
     char *path;
+    static char reader[] = "inspector";
     struct known_file file = known_log(&path);
+    file.reader = reader;
+    file.reader_version = format_inspector.version;
     const struct known known = {.files = &file, .count = 1};
     struct ingest ingest = asked();
     ingest.known = &known;
@@ -215,6 +219,13 @@ static void known_content_is_not_cut(void **state)
     assert_int_equal(parts.count, 1);
     assert_ptr_equal(parts.items[0].known, &file);
     parts_release(&parts);
+
+    file.reader_version--;
+    parts = plan_log(&ingest);
+    assert_true(parts.count > 1);
+    assert_null(parts.items[0].known);
+    parts_release(&parts);
+    file.reader_version++;
 
     ingest.force = 1;
     parts = plan_log(&ingest);

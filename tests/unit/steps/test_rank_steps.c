@@ -13,33 +13,10 @@
  */
 enum { STEP = 10000, FIRST = 1000, SECOND = 5000, TAKES = 500, LATE = 900 };
 
-/* One role of all. */
-struct roles {
-    struct role role;
-    int32_t ranks[RANKS];
-    int32_t zeros[RANKS];
-    int32_t in_role[RANKS];
-    int32_t cells[2 * RANKS * STEPS];
-    int32_t *of_role;
-};
-
-static void play(struct small *small, struct roles *roles)
+static void play(struct small *small, struct small_roles *roles)
 {
     small_init(small);
-    *roles =
-        (struct roles){.role = {.ranks = roles->ranks, .rank_count = RANKS, .length = 2, .programmes = 1}};
-    for (int rank = 0; rank < RANKS; rank++) {
-        roles->ranks[rank] = roles->in_role[rank] = rank;
-        for (int i = 0; i < EACH; i++)
-            roles->cells[(i % 2 * RANKS + rank) * STEPS + i / 2] = rank * EACH + i;
-    }
-    roles->of_role = roles->cells;
-    small->baseline.roles = &roles->role;
-    small->baseline.role_count = 1;
-    small->baseline.role_of_rank = roles->zeros;
-    small->baseline.rank_in_role = roles->in_role;
-    small->baseline.cells = &roles->of_role;
-    small->job.timed_operations = OPERATIONS;
+    small_in_one_role(small, roles);
     for (int i = 0; i < OPERATIONS; i++) {
         struct job_operation *operation = &small->operations[i];
         operation->start_ns = operation->step * STEP + (i % 2 ? SECOND : FIRST);
@@ -66,7 +43,7 @@ static void make_late(struct small *small)
 static void who_waits_and_who_is_late(void **state)
 {
     struct small small;
-    struct roles roles;
+    struct small_roles roles;
     play(&small, &roles);
     make_late(&small);
     struct rank_step *steps = rank_steps_new(&small.job, &small.baseline);
@@ -88,7 +65,7 @@ static void who_waits_and_who_is_late(void **state)
 static void what_is_not_told(void **state)
 {
     struct small small;
-    struct roles roles;
+    struct small_roles roles;
     play(&small, &roles);
     make_late(&small);
     for (int i = 0; i < 2; i++) {
@@ -110,7 +87,7 @@ static void what_is_not_told(void **state)
 static void a_rank_without_a_role_has_no_length(void **state)
 {
     struct small small;
-    struct roles roles;
+    struct small_roles roles;
     play(&small, &roles);
     roles.zeros[1] = -1;
     assert_int_equal(baseline_rank_lasted_ns(&small.baseline, &small.job, 1, 1), TIME_UNKNOWN);

@@ -9,9 +9,10 @@
  */
 enum { STEP = 10000, TAKES = 500, LATE = 900 };
 
-static void play(struct small *small, int64_t *step_ns)
+static void play(struct small *small, struct small_roles *roles, int64_t *step_ns)
 {
     small_init(small);
+    small_in_one_role(small, roles);
     for (int i = 0; i < OPERATIONS; i++) {
         struct job_operation *operation = &small->operations[i];
         operation->start_ns = operation->step * STEP + (i % 2 ? 5000 : 1000);
@@ -21,21 +22,26 @@ static void play(struct small *small, int64_t *step_ns)
         at(small, rank, 2, 1)->start_ns += rank == 1 ? LATE : 0;
         at(small, rank, 2, 1)->end_ns += LATE;
     }
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int number = 0; number < 2; number++) {
+            at(small, rank, 3, number)->start_ns += LATE;
+            at(small, rank, 3, number)->end_ns += LATE;
+        }
     for (int i = 0; i < EACH; i++)
         small->instances[i].expected = RANKS;
     for (int step = 0; step < STEPS; step++)
         step_ns[step] = step + 1 < STEPS ? STEP + (step == 2 ? LATE : 0) : TIME_UNKNOWN;
     small->baseline.step_ns = step_ns;
     small->baseline.first_step = 1;
-    small->job.timed_operations = OPERATIONS;
 }
 
 static void what_the_time_went_into(void **state)
 {
     struct small small;
+    struct small_roles roles;
     struct time_shares shares;
     int64_t step_ns[STEPS];
-    play(&small, step_ns);
+    play(&small, &roles, step_ns);
     assert_int_equal(time_shares_measure(&shares, &small.job, &small.baseline), 0);
     assert_int_equal(shares.steps_ns, 2 * STEP + LATE);
     /* Two of three ranks waited. */
@@ -49,9 +55,10 @@ static void what_the_time_went_into(void **state)
 static void no_times(void **state)
 {
     struct small small;
+    struct small_roles roles;
     struct time_shares shares;
     int64_t step_ns[STEPS];
-    play(&small, step_ns);
+    play(&small, &roles, step_ns);
     small.job.timed_operations = 0;
     assert_int_equal(time_shares_measure(&shares, &small.job, &small.baseline), 0);
     assert_int_equal(shares.steps_ns, 0);

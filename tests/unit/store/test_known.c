@@ -8,9 +8,9 @@
 /* Three files: one as it is, one packed, one of which two pieces could not be read. */
 static const char files[] =
     "INSERT INTO file VALUES"
-    " (1, '/t/plain', '/t', 'chrome-v5', 'aa', 100, 100, 'ingested', 7, 0, 'aa', NULL),"
-    " (2, '/t/packed.gz', '/t', 'chrome-v4', 'bb', 50, 900, 'ingested', 8, 1, 'cc', NULL),"
-    " (3, '/t/torn', '/t', 'inspector-2.30', 'dd', 100, 100, 'partial', 9, 11, 'dd', 5);"
+    " (1, '/t/plain', '/t', 'chrome-v5', 'aa', 100, 100, 'ingested', 7, 0, 'aa', NULL, NULL, NULL),"
+    " (2, '/t/packed.gz', '/t', 'chrome-v4', 'bb', 50, 900, 'ingested', 8, 1, 'cc', NULL, 'chrome', 3),"
+    " (3, '/t/torn', '/t', 'inspector-2.30', 'dd', 100, 100, 'partial', 9, 11, 'dd', 5, 'inspector', 1);"
     "INSERT INTO ledger VALUES"
     " (3, 'cut short', 1, 2, 80, NULL), (3, 'no object', 1, 3, 40, NULL), (3, 'not modelled', 0, 6, 10, "
     "NULL)";
@@ -57,6 +57,9 @@ static void test_packed_is_known_twice(void **state)
     assert_non_null(packed);
     assert_non_null(unpacked);
     assert_string_equal(packed->path, "/t/packed.gz");
+    assert_string_equal(packed->reader, "chrome");
+    assert_int_equal(packed->reader_version, 3);
+    assert_null(known_find(&known, 100, "aa")->reader);
     assert_string_equal(unpacked->path, "/t/packed.gz");
     assert_string_equal(unpacked->dialect, "chrome-v4");
     assert_int_equal(unpacked->events, 8);

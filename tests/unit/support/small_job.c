@@ -146,3 +146,21 @@ int small_doubted(struct small *small, struct suspect *suspects, size_t count)
     small_read(small, suspects, count);
     return is_doubted_at_all(&suspects[0]);
 }
+
+void small_in_one_role(struct small *small, struct small_roles *roles)
+{
+    *roles = (struct small_roles){
+        .role = {.ranks = roles->ranks, .rank_count = RANKS, .length = 2, .programmes = 1}};
+    for (int rank = 0; rank < RANKS; rank++) {
+        roles->ranks[rank] = roles->in_role[rank] = rank;
+        for (int i = 0; i < EACH; i++)
+            roles->cells[(i % 2 * RANKS + rank) * STEPS + i / 2] = rank * EACH + i;
+    }
+    roles->of_role = roles->cells;
+    small->baseline.roles = &roles->role;
+    small->baseline.role_count = 1;
+    small->baseline.role_of_rank = roles->zeros;
+    small->baseline.rank_in_role = roles->in_role;
+    small->baseline.cells = &roles->of_role;
+    small->job.timed_operations = OPERATIONS;
+}

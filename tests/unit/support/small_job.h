@@ -36,6 +36,19 @@ struct hidden_lateness *hidden_at(struct small *small, int rank, int step, int n
 void small_init(struct small *small);
 void small_release(struct small *small);
 
+/* One role of all ranks, with the same programme in each step. */
+struct small_roles {
+    struct role role;
+    int32_t ranks[RANKS];
+    int32_t zeros[RANKS];
+    int32_t in_role[RANKS];
+    int32_t cells[OPERATIONS];
+    int32_t *of_role;
+};
+
+/* The baseline knows the roles, which outlive it, and all operations have times. */
+void small_in_one_role(struct small *small, struct small_roles *roles);
+
 /* Makes one call of the two operations of each step; the GPU says when the first ended, `ends` the other. */
 void small_group(struct small *small, uint8_t function, uint8_t ends);
 
