@@ -166,12 +166,20 @@ static int advise_ended(const struct finding *finding, const struct job *job, st
            say_communicator(finding, job, text) || say_steps(finding, job, text);
 }
 
+static int advise_error(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "the lines around it in the log, stderr and dmesg (Xid) on ") ||
+           say_host(finding, job, text) ||
+           buffer_append_text(text, "; confirm with ncclprof info --warnings");
+}
+
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
 {
     static int (*const advise[])(const struct finding *, const struct job *, struct buffer *) = {
         [FINDING_COMPUTE] = advise_compute,   [FINDING_HOST] = advise_host,
         [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
-        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended};
+        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended,
+        [FINDING_ERROR] = advise_error};
     /* The command stands last. */
     return advise[finding->kind](finding, job, text) ||
                    (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))

@@ -47,6 +47,8 @@ struct finding {
     int stops_job;     /* somebody waits for good: the step did not end */
     int at_start;      /* host: late at start-up, before all steps */
     int broke;         /* network: transfers failed for good, where others were slow */
+    const char *error; /* error: what it reported, "a CUDA error": a constant */
+    int64_t warning;   /* the record of the warning that says it (struct job_warning); 0: none */
     const char *nic;   /* network: the card, of the job's; NULL: the one that its process names */
     int never_ended;   /* missing: its GPU did not end what it began, or never began it */
     int32_t called;    /* the operation whose place in the program tells where; -1: none */

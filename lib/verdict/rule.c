@@ -286,6 +286,14 @@ const struct rule rules[RULE_COUNT] = {
          "how many network cards, or hosts, may have failed: those that the transfers do not have in "
          "common",
          "is one of several whose transfers failed"},
+    [RULE_SEVERAL_ERRORS] = {"several-errors", OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+                             "an error that the rank reports itself, and calls-ahead calls since at the most",
+                             "how many ranks report errors of their own that weigh as much",
+                             "is one of several ranks that report such errors"},
+    [RULE_NO_ECHO] = {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
+                      "an error that the rank reports itself, and calls-ahead calls since at the most",
+                      "how many other ranks report that they lost a peer, or were aborted",
+                      "reports an error of which no other rank reports an effect"},
     [RULE_OUTLIVED] =
         {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
          "a job most of whose files have no end, and a file of the rank",

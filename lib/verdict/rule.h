@@ -73,6 +73,9 @@ enum rule_id {
     RULE_START_SCATTER,
     RULE_SILENT_PEER,
     RULE_ENDS,
+    /* What ranks report themselves. */
+    RULE_SEVERAL_ERRORS,
+    RULE_NO_ECHO,
     /* How the file of a rank stops that others wait for. */
     RULE_OUTLIVED,
     RULE_COUNT
@@ -91,6 +94,7 @@ enum {
     OF_HOST = 1 << FINDING_HOST,
     OF_NETWORK = 1 << FINDING_NETWORK,
     OF_ENDED_EARLY = 1 << FINDING_ENDED_EARLY,
+    OF_ERROR = 1 << FINDING_ERROR,
     OF_RANK = OF_COMPUTE | OF_HOST,
     OF_ALL = OF_RANK | OF_NETWORK
 };

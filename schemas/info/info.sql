@@ -116,7 +116,9 @@ SELECT r.run_id AS run,
        nullif(p.pid, -1) AS pid,
        strftime('%Y-%m-%d %H:%M:%S', c.at_ns / 1000000000, 'unixepoch') AS time,
        c.count,
-       CASE c.kind WHEN 1 THEN 'transfer' WHEN 2 THEN 'card' WHEN 3 THEN 'connection' WHEN 4 THEN 'no answer' WHEN 5 THEN 'dead' ELSE 'other' END AS about,
+       CASE c.kind WHEN 1 THEN 'transfer' WHEN 2 THEN 'card' WHEN 3 THEN 'connection' WHEN 4 THEN 'no answer' WHEN 5 THEN 'dead'
+            WHEN 6 THEN 'internal error' WHEN 7 THEN 'CUDA' WHEN 8 THEN 'memory' WHEN 9 THEN 'request' WHEN 10 THEN 'card not opened'
+            WHEN 11 THEN 'mismatch' WHEN 12 THEN 'aborted' ELSE 'other' END AS about,
        c.status AS ib_status,
        c.nic,
        c.peer,

@@ -1,0 +1,190 @@
+#include "postmortem/reported_errors.h"
+
+#include "base/array.h"
+#include "verdict/words.h"
+
+#include <stdlib.h>
+
+/* What a warning says of whose fault it is; the greater accuses before the less. */
+enum weight {
+    WEIGHS_NOTHING = 0, /* it is not of this file, or healthy jobs print it, too */
+    WEIGHS_EFFECT,      /* another rank failed */
+    WEIGHS_SETTING,     /* something of this rank differs or is lacking, which need not end a job */
+    WEIGHS_ERROR        /* this rank failed */
+};
+
+/* By kind of warning. A kind that is not here weighs nothing. */
+static const struct reported {
+    enum weight weight;
+    const char *what; /* "rank 3 reported ..." */
+} reported[WARNING_KINDS] = {
+    [WARNING_CLOSED] = {WEIGHS_EFFECT, NULL},
+    [WARNING_ABORTED] = {WEIGHS_EFFECT, NULL},
+    [WARNING_NO_CARD] = {WEIGHS_SETTING, "that a network card cannot be opened"},
+    [WARNING_MISMATCH] = {WEIGHS_SETTING, "that network cards or plugins differ between ranks"},
+    [WARNING_INTERNAL] = {WEIGHS_ERROR, "an internal error of NCCL"},
+    [WARNING_CUDA] = {WEIGHS_ERROR, "a CUDA error"},
+    [WARNING_MEMORY] = {WEIGHS_ERROR, "that memory is out"},
+};
+
+/* The ranks that report what weighs most. */
+struct reports {
+    const struct job *job;
+    enum weight weight;
+    const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
+    size_t count;                       /* ranks with one */
+    int64_t effects;                    /* ranks that report effects alone */
+};
+
+static enum weight weight_of(const struct job_warning *warning)
+{
+    unsigned kind = warning->kind;
+    return kind < WARNING_KINDS ? reported[kind].weight : WEIGHS_NOTHING;
+}
+
+/* A job that went on after it was not ended by it. */
+static int has_gone_on(const struct job *job, const struct job_warning *warning)
+{
+    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+}
+
+static enum weight greatest_weight(const struct job *job)
+{
+    enum weight greatest = WEIGHS_NOTHING;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        enum weight weight = weight_of(&job->warnings[i]);
+        if (weight > greatest && !has_gone_on(job, &job->warnings[i]))
+            greatest = weight;
+    }
+    return greatest;
+}
+
+static void collect(struct reports *reports)
+{
+    const struct job *job = reports->job;
+    int32_t last_effect = -1;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        enum weight weight = weight_of(warning);
+        if (weight == reports->weight && !reports->of_rank[warning->rank] && !has_gone_on(job, warning)) {
+            reports->of_rank[warning->rank] = warning;
+            reports->count++;
+        }
+    }
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (weight_of(warning) != WEIGHS_EFFECT || reports->of_rank[warning->rank] ||
+            warning->rank == last_effect)
+            continue;
+        last_effect = warning->rank;
+        reports->effects++;
+    }
+}
+
+static const struct job_warning *first_of(const struct reports *reports)
+{
+    for (size_t i = 0; i < reports->job->rank_count; i++)
+        if (reports->of_rank[i])
+            return reports->of_rank[i];
+    return NULL;
+}
+
+/* "Rank 3 logged "Cuda failure 'an illegal memory access was encountered'", 2 times." */
+static int say_report(const struct job *job, const struct job_warning *warning, struct buffer *text)
+{
+    const char *before = text->length ? ". Rank " : "Rank ";
+    return buffer_append_text(text, before) ||
+           buffer_printf(text, "%s logged \"%s\"", job->ranks[warning->rank].name,
+                         warning->text ? warning->text : reported[warning->kind].what) ||
+           (warning->count > 1 &&
+            buffer_printf(text, " and %lld more like it", (long long)warning->count - 1));
+}
+
+static int say_effects(const struct reports *reports, struct finding *finding)
+{
+    figures_add(&finding->figures, "ranks_reporting", (double)reports->count);
+    figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
+    if (!reports->effects)
+        return 0;
+    return buffer_printf(
+        &finding->evidence,
+        ". %lld other rank%s report%s only that they lost a peer or were aborted, which is an effect",
+        (long long)reports->effects, reports->effects == 1 ? "" : "s", reports->effects == 1 ? "s" : "");
+}
+
+/* The finding that says already that this rank alone stopped the job; NULL. */
+static struct finding *stopped_by(const struct findings *findings, int32_t rank)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (finding->stops_job && finding->rank == rank && !finding->candidate_count &&
+            !finding->rank_count && finding->kind >= FINDING_MISSING)
+            return finding;
+    }
+    return NULL;
+}
+
+/* Who may be missing, or have ended, is not in doubt once a rank among them reports its error. */
+static void forget_candidates(const struct reports *reports, struct findings *findings)
+{
+    int32_t rank = first_of(reports)->rank;
+    for (size_t i = findings->count; i-- > 0;) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->stops_job && finding->candidate_count && finding_has_rank(finding, rank))
+            findings_remove(findings, i);
+    }
+}
+
+static int take_candidates(const struct reports *reports, struct finding *finding)
+{
+    for (size_t i = 0; i < reports->job->rank_count; i++)
+        if (reports->of_rank[i] && finding_add_candidate(finding, (int32_t)i))
+            return -1;
+    return 0;
+}
+
+static int name_reporting(const struct reports *reports, struct findings *findings)
+{
+    const struct job_warning *first = first_of(reports);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    finding->kind = FINDING_ERROR;
+    finding->rank = first->rank;
+    finding->error = reported[first->kind].what;
+    finding->warning = first->id;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding->stops_job = reports->weight == WEIGHS_ERROR;
+    finding_ask(findings, finding, RULE_SEVERAL_ERRORS, (double)reports->count);
+    finding_ask(findings, finding, RULE_NO_ECHO, (double)reports->effects);
+    return (reports->count > 1 && take_candidates(reports, finding)) ||
+           say_report(reports->job, first, &finding->evidence) || say_effects(reports, finding);
+}
+
+static int judge(const struct reports *reports, struct findings *findings)
+{
+    const struct job_warning *first = first_of(reports);
+    struct finding *stopped = reports->count == 1 ? stopped_by(findings, first->rank) : NULL;
+    if (stopped) {
+        stopped->warning = stopped->warning ? stopped->warning : first->id;
+        return say_report(reports->job, first, &stopped->evidence);
+    }
+    if (reports->count == 1)
+        forget_candidates(reports, findings);
+    return name_reporting(reports, findings);
+}
+
+int find_reported_errors(const struct job *job, struct findings *findings)
+{
+    struct reports reports = {.job = job, .weight = greatest_weight(job)};
+    if (reports.weight <= WEIGHS_EFFECT)
+        return 0;
+    reports.of_rank = array_new(job->rank_count, sizeof *reports.of_rank);
+    int failed = !reports.of_rank;
+    if (!failed) {
+        collect(&reports);
+        failed = judge(&reports, findings);
+    }
+    free(reports.of_rank);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,193 @@
+#include "postmortem/reported_errors.h"
+
+#include "support/cmocka_all.h"
+#include "support/spoken.h"
+
+#include <string.h>
+
+enum { RANKS = 4, MOST = 16, CALLS = 100 };
+
+/* Ranks 0 to 3, and what they warn of. */
+struct played {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_warning warnings[MOST];
+    struct findings findings;
+};
+
+static char names[RANKS][2] = {"0", "1", "2", "3"};
+
+static void play(struct played *played)
+{
+    *played = (struct played){.job = {.rank_count = RANKS}};
+    played->job.ranks = played->ranks;
+    played->job.warnings = played->warnings;
+    for (size_t i = 0; i < RANKS; i++)
+        played->ranks[i] = (struct job_rank){.name = names[i], .global_rank = (int64_t)i, .count = CALLS};
+}
+
+static struct job_warning *warn(struct played *played, int32_t rank, enum warning_kind kind, const char *text)
+{
+    struct job_warning *warning = &played->warnings[played->job.warning_count];
+    *warning = (struct job_warning){.id = 1000 + (int64_t)played->job.warning_count++,
+                                    .rank = rank,
+                                    .kind = kind,
+                                    .status = COUNT_UNKNOWN,
+                                    .text = text,
+                                    .count = 1,
+                                    .calls = CALLS,
+                                    .first_ns = TIME_UNKNOWN,
+                                    .last_ns = TIME_UNKNOWN};
+    return warning;
+}
+
+static const struct finding *found(struct played *played)
+{
+    assert_int_equal(find_reported_errors(&played->job, &played->findings), 0);
+    return played->findings.count ? &played->findings.items[played->findings.count - 1] : NULL;
+}
+
+static void one_rank_whose_error_the_others_feel(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 0, WARNING_CLOSED, "closed");
+    warn(&played, 1, WARNING_ABORTED, "aborted");
+    warn(&played, 2, WARNING_CUDA, "Cuda failure 700 'an illegal memory access'");
+    warn(&played, 2, WARNING_CLOSED, "closed");
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->kind, FINDING_ERROR);
+    assert_int_equal(finding->rank, 2);
+    assert_int_equal(finding->candidate_count, 0);
+    assert_int_equal(finding->warning, 1002);
+    assert_string_equal(finding->error, "a CUDA error");
+    assert_true(finding->stops_job);
+    assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
+    assert_quiet(&finding->readings, RULE_SEVERAL_ERRORS);
+    assert_quiet(&finding->readings, RULE_NO_ECHO);
+    assert_non_null(strstr(finding->evidence.data, "Cuda failure 700 'an illegal memory access'"));
+    assert_non_null(strstr(finding->evidence.data, "2 other ranks"));
+    findings_release(&played.findings);
+}
+
+static void an_error_that_no_other_rank_felt(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 3, WARNING_INTERNAL, "Proxy append out of bounds");
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 3);
+    assert_speaks(&finding->readings, RULE_NO_ECHO);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    findings_release(&played.findings);
+}
+
+static void several_ranks_with_errors_are_candidates(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 1, WARNING_CUDA, "one");
+    warn(&played, 3, WARNING_MEMORY, "other");
+    warn(&played, 0, WARNING_CLOSED, "closed");
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->candidate_count, 2);
+    assert_int_equal(finding->candidates[1], 3);
+    assert_speaks(&finding->readings, RULE_SEVERAL_ERRORS);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    findings_release(&played.findings);
+}
+
+/* A card that cannot be opened does not end a job that has a CUDA error. */
+static void what_weighs_less_is_not_told_beside_it(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 1, WARNING_NO_CARD, "Failed to open card");
+    warn(&played, 2, WARNING_CUDA, "Cuda failure");
+    assert_int_equal(found(&played)->rank, 2);
+    assert_int_equal(played.findings.count, 1);
+    findings_release(&played.findings);
+    play(&played);
+    warn(&played, 1, WARNING_NO_CARD, "Failed to open card");
+    const struct finding *finding = found(&played);
+    assert_int_equal(finding->rank, 1);
+    assert_false(finding->stops_job);
+    findings_release(&played.findings);
+}
+
+static void effects_and_what_healthy_jobs_print_accuse_nobody(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 1, WARNING_CLOSED, "closed");
+    warn(&played, 2, WARNING_ABORTED, "aborted");
+    warn(&played, 3, WARNING_OTHER, NULL);
+    assert_null(found(&played));
+}
+
+static void a_job_that_went_on_was_not_ended_by_it(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 1, WARNING_CUDA, "Cuda failure");
+    played.ranks[1].count = CALLS + 1025;
+    assert_null(found(&played));
+    played.ranks[1].count = CALLS + 1024;
+    assert_non_null(found(&played));
+    findings_release(&played.findings);
+}
+
+/* Where that rank is found missing already, what it logged says why. */
+static void what_a_missing_rank_reports_is_evidence(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 2, WARNING_CUDA, "Cuda failure 719");
+    struct finding *missing = findings_add(&played.findings);
+    assert_non_null(missing);
+    missing->kind = FINDING_MISSING;
+    missing->rank = 2;
+    missing->stops_job = 1;
+    const struct finding *finding = found(&played);
+    assert_int_equal(played.findings.count, 1);
+    assert_int_equal(finding->kind, FINDING_MISSING);
+    assert_int_equal(finding->warning, 1000);
+    assert_non_null(strstr(finding->evidence.data, "Cuda failure 719"));
+    findings_release(&played.findings);
+}
+
+static void who_reports_an_error_is_no_longer_one_of_several(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 2, WARNING_CUDA, "Cuda failure 719");
+    struct finding *missing = findings_add(&played.findings);
+    assert_non_null(missing);
+    missing->kind = FINDING_MISSING;
+    missing->rank = 1;
+    missing->stops_job = 1;
+    assert_int_equal(finding_add_candidate(missing, 1) || finding_add_candidate(missing, 2), 0);
+    const struct finding *finding = found(&played);
+    assert_int_equal(played.findings.count, 1);
+    assert_int_equal(finding->kind, FINDING_ERROR);
+    assert_int_equal(finding->rank, 2);
+    findings_release(&played.findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_whose_error_the_others_feel),
+        cmocka_unit_test(an_error_that_no_other_rank_felt),
+        cmocka_unit_test(several_ranks_with_errors_are_candidates),
+        cmocka_unit_test(what_weighs_less_is_not_told_beside_it),
+        cmocka_unit_test(effects_and_what_healthy_jobs_print_accuse_nobody),
+        cmocka_unit_test(a_job_that_went_on_was_not_ended_by_it),
+        cmocka_unit_test(what_a_missing_rank_reports_is_evidence),
+        cmocka_unit_test(who_reports_an_error_is_no_longer_one_of_several),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
