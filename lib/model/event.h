@@ -334,6 +334,9 @@ enum warning_kind {
     WARNING_NO_CARD = 10,  /* a network card could not be opened */
     WARNING_MISMATCH = 11, /* ranks have different network plugins or cards */
     WARNING_ABORTED = 12,  /* the communicator was aborted, as another rank had failed */
+    WARNING_CARD_FATAL = 13, /* of a card itself: what it does is over */
+    WARNING_SYSTEM = 14,     /* a call of the operating system failed, and NCCL with it */
+    WARNING_USAGE = 15,      /* NCCL was called in a way that it does not allow */
     /* 16 to 31 are those of PyTorch's log. */
     WARNING_KINDS = 32
 };

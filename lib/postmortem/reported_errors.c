@@ -25,6 +25,9 @@ static const struct reported {
     [WARNING_INTERNAL] = {WEIGHS_ERROR, "an internal error of NCCL"},
     [WARNING_CUDA] = {WEIGHS_ERROR, "a CUDA error"},
     [WARNING_MEMORY] = {WEIGHS_ERROR, "that memory is out"},
+    [WARNING_CARD_FATAL] = {WEIGHS_ERROR, "a fatal error of its network card"},
+    [WARNING_SYSTEM] = {WEIGHS_ERROR, "that a call of the operating system failed"},
+    [WARNING_USAGE] = {WEIGHS_ERROR, "an invalid use of NCCL"},
 };
 
 /* The ranks that report what weighs most. */
@@ -42,10 +45,11 @@ static enum weight weight_of(const struct job_warning *warning)
     return kind < WARNING_KINDS ? reported[kind].weight : WEIGHS_NOTHING;
 }
 
-/* A job that went on after it was not ended by it. */
+/* A job that went on after it was not ended by it. What ranks lack shows in their first calls. */
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
-    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+    enum limit_id limit = weight_of(warning) == WEIGHS_SETTING ? LIMIT_FIRST_CALLS : LIMIT_CALLS_AHEAD;
+    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(limit);
 }
 
 static enum weight greatest_weight(const struct job *job)
@@ -157,6 +161,7 @@ static int name_reporting(const struct reports *reports, struct findings *findin
     finding->stops_job = reports->weight == WEIGHS_ERROR;
     finding_ask(findings, finding, RULE_SEVERAL_ERRORS, (double)reports->count);
     finding_ask(findings, finding, RULE_NO_ECHO, (double)reports->effects);
+    finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight == WEIGHS_SETTING);
     return (reports->count > 1 && take_candidates(reports, finding)) ||
            say_report(reports->job, first, &finding->evidence) || say_effects(reports, finding);
 }

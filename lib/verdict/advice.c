@@ -143,6 +143,12 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
     const char *host = finding_host(finding, job);
     if (finding->never_ended)
         return advise_gpu(finding, job, text);
+    if (finding->unmade)
+        return buffer_append_text(text, "py-spy dump and stderr of ") ||
+               finding_name_all(finding, job, text) ||
+               buffer_append_text(text,
+                                  ", and which network cards these use (NCCL_IB_HCA, "
+                                  "NCCL_SOCKET_IFNAME); confirm with ncclprof startup");
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
            (host && buffer_printf(text, " on host %s", host)) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||

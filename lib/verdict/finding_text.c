@@ -57,8 +57,17 @@ static const struct phrase *phrase_for(const struct finding *finding)
     static const struct phrase never_ended = {
         {"GPU of ", "GPUs of "},
         {" never ended an operation that others wait for", " never ended operations that others wait for"}};
+    static const struct phrase unmade[] = {
+        [UNMADE_ABSENT] = {{"", ""},
+                           {" never came to the making of a communicator that others wait in",
+                            " never came to the making of a communicator that others wait in"}},
+        [UNMADE_STUCK] = {{"", ""},
+                          {" never got out of the making of a communicator",
+                           " never got out of the making of a communicator"}}};
     if (finding->never_ended)
         return &never_ended;
+    if (finding->unmade)
+        return &unmade[finding->unmade];
     if (finding->at_start || finding->broke)
         return finding->at_start ? &at_start : &broke;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
@@ -69,7 +78,12 @@ static int say_what(const struct finding *finding, const struct job *job, struct
 {
     const struct phrase *phrase = phrase_for(finding);
     int several = finding->rank_count > 1;
-    return buffer_append_text(text, phrase->before[several]) || finding_name_ranks(finding, job, text) ||
+    if (finding->link[0])
+        return buffer_printf(text, "transfers between host %s and host %s failed", finding->link[0],
+                             finding->link[1]);
+    return buffer_append_text(text, phrase->before[several]) ||
+           (finding->unmade ? finding_name_all(finding, job, text)
+                            : finding_name_ranks(finding, job, text)) ||
            buffer_append_text(text, phrase->after[several]) ||
            (finding->kind == FINDING_ERROR && buffer_append_text(text, finding->error)) ||
            (finding->pause_ns > 0 &&

@@ -67,6 +67,7 @@ enum limit_id {
     LIMIT_START_LATE,
     LIMIT_CALLS_AHEAD,
     LIMIT_OUTLIVED,
+    LIMIT_FIRST_CALLS,
     LIMIT_COUNT
 };
 

@@ -7,12 +7,14 @@
 #include "format/nccl/nccl_sniff.h"
 #include "format/nccl/plain.h"
 #include "format/nccl/registrations.h"
+#include "format/nccl/said.h"
 #include "format/nccl/speakers.h"
 #include "format/nccl/stamp.h"
 #include "format/nccl/start_up.h"
 #include "format/nccl/timings.h"
 #include "format/nccl/torn.h"
 #include "format/nccl/warning.h"
+#include "format/nccl/warnings.h"
 #include "input/input.h"
 #include "input/number.h"
 
@@ -35,23 +37,12 @@ struct log_file {
     struct intern functions; /* that made communicators */
     struct registrations registrations;
     struct torn torn;
+    struct warnings warnings;
     struct call_reader calls;
     struct buffer plain; /* the line, where it had colours */
     struct buffer whole; /* a line that was torn */
     int64_t next_ordinal;
     int has_lines; /* of NCCL's */
-};
-
-/* A message of NCCL's and where it stands. */
-struct said {
-    struct text message;
-    int64_t speaker;
-    int64_t tid;
-    int64_t device; /* -1 */
-    uint64_t offset;
-    int64_t at_ns; /* TIME_UNKNOWN */
-    int is_cut;    /* another line begins in it */
-    int is_last;   /* the file ends with it, without a line's end */
 };
 
 static int note(const struct log_file *file, const char *reason, int damage, uint64_t offset,
@@ -259,7 +250,9 @@ static int take_init(struct log_file *file, const struct said *said, const struc
         return note(file, "communicator split off an unknown one", 1, said->offset, said->message, error);
     if (start_take_init(&seat->start, init, said->tid, said->at_ns, said->offset, &file->functions))
         return error_no_memory(error);
-    if (init->is_complete && emit_device(file, said, init, seat, error))
+    if (init->is_complete &&
+        (warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, error) ||
+         emit_device(file, said, init, seat, error)))
         return -1;
     return emit_communicator(file, said, seat, error);
 }
@@ -301,17 +294,6 @@ static int take_bootstrap(struct log_file *file, const struct said *said, int64_
     return note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
 }
 
-/* Up to the end of the first line, as far as warnings are worth keeping. */
-enum { WARNING_BYTES = 512 };
-
-static const char *copy_text(struct text text, char *copy, size_t bytes)
-{
-    if (!text.length)
-        return NULL;
-    snprintf(copy, bytes, "%.*s", (int)(text.length < bytes ? text.length : bytes), text.data);
-    return copy;
-}
-
 /* Where others reach the process's host. */
 static int take_address(struct log_file *file, const struct said *said, struct text address,
                         struct error *error)
@@ -319,25 +301,7 @@ static int take_address(struct log_file *file, const struct said *said, struct t
     char copy[FACT_BYTES * 2];
     struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
     fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
-    event.process.address = copy_text(address, copy, sizeof copy);
-    return file->sink->event(file->sink->context, &event, error);
-}
-
-static int take_warning(struct log_file *file, const struct said *said, struct error *error)
-{
-    char text[WARNING_BYTES], nic[FACT_BYTES], peer[FACT_BYTES * 8];
-    struct warning_words words;
-    warning_read(said->message, &words);
-    struct event event = {.kind = EVENT_WARNING,
-                          .warning = {.kind = words.kind,
-                                      .at_ns = said->at_ns,
-                                      .gpu = said->device,
-                                      .calls = file->speakers.items[said->speaker].calls,
-                                      .status = words.status,
-                                      .nic = copy_text(words.nic, nic, sizeof nic),
-                                      .peer = copy_text(words.peer, peer, sizeof peer),
-                                      .text = copy_text(said->message, text, sizeof text)}};
-    fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
+    event.process.address = text_copy(address, copy, sizeof copy);
     return file->sink->event(file->sink->context, &event, error);
 }
 
@@ -370,6 +334,8 @@ static int take_known(struct log_file *file, const struct said *said, struct err
         return take_registration(file, said, &registration, error);
     if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
+    if (found == 0 && (found = warnings_take_info(&file->warnings, &file->speakers, file->sink, said, error)))
+        return found < 0 ? -1 : 0;
     return found < 0 ? IS_BROKEN : IS_OTHER;
 }
 
@@ -425,7 +391,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     case LEVEL_INFO:
         return take_info(file, said, error);
     case LEVEL_WARN:
-        return take_warning(file, said, error);
+        return warnings_take(&file->warnings, &file->speakers, file->sink, said, error);
     default:
         return note(file, "trace line of NCCL", 0, said->offset, said->message, error);
     }
@@ -562,11 +528,15 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             more = -1;
             break;
         }
-    int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ? -1 : 0;
+    int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ||
+                         warnings_end(&file.warnings, &file.speakers, sink, error)
+                     ? -1
+                     : 0;
     speakers_release(&file.speakers);
     intern_release(&file.functions);
     registrations_release(&file.registrations);
     torn_release(&file.torn);
+    warnings_release(&file.warnings);
     call_reader_release(&file.calls);
     buffer_release(&file.plain);
     buffer_release(&file.whole);

@@ -1,0 +1,148 @@
+#include "postmortem/unmade.h"
+
+#include "base/array.h"
+#include "job/start_ups.h"
+#include "verdict/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far the ranks of one communicator came with making it. */
+struct making {
+    const struct job *job;
+    int32_t communicator;
+    const struct job_start *starts; /* borrowed: of this communicator */
+    size_t count;
+    size_t complete; /* of those */
+    int has_met;     /* some rank is past the bootstrap, which none leaves before all have come */
+};
+
+static struct making making_of(const struct job *job, size_t begin)
+{
+    struct making making = {
+        .job = job, .communicator = job->starts[begin].communicator, .starts = &job->starts[begin]};
+    for (size_t i = begin; i < job->start_count && job->starts[i].communicator == making.communicator; i++) {
+        const struct start_up *told = &job->starts[i].told;
+        making.count++;
+        making.complete += told->is_complete != 0;
+        making.has_met |= told->is_complete || told->parts_ns[START_BOOTSTRAP] != TIME_UNKNOWN;
+    }
+    return making;
+}
+
+/* By rank, who made calls on the communicator, more than the first ones. */
+static int has_been_used(const struct making *making)
+{
+    const struct job *job = making->job;
+    size_t used = 0;
+    for (size_t i = 0; i < job->instance_count; i++)
+        used += job->instances[i].communicator == making->communicator && job->instances[i].members > 1;
+    return (double)used > limit_of(LIMIT_FIRST_CALLS);
+}
+
+static int has_start(const struct making *making, int32_t rank)
+{
+    for (size_t i = 0; i < making->count; i++)
+        if (making->starts[i].rank == rank)
+            return 1;
+    return 0;
+}
+
+/* Whether a rank of the job is one that may be in the communicator, and has no line about its making. */
+static int is_absent(const struct making *making, int32_t rank)
+{
+    const struct job_communicator *communicator = &making->job->communicators[making->communicator];
+    return (int64_t)making->job->rank_count == communicator->size && !has_start(making, rank);
+}
+
+static int take_absent(const struct making *making, struct finding *finding, int *has_trace)
+{
+    const struct job *job = making->job;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        if (!is_absent(making, (int32_t)i))
+            continue;
+        *has_trace |= job->ranks[i].process_id >= 0;
+        if (finding_add_candidate(finding, (int32_t)i))
+            return -1;
+    }
+    return 0;
+}
+
+static int take_stuck(const struct making *making, struct finding *finding)
+{
+    for (size_t i = 0; i < making->count; i++)
+        if (making->starts[i].told.is_complete ? finding_add_peer(finding, making->starts[i].rank)
+                                               : finding_add_candidate(finding, making->starts[i].rank))
+            return -1;
+    return 0;
+}
+
+/* "ncclCommInitRank of communicator 0-7: 4 of 8 ranks got through, 4 are stuck between Init START and Init
+ * COMPLETE" */
+static int say_counts(const struct making *making, struct finding *finding)
+{
+    const struct job *job = making->job;
+    const struct job_communicator *communicator = &job->communicators[making->communicator];
+    const char *function = job_tag(job, making->starts[0].function);
+    size_t stuck = making->count - making->complete;
+    int64_t absent = communicator->size - (int64_t)making->count;
+    struct buffer *text = &finding->evidence;
+    figures_add(&finding->figures, "ranks_complete", (double)making->complete);
+    figures_add(&finding->figures, "ranks_stuck", (double)stuck);
+    figures_add(&finding->figures, "ranks_without_line", (double)absent);
+    return buffer_append_text(text, function ? function : "The making") ||
+           buffer_append_text(text, " of communicator ") || buffer_append_text(text, communicator->label) ||
+           buffer_printf(text, ": %zu of %lld ranks reached Init COMPLETE, %zu are stuck behind Init START",
+                         making->complete, (long long)communicator->size, stuck) ||
+           (absent > 0 &&
+            buffer_printf(text, ", %lld have no line about it in these logs", (long long)absent));
+}
+
+static int say_meaning(int is_waited_for, int has_trace, struct buffer *text)
+{
+    if (!is_waited_for)
+        return buffer_append_text(
+            text, ". All ranks have met; which rank, card or link holds up the others is not in the log");
+    return buffer_append_text(text, has_trace
+                                        ? ". The others wait for them in the bootstrap"
+                                        : ". The others wait for them in the bootstrap, unless the logs of "
+                                          "these are merely not given");
+}
+
+static int name_stuck(const struct making *making, struct findings *findings)
+{
+    const struct job_communicator *communicator = &making->job->communicators[making->communicator];
+    int is_waited_for = !making->has_met && (int64_t)making->count < communicator->size, has_trace = 0;
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    finding->kind = FINDING_MISSING;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding->stops_job = 1;
+    finding->unmade = is_waited_for ? UNMADE_ABSENT : UNMADE_STUCK;
+    if (is_waited_for ? take_absent(making, finding, &has_trace) : take_stuck(making, finding))
+        return -1;
+    if (!finding->candidate_count) {
+        /* Who lacks is in no list of ranks. */
+        finding->unmade = UNMADE_STUCK;
+        if (take_stuck(making, finding))
+            return -1;
+    }
+    finding->rank = finding->candidates[0];
+    finding_ask(findings, finding, RULE_STUCK_IN_START, (double)finding->candidate_count);
+    finding_ask(findings, finding, RULE_NO_TRACE, is_waited_for && !has_trace);
+    if (finding->candidate_count == 1)
+        finding->candidate_count = 0;
+    return say_counts(making, finding) || say_meaning(is_waited_for, has_trace, &finding->evidence);
+}
+
+int find_unmade(const struct job *job, struct findings *findings)
+{
+    for (size_t begin = 0; begin < job->start_count;) {
+        struct making making = making_of(job, begin);
+        begin += making.count;
+        if (making.complete < making.count && !has_been_used(&making) && name_stuck(&making, findings))
+            return -1;
+    }
+    return 0;
+}
