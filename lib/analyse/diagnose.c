@@ -2,6 +2,7 @@
 #include "analyse/diagnose_notes.h"
 #include "analyse/headline.h"
 #include "analyse/judged_run.h"
+#include "analyse/log_notes.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -158,7 +159,8 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     struct store *store = diagnosis->told.request->store;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_witnesses(store, runs, &result->table, error) ||
+                     : caution_rankless(store, &result->table, error) ||
+                           caution_witnesses(store, runs, &result->table, error) ||
                            caution_copies(store, runs, &result->table, error) ||
                            caution_records(store, runs, &result->table, error) ||
                            caution_no_operations(store, runs, &result->table, error) ||

@@ -193,3 +193,15 @@ int find_reported_errors(const struct job *job, struct findings *findings)
     free(reports.of_rank);
     return failed ? -1 : 0;
 }
+
+const char *reported_what(enum warning_kind kind)
+{
+    unsigned number = kind;
+    return number < WARNING_KINDS ? reported[number].what : NULL;
+}
+
+int reported_is_effect(enum warning_kind kind)
+{
+    unsigned number = kind;
+    return number < WARNING_KINDS && reported[number].weight == WEIGHS_EFFECT;
+}

@@ -12,4 +12,10 @@
  */
 int find_reported_errors(const struct job *job, struct findings *findings);
 
+/* What a warning of a kind reports of its own process: "a CUDA error". NULL: nothing of that sort. */
+const char *reported_what(enum warning_kind kind);
+
+/* Whether it reports an effect of what another rank did. */
+int reported_is_effect(enum warning_kind kind);
+
 #endif

@@ -13,6 +13,7 @@
 #include "format/nccl/start_up.h"
 #include "format/nccl/timings.h"
 #include "format/nccl/torn.h"
+#include "format/nccl/unnamed.h"
 #include "format/nccl/warning.h"
 #include "format/nccl/warnings.h"
 #include "input/input.h"
@@ -38,6 +39,7 @@ struct log_file {
     struct registrations registrations;
     struct torn torn;
     struct warnings warnings;
+    struct unnamed_list unnamed;
     struct call_reader calls;
     struct buffer plain; /* the line, where it had colours */
     struct buffer whole; /* a line that was torn */
@@ -229,6 +231,19 @@ static int is_modelled(enum function function)
     return function > FUNCTION_OTHER && function < FUNCTION_COUNT;
 }
 
+/* It is counted, and told at the end. */
+static int take_unnamed_call(struct log_file *file, const struct said *said, const struct message_call *call,
+                             struct error *error)
+{
+    int is_old = unnamed_take_call(&file->unnamed, said, call);
+    if (is_old < 0)
+        return error_no_memory(error);
+    return note(file,
+                is_old ? "call on a communicator that NCCL before 2.18 does not name"
+                       : "call on a communicator whose Init line is not in this log",
+                0, said->offset, said->message, error);
+}
+
 static int take_call(struct log_file *file, const struct said *said, const struct message_call *call,
                      struct error *error)
 {
@@ -236,7 +251,7 @@ static int take_call(struct log_file *file, const struct said *said, const struc
     if (!is_modelled(call->function))
         return note(file, "call that is not modelled", 0, said->offset, said->message, error);
     if (!seat)
-        return note(file, "call on a communicator of unknown making", 1, said->offset, said->message, error);
+        return take_unnamed_call(file, said, call, error);
     return emit_call(file, said, call, seat, error);
 }
 
@@ -255,6 +270,15 @@ static int take_init(struct log_file *file, const struct said *said, const struc
          emit_device(file, said, init, seat, error)))
         return -1;
     return emit_communicator(file, said, seat, error);
+}
+
+static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
+                             struct error *error)
+{
+    return unnamed_take_init(&file->unnamed, said, init)
+               ? error_no_memory(error)
+               : note(file, "Init line that names no communicator (NCCL before 2.18)", 0, said->offset,
+                      said->message, error);
 }
 
 static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,
@@ -320,8 +344,8 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     int found = message_read_call(said->message, &call);
     if (found == 1)
         return take_call(file, said, &call, error);
-    if (found == 0 && (found = message_read_init(said->message, &init)) == 1)
-        return take_init(file, said, &init, error);
+    if (found == 0 && (found = message_read_init(said->message, &init)) > 0)
+        return found == 1 ? take_init(file, said, &init, error) : take_unnamed_init(file, said, &init, error);
     if (found == 0 && (found = message_read_nodes(said->message, &nodes)) == 1)
         return take_nodes(file, said, &nodes, error);
     if (found == 0 && timings_read(said->message, &timings))
@@ -341,8 +365,9 @@ static int take_known(struct log_file *file, const struct said *said, struct err
 
 static int take_other(struct log_file *file, const struct said *said, struct error *error)
 {
-    const char *reason =
-        message_is_registration(said->message) ? "registration of memory" : "other line of NCCL";
+    const char *reason = message_is_registration(said->message) ? "registration of memory"
+                         : text_begins(said->message, "## [")   ? "trace of kernels by RCCL"
+                                                                : "other line of NCCL";
     return note(file, reason, 0, said->offset, said->message, error);
 }
 
@@ -520,6 +545,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     int more;
     speakers_init(&file.speakers);
     intern_init(&file.functions);
+    unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
     call_reader_init(&file.calls, 0);
     snprintf(dialect, dialect_bytes, "nccl-log");
@@ -529,7 +555,8 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             break;
         }
     int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ||
-                         warnings_end(&file.warnings, &file.speakers, sink, error)
+                         warnings_end(&file.warnings, &file.speakers, sink, error) ||
+                         unnamed_tell(&file.unnamed, &file.speakers, sink, error)
                      ? -1
                      : 0;
     speakers_release(&file.speakers);
@@ -537,6 +564,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     registrations_release(&file.registrations);
     torn_release(&file.torn);
     warnings_release(&file.warnings);
+    unnamed_release(&file.unnamed);
     call_reader_release(&file.calls);
     buffer_release(&file.plain);
     buffer_release(&file.whole);

@@ -1,0 +1,220 @@
+#include "analyse/log_notes.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "model/event.h"
+#include "postmortem/reported_errors.h"
+#include "schemas.h"
+#include "store/statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many processes are named, the others counted. */
+enum { NAMED_MOST = 4 };
+
+/* Columns of rankless_warnings. */
+enum { AT_HOST, AT_PID, AT_GPU, AT_KIND, AT_TEXT, AT_PATH, AT_OFFSET, AT_COUNT };
+
+/* "process 811 on host node3 (CUDA device 2)" */
+static int say_process(const char *host, int64_t pid, int64_t device, struct buffer *text)
+{
+    return buffer_printf(text, "process %lld", (long long)pid) ||
+           (host && *host && buffer_printf(text, " on host %s", host)) ||
+           (device >= 0 && buffer_printf(text, " (CUDA device %lld)", (long long)device));
+}
+
+static int say_error(struct statement *row, const char *what, struct buffer *text)
+{
+    const char *path = statement_text(row, AT_PATH), *line = statement_text(row, AT_TEXT);
+    int64_t count = statement_integer(row, AT_COUNT);
+    return say_process(statement_text(row, AT_HOST), statement_integer(row, AT_PID),
+                       statement_integer_or(row, AT_GPU, -1), text) ||
+           buffer_printf(text, " reported %s: \"%s\"", what, line ? line : "") ||
+           (count > 1 && buffer_printf(text, " and %lld more like it", (long long)count - 1)) ||
+           buffer_printf(text, ", in %s at byte %lld; the log does not tell its rank", path ? path : "",
+                         (long long)statement_integer(row, AT_OFFSET));
+}
+
+struct rankless {
+    size_t errors;
+    int64_t effects;
+};
+
+static int take_warning(struct rankless *rankless, struct statement *row, struct table *table,
+                        struct error *error)
+{
+    enum warning_kind kind = (enum warning_kind)statement_integer(row, AT_KIND);
+    const char *what = reported_what(kind);
+    struct buffer text = BUFFER_INIT;
+    rankless->effects += reported_is_effect(kind);
+    if (!what || ++rankless->errors > NAMED_MOST)
+        return 0;
+    int failed = say_error(row, what, &text) ? error_no_memory(error)
+                                             : table_add_warning(table, error, "%s", text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+static int caution_reports(struct store *store, struct table *table, struct error *error)
+{
+    struct statement *row = store_prepare(store, schema_analysis_caution_rankless_warnings, error);
+    struct rankless rankless = {0};
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (take_warning(&rankless, row, table, error))
+            more = -1;
+    statement_free(row);
+    if (more < 0)
+        return -1;
+    if (rankless.errors > NAMED_MOST &&
+        table_add_warning(table, error,
+                          "%zu more processes without a known rank reported errors: ncclprof info "
+                          "--warnings",
+                          rankless.errors - NAMED_MOST))
+        return -1;
+    return rankless.effects
+               ? table_add_warning(table, error,
+                                   "%lld processes without a known rank reported that they lost a "
+                                   "peer or were aborted, which is an effect",
+                                   (long long)rankless.effects)
+               : 0;
+}
+
+/* How many calls of one function a process made on communicators of so many ranks. */
+struct caller {
+    char *what; /* owned: "AllReduce of 4 ranks: its Init line is not in this log" */
+    char *host; /* owned */
+    int64_t pid;
+    int64_t device; /* -1 */
+    int64_t calls;
+};
+
+struct callers {
+    struct caller *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+static void callers_release(struct callers *callers)
+{
+    for (size_t i = 0; i < callers->count; i++) {
+        free(callers->items[i].what);
+        free(callers->items[i].host);
+    }
+    free(callers->items);
+}
+
+/* Takes " on device 2" out of what is called, as lib/format/nccl/unnamed.c writes it. */
+static int64_t take_device(char *what)
+{
+    static const char mark[] = " on device ";
+    char *at = strstr(what, mark), *end;
+    if (!at)
+        return -1;
+    long device = strtol(at + sizeof mark - 1, &end, 10);
+    memmove(at, end, strlen(end) + 1);
+    return device;
+}
+
+static int add_caller(struct callers *callers, struct statement *row)
+{
+    const char *what = statement_text(row, 0), *host = statement_text(row, 1);
+    if (array_reserve((void **)&callers->items, &callers->capacity, callers->count + 1,
+                      sizeof *callers->items))
+        return -1;
+    struct caller *caller = &callers->items[callers->count];
+    *caller = (struct caller){.what = strdup(what ? what : ""),
+                              .host = strdup(host ? host : ""),
+                              .pid = statement_integer(row, 2),
+                              .calls = statement_integer(row, 3)};
+    callers->count++;
+    if (!caller->what || !caller->host)
+        return -1;
+    caller->device = take_device(caller->what);
+    return 0;
+}
+
+static int read_callers(struct callers *callers, struct store *store, struct error *error)
+{
+    struct statement *row = store_prepare(store, schema_analysis_caution_unnamed_calls, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (add_caller(callers, row))
+            more = error_no_memory(error);
+    statement_free(row);
+    return more < 0 ? -1 : 0;
+}
+
+/* Those of one kind of call, the fewest first. */
+static int by_what(const void *a, const void *b)
+{
+    const struct caller *left = a, *right = b;
+    int order = strcmp(left->what, right->what);
+    if (order || left->calls != right->calls)
+        return order ? order : (left->calls > right->calls) - (left->calls < right->calls);
+    return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static int say_callers(const struct caller *callers, size_t count, size_t others, int64_t most,
+                       struct buffer *text)
+{
+    const char *why = strchr(callers->what, ':');
+    if (!others)
+        return buffer_printf(text, "%.*s: %zu process%s made %lld calls%s;", (int)(why - callers->what),
+                             callers->what, count, count == 1 ? "" : "es", (long long)most,
+                             count == 1 ? "" : " each") ||
+               buffer_printf(text, "%s", why + 1);
+    if (buffer_printf(text, "%.*s: %zu of %zu callers made %lld calls", (int)(why - callers->what),
+                      callers->what, count - others, count, (long long)most))
+        return -1;
+    for (size_t i = 0; i < others && i < NAMED_MOST; i++)
+        if (buffer_append_text(text, ", ") ||
+            say_process(callers[i].host, callers[i].pid, callers[i].device, text) ||
+            buffer_printf(text, " %lld", (long long)callers[i].calls))
+            return -1;
+    return (others > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", others - NAMED_MOST)) ||
+           buffer_printf(text, ";%s", why + 1);
+}
+
+/* Who made fewer calls than most of the others stands out; where most differ nothing does. */
+static int tell_callers(const struct caller *callers, size_t count, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int64_t most = callers[count - 1].calls;
+    size_t fewer = 0;
+    while (callers[fewer].calls < most)
+        fewer++;
+    if (!strchr(callers->what, ':') || fewer * 2 >= count)
+        return 0;
+    int failed =
+        say_callers(callers, count, fewer, most, &text)
+            ? error_no_memory(error)
+            : table_add_warning(table, error,
+                                "%s: which ranks these are cannot be determined. NCCL 2.18 and later "
+                                "tell with NCCL_DEBUG_SUBSYS=INIT,COLL",
+                                text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+static int caution_callers(struct store *store, struct table *table, struct error *error)
+{
+    struct callers callers = {.items = NULL};
+    int failed = read_callers(&callers, store, error);
+    if (!failed)
+        array_sort(callers.items, callers.count, sizeof *callers.items, by_what);
+    for (size_t begin = 0, end; !failed && begin < callers.count; begin = end) {
+        for (end = begin + 1;
+             end < callers.count && strcmp(callers.items[end].what, callers.items[begin].what) == 0; end++)
+            ;
+        failed = tell_callers(&callers.items[begin], end - begin, table, error);
+    }
+    callers_release(&callers);
+    return failed;
+}
+
+int caution_rankless(struct store *store, struct table *table, struct error *error)
+{
+    return caution_reports(store, table, error) || caution_callers(store, table, error) ? -1 : 0;
+}
