@@ -75,15 +75,15 @@ static int caution_reports(struct store *store, struct table *table, struct erro
         return -1;
     return rankless.effects
                ? table_add_warning(table, error,
-                                   "%lld processes without a known rank reported that they lost a "
-                                   "peer or were aborted, which is an effect",
-                                   (long long)rankless.effects)
+                                   "%lld process%s without a known rank reported that it lost a peer or was "
+                                   "aborted, which is an effect",
+                                   (long long)rankless.effects, rankless.effects == 1 ? "" : "es")
                : 0;
 }
 
 /* How many calls of one function a process made on communicators of so many ranks. */
 struct caller {
-    char *what; /* owned: "AllReduce of 4 ranks: its Init line is not in this log" */
+    char *what; /* owned: "AllReduce on communicators of 4 ranks: the Init line is not in this log" */
     char *host; /* owned */
     int64_t pid;
     int64_t device; /* -1 */
@@ -105,10 +105,10 @@ static void callers_release(struct callers *callers)
     free(callers->items);
 }
 
-/* Takes " on device 2" out of what is called, as lib/format/nccl/unnamed.c writes it. */
+/* Takes ", device 2" out of what is called, as lib/format/nccl/unnamed.c writes it. */
 static int64_t take_device(char *what)
 {
-    static const char mark[] = " on device ";
+    static const char mark[] = ", device ";
     char *at = strstr(what, mark), *end;
     if (!at)
         return -1;
@@ -156,25 +156,21 @@ static int by_what(const void *a, const void *b)
     return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-static int say_callers(const struct caller *callers, size_t count, size_t others, int64_t most,
+/* "AllReduce on communicators of 4 ranks: 3 of 4 callers made 8 calls, process 7 on host node0 made 7" */
+static int say_callers(const struct caller *callers, size_t count, size_t fewer, int64_t most,
                        struct buffer *text)
 {
-    const char *why = strchr(callers->what, ':');
-    if (!others)
-        return buffer_printf(text, "%.*s: %zu process%s made %lld calls%s;", (int)(why - callers->what),
-                             callers->what, count, count == 1 ? "" : "es", (long long)most,
-                             count == 1 ? "" : " each") ||
-               buffer_printf(text, "%s", why + 1);
-    if (buffer_printf(text, "%.*s: %zu of %zu callers made %lld calls", (int)(why - callers->what),
-                      callers->what, count - others, count, (long long)most))
-        return -1;
-    for (size_t i = 0; i < others && i < NAMED_MOST; i++)
-        if (buffer_append_text(text, ", ") ||
-            say_process(callers[i].host, callers[i].pid, callers[i].device, text) ||
-            buffer_printf(text, " %lld", (long long)callers[i].calls))
-            return -1;
-    return (others > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", others - NAMED_MOST)) ||
-           buffer_printf(text, ";%s", why + 1);
+    size_t all = count - fewer;
+    int failed = buffer_printf(text, "%.*s: ", (int)strcspn(callers->what, ":"), callers->what) ||
+                 (fewer ? buffer_printf(text, "%zu of %zu callers", all, count)
+                        : buffer_printf(text, "%zu caller%s", all, all == 1 ? "" : "s")) ||
+                 buffer_printf(text, " made %lld calls%s", (long long)most, all == 1 ? "" : " each");
+    for (size_t i = 0; !failed && i < fewer && i < NAMED_MOST; i++)
+        failed = buffer_append_text(text, ", ") ||
+                 say_process(callers[i].host, callers[i].pid, callers[i].device, text) ||
+                 buffer_printf(text, " made %lld", (long long)callers[i].calls);
+    return failed ||
+           (fewer > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", fewer - NAMED_MOST));
 }
 
 /* Who made fewer calls than most of the others stands out; where most differ nothing does. */
@@ -187,13 +183,12 @@ static int tell_callers(const struct caller *callers, size_t count, struct table
         fewer++;
     if (!strchr(callers->what, ':') || fewer * 2 >= count)
         return 0;
-    int failed =
-        say_callers(callers, count, fewer, most, &text)
-            ? error_no_memory(error)
-            : table_add_warning(table, error,
-                                "%s: which ranks these are cannot be determined. NCCL 2.18 and later "
-                                "tell with NCCL_DEBUG_SUBSYS=INIT,COLL",
-                                text.data);
+    int failed = say_callers(callers, count, fewer, most, &text)
+                     ? error_no_memory(error)
+                     : table_add_warning(table, error,
+                                         "%s. Which ranks these are cannot be determined:%s. "
+                                         "NCCL_DEBUG_SUBSYS=INIT,COLL tells with NCCL 2.18 and later",
+                                         text.data, strchr(callers->what, ':') + 1);
     buffer_release(&text);
     return failed;
 }
@@ -212,6 +207,45 @@ static int caution_callers(struct store *store, struct table *table, struct erro
     }
     callers_release(&callers);
     return failed;
+}
+
+/* Whether a finding quotes a warning: then the others are told of in its evidence. */
+static int is_quoted(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].warning)
+            return 1;
+    return 0;
+}
+
+static int has_gone_on(const struct job *job, const struct job_warning *warning)
+{
+    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+}
+
+int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
+                    struct error *error)
+{
+    const struct job_warning *first = NULL;
+    int32_t last = -1;
+    size_t ranks = 0;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (!warning->text || warning->kind == WARNING_SILENT || warning->kind == WARNING_DEAD ||
+            has_gone_on(job, warning) || warning->rank == last)
+            continue;
+        first = first ? first : warning;
+        last = warning->rank;
+        ranks++;
+    }
+    if (!first || is_quoted(findings))
+        return 0;
+    return table_add_warning(table, error,
+                             "run %lld: %zu rank%s reported failures that accuse no rank by themselves, the "
+                             "first rank %s: \"%s\"; the cause is in no line of these logs: ncclprof info "
+                             "--warnings",
+                             (long long)job->run_id, ranks, ranks == 1 ? "" : "s",
+                             job->ranks[first->rank].name, first->text);
 }
 
 int caution_rankless(struct store *store, struct table *table, struct error *error)

@@ -3,6 +3,7 @@
 
 #include "model/table.h"
 #include "store/store.h"
+#include "verdict/finding.h"
 
 /*
  * What NCCL's log says of processes whose ranks it does not tell, as its lines about the making of
@@ -10,5 +11,12 @@
  * than the others.
  */
 int caution_rankless(struct store *store, struct table *table, struct error *error);
+
+/*
+ * That ranks of a run report failures (a peer that closed its connection, transfers that were given up, a
+ * port that went) of which no finding speaks. Wants what findings_find fills in.
+ */
+int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
+                    struct error *error);
 
 #endif

@@ -202,14 +202,20 @@ static int64_t count_silent(const struct breaks *breaks)
     return count;
 }
 
-/* The host that all of them were sent from; NULL. */
-static const char *common_host(const struct breaks *breaks)
+/* Whether all of them are of one link: between the same two hosts, in whichever direction; then these. */
+static int find_link(const struct breaks *breaks, const char *link[2])
 {
-    const char *host = breaks->are_more ? NULL : host_of(breaks->job, breaks->failed[0]->rank);
-    for (size_t i = 1; host && i < breaks->count; i++)
-        if (!is_same(host, host_of(breaks->job, breaks->failed[i]->rank)))
-            host = NULL;
-    return host;
+    const char *from = host_of(breaks->job, breaks->failed[0]->rank), *to = breaks->peer_hosts[0];
+    if (breaks->are_more || !from || !to || is_same(from, to))
+        return 0;
+    for (size_t i = 1; i < breaks->count; i++) {
+        const char *host = host_of(breaks->job, breaks->failed[i]->rank), *peer = breaks->peer_hosts[i];
+        if (!(is_same(host, from) && is_same(peer, to)) && !(is_same(host, to) && is_same(peer, from)))
+            return 0;
+    }
+    link[0] = from;
+    link[1] = to;
+    return 1;
 }
 
 /* Of the ends that have nothing in common: one of them may be it, or several. */
@@ -377,7 +383,7 @@ static int add_peers(const struct breaks *breaks, int is_peer, const char *peer,
 static int name_broken(struct breaks *breaks, struct findings *findings)
 {
     const struct job_warning *card = failed_card(breaks);
-    const char *peer = common_peer(breaks), *host = common_host(breaks);
+    const char *peer = common_peer(breaks);
     int is_one = are_all_of_one_card(breaks), is_peer = !card && !is_one && peer;
     int64_t ends = card || is_one || is_peer ? 1 : count_ends(breaks);
     struct finding *finding = findings_add(findings);
@@ -395,14 +401,12 @@ static int name_broken(struct breaks *breaks, struct findings *findings)
     finding->stops_job = 1;
     finding->warning = card ? card->id : breaks->failed[0]->id;
     finding->nic = card ? card->nic : is_one ? breaks->failed[0]->nic : NULL;
-    int is_link = !card && peer && host && !is_same(host, peer);
-    finding->link[0] = is_link ? host : NULL;
-    finding->link[1] = is_link ? peer : NULL;
+    int is_link = !card && find_link(breaks, finding->link);
     int is_doubted = !card && finding_ask(findings, finding, RULE_SILENT_PEER, (double)count_silent(breaks));
     finding_ask(findings, finding, RULE_ENDS, (double)ends);
     return take_accused(breaks, finding) || add_peers(breaks, is_peer, peer, finding) ||
            (ends > 1 && take_candidates(finding)) ||
-           (is_link && is_doubted && take_ends(breaks, peer, finding)) ||
+           (is_link && peer && is_doubted && take_ends(breaks, peer, finding)) ||
            say_failed(breaks, &finding->evidence) || say_when(breaks, &finding->evidence) ||
            (card && say_card(breaks, card, &finding->evidence)) || say_others(breaks, finding);
 }

@@ -74,13 +74,21 @@ static const struct phrase *phrase_for(const struct finding *finding)
                                             : &phrases[finding->kind];
 }
 
+/* One rank of one of the hosts, where all that failed is its own. */
+static int say_link(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int is_one = !finding->candidate_count && !finding->rank_count;
+    return buffer_append_text(text, "transfers between ") ||
+           (is_one && (finding_name_ranks(finding, job, text) || buffer_append_text(text, " on "))) ||
+           buffer_printf(text, "host %s and host %s failed", finding->link[0], finding->link[1]);
+}
+
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct phrase *phrase = phrase_for(finding);
     int several = finding->rank_count > 1;
     if (finding->link[0])
-        return buffer_printf(text, "transfers between host %s and host %s failed", finding->link[0],
-                             finding->link[1]);
+        return say_link(finding, job, text);
     return buffer_append_text(text, phrase->before[several]) ||
            (finding->unmade ? finding_name_all(finding, job, text)
                             : finding_name_ranks(finding, job, text)) ||

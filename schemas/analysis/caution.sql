@@ -111,6 +111,6 @@ SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), 
 -- statement: unnamed_calls
 SELECT what, host, pid, sum(events)
   FROM loss JOIN process USING (process_id)
- WHERE what GLOB '*: its Init line *'
+ WHERE what GLOB '*: *Init line*'
  GROUP BY what, process_id
  ORDER BY what, host, pid;

@@ -239,7 +239,7 @@ static int take_unnamed_call(struct log_file *file, const struct said *said, con
     if (is_old < 0)
         return error_no_memory(error);
     return note(file,
-                is_old ? "call on a communicator that NCCL before 2.18 does not name"
+                is_old ? "call on a communicator that NCCL below 2.18 does not name"
                        : "call on a communicator whose Init line is not in this log",
                 0, said->offset, said->message, error);
 }
@@ -277,8 +277,8 @@ static int take_unnamed_init(struct log_file *file, const struct said *said, con
 {
     return unnamed_take_init(&file->unnamed, said, init)
                ? error_no_memory(error)
-               : note(file, "Init line that names no communicator (NCCL before 2.18)", 0, said->offset,
-                      said->message, error);
+               : note(file, "Init line without commId: NCCL below 2.18 names no communicator", 0,
+                      said->offset, said->message, error);
 }
 
 static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,

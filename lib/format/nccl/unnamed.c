@@ -58,12 +58,12 @@ static void name(const struct unnamed *unnamed, enum function function, char *wh
 {
     char ranks[48] = "", device[48] = "";
     if (unnamed->ranks != COUNT_UNKNOWN)
-        snprintf(ranks, sizeof ranks, " of %lld ranks", (long long)unnamed->ranks);
+        snprintf(ranks, sizeof ranks, " on communicators of %lld ranks", (long long)unnamed->ranks);
     if (unnamed->device >= 0)
-        snprintf(device, sizeof device, " on device %lld", (long long)unnamed->device);
+        snprintf(device, sizeof device, ", device %lld", (long long)unnamed->device);
     snprintf(what, bytes, "%s%s%s: %s", function_name(function), ranks, device,
-             unnamed->is_old ? "its Init line names no communicator (NCCL before 2.18)"
-                             : "its Init line is not in this log");
+             unnamed->is_old ? "NCCL below 2.18 names no communicator in its Init line"
+                             : "the Init line is not in this log");
 }
 
 static int tell_calls(const struct unnamed *unnamed, enum function function, const struct speakers *speakers,

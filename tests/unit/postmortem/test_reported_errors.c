@@ -66,6 +66,7 @@ static void one_rank_whose_error_the_others_feel(void **state)
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
     assert_quiet(&finding->readings, RULE_SEVERAL_ERRORS);
     assert_quiet(&finding->readings, RULE_NO_ECHO);
+    assert_quiet(&finding->readings, RULE_MERE_SETTING);
     assert_non_null(strstr(finding->evidence.data, "Cuda failure 700 'an illegal memory access'"));
     assert_non_null(strstr(finding->evidence.data, "2 other ranks"));
     findings_release(&played.findings);
@@ -115,7 +116,23 @@ static void what_weighs_less_is_not_told_beside_it(void **state)
     const struct finding *finding = found(&played);
     assert_int_equal(finding->rank, 1);
     assert_false(finding->stops_job);
+    assert_speaks(&finding->readings, RULE_MERE_SETTING);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
+}
+
+/* A job that got over its first calls has its connections, and one that goes on has no fatal setting. */
+static void settings_matter_at_the_start(void **state)
+{
+    struct played played;
+    assert_limit(LIMIT_FIRST_CALLS, 16);
+    play(&played);
+    warn(&played, 1, WARNING_MISMATCH, "Rank 1 has 1 local Net devices (max 2).")->calls = 0;
+    played.ranks[1].count = 16;
+    assert_non_null(found(&played));
+    findings_release(&played.findings);
+    played.ranks[1].count = 17;
+    assert_null(found(&played));
 }
 
 static void effects_and_what_healthy_jobs_print_accuse_nobody(void **state)
@@ -184,6 +201,7 @@ int main(void)
         cmocka_unit_test(an_error_that_no_other_rank_felt),
         cmocka_unit_test(several_ranks_with_errors_are_candidates),
         cmocka_unit_test(what_weighs_less_is_not_told_beside_it),
+        cmocka_unit_test(settings_matter_at_the_start),
         cmocka_unit_test(effects_and_what_healthy_jobs_print_accuse_nobody),
         cmocka_unit_test(a_job_that_went_on_was_not_ended_by_it),
         cmocka_unit_test(what_a_missing_rank_reports_is_evidence),
