@@ -53,7 +53,7 @@ int unnamed_take_call(struct unnamed_list *list, const struct said *said, const 
     return unnamed->is_old;
 }
 
-/* lib/analyse/unnamed_calls.c reads it. */
+/* lib/analyse/log_notes.c reads it. */
 static void name(const struct unnamed *unnamed, enum function function, char *what, size_t bytes)
 {
     char ranks[48] = "", device[48] = "";
