@@ -220,7 +220,8 @@ static int is_quoted(const struct findings *findings)
 
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
-    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+    return warning->calls != COUNT_UNKNOWN &&
+           (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
 int caution_effects(const struct job *job, const struct findings *findings, struct table *table,

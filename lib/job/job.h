@@ -153,7 +153,7 @@ struct job_warning {
     int64_t count;
     int64_t first_ns; /* on the clock of the log; TIME_UNKNOWN */
     int64_t last_ns;
-    int64_t calls; /* that its process had made by the last of them */
+    int64_t calls; /* that its process had made by the last of them; COUNT_UNKNOWN: its file lists no calls */
 };
 
 struct job_rank {

@@ -62,7 +62,7 @@ static int read_warning(struct loader *loader, struct statement *statement, stru
                                   .count = statement_integer(statement, AT_COUNT),
                                   .first_ns = number_or(statement, AT_FIRST, TIME_UNKNOWN),
                                   .last_ns = number_or(statement, AT_LAST, TIME_UNKNOWN),
-                                  .calls = statement_integer(statement, AT_CALLS)};
+                                  .calls = number_or(statement, AT_CALLS, COUNT_UNKNOWN)};
     if (keep_text(loader, statement, AT_NIC, &warning.nic, error) ||
         keep_text(loader, statement, AT_PEER, &warning.peer, error) ||
         keep_text(loader, statement, AT_TEXT, &warning.text, error))

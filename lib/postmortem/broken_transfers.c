@@ -45,7 +45,8 @@ static const char *host_of(const struct job *job, int32_t rank)
  * (NCCL 2.30). */
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
-    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+    return warning->calls != COUNT_UNKNOWN &&
+           (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
 /* The host that a warning's other end is on: of whose ranks that is the address or name, where that is one

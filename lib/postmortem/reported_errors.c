@@ -45,11 +45,16 @@ static enum weight weight_of(const struct job_warning *warning)
     return kind < WARNING_KINDS ? reported[kind].weight : WEIGHS_NOTHING;
 }
 
-/* A job that went on after it was not ended by it. What ranks lack shows in their first calls. */
+/* A job that went on after it was not ended by it. What ranks lack shows in their first calls: a log that
+ * lists no calls tells of what was before them. */
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
-    enum limit_id limit = weight_of(warning) == WEIGHS_SETTING ? LIMIT_FIRST_CALLS : LIMIT_CALLS_AHEAD;
-    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(limit);
+    int is_setting = weight_of(warning) == WEIGHS_SETTING;
+    if (warning->calls == COUNT_UNKNOWN && !is_setting)
+        return 0;
+    int64_t calls = warning->calls == COUNT_UNKNOWN ? 0 : warning->calls;
+    return (double)job->ranks[warning->rank].count - (double)calls >
+           limit_of(is_setting ? LIMIT_FIRST_CALLS : LIMIT_CALLS_AHEAD);
 }
 
 static enum weight greatest_weight(const struct job *job)

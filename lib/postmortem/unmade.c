@@ -30,37 +30,28 @@ static struct making making_of(const struct job *job, size_t begin)
     return making;
 }
 
-/* By rank, who made calls on the communicator, more than the first ones. */
-static int has_been_used(const struct making *making)
+/* By communicator, how many operations of several ranks there are on it. NULL: no memory. */
+static int64_t *count_uses(const struct job *job)
 {
-    const struct job *job = making->job;
-    size_t used = 0;
-    for (size_t i = 0; i < job->instance_count; i++)
-        used += job->instances[i].communicator == making->communicator && job->instances[i].members > 1;
-    return (double)used > limit_of(LIMIT_FIRST_CALLS);
+    int64_t *uses = array_new(job->communicator_count, sizeof *uses);
+    for (size_t i = 0; uses && i < job->instance_count; i++)
+        uses[job->instances[i].communicator] += job->instances[i].members > 1;
+    return uses;
 }
 
-static int has_start(const struct making *making, int32_t rank)
-{
-    for (size_t i = 0; i < making->count; i++)
-        if (making->starts[i].rank == rank)
-            return 1;
-    return 0;
-}
-
-/* Whether a rank of the job is one that may be in the communicator, and has no line about its making. */
-static int is_absent(const struct making *making, int32_t rank)
-{
-    const struct job_communicator *communicator = &making->job->communicators[making->communicator];
-    return (int64_t)making->job->rank_count == communicator->size && !has_start(making, rank);
-}
-
+/* Where all ranks of the job are in it: those that have no line about its making. Both are in order of rank.
+ */
 static int take_absent(const struct making *making, struct finding *finding, int *has_trace)
 {
     const struct job *job = making->job;
+    size_t start = 0;
+    if ((int64_t)job->rank_count != job->communicators[making->communicator].size)
+        return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
-        if (!is_absent(making, (int32_t)i))
+        if (start < making->count && making->starts[start].rank == (int32_t)i) {
+            start++;
             continue;
+        }
         *has_trace |= job->ranks[i].process_id >= 0;
         if (finding_add_candidate(finding, (int32_t)i))
             return -1;
@@ -136,13 +127,51 @@ static int name_stuck(const struct making *making, struct findings *findings)
     return say_counts(making, finding) || say_meaning(is_waited_for, has_trace, &finding->evidence);
 }
 
-int find_unmade(const struct job *job, struct findings *findings)
+/* Whether a rank is stuck in it, and it is not merely lines of it that are lost. */
+static int is_unmade(const struct making *making, const int64_t *uses)
 {
+    return making->complete < making->count &&
+           (double)uses[making->communicator] <= limit_of(LIMIT_FIRST_CALLS);
+}
+
+static int64_t first_order(const struct making *making)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < making->count; i++)
+        first = making->starts[i].order < first ? making->starts[i].order : first;
+    return first;
+}
+
+/* The first of them that a log has, and how many. */
+static size_t find_first(const struct job *job, const int64_t *uses, struct making *first)
+{
+    size_t count = 0;
     for (size_t begin = 0; begin < job->start_count;) {
         struct making making = making_of(job, begin);
         begin += making.count;
-        if (making.complete < making.count && !has_been_used(&making) && name_stuck(&making, findings))
-            return -1;
+        if (!is_unmade(&making, uses))
+            continue;
+        if (!count || first_order(&making) < first_order(first))
+            *first = making;
+        count++;
     }
-    return 0;
+    return count;
+}
+
+static int say_others(size_t count, struct findings *findings)
+{
+    struct finding *finding = &findings->items[findings->count - 1];
+    figures_add(&finding->figures, "communicators_unmade", (double)count);
+    return count > 1 &&
+           buffer_printf(&finding->evidence, ". %zu more communicators were being made", count - 1);
+}
+
+int find_unmade(const struct job *job, struct findings *findings)
+{
+    struct making first = {0};
+    int64_t *uses = count_uses(job);
+    size_t count = uses ? find_first(job, uses, &first) : 0;
+    int failed = !uses || (count && (name_stuck(&first, findings) || say_others(count, findings)));
+    free(uses);
+    return failed ? -1 : 0;
 }

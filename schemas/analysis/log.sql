@@ -19,7 +19,7 @@ SELECT min(start_up_id), told.member_id, function, parent_hash,
  ORDER BY 1;
 
 -- What ranks of the run warned of, alike ones together: the first of them, how many, and until when. Where a process has
--- several ranks, of the device that the thread had.
+-- several ranks, of the device that the thread had. How many calls it had made by then is told where the file lists calls.
 -- statement: warnings
 WITH of_run AS (
     SELECT DISTINCT job_rank_id, member.process_id
@@ -35,7 +35,12 @@ WITH of_run AS (
       FROM of_run CROSS JOIN warning USING (process_id)
      GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
 )
-SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns, alike.calls,
+SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns,
+       CASE WHEN EXISTS (SELECT 1 FROM operation_block
+                          WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
+              OR EXISTS (SELECT 1 FROM ledger
+                          WHERE ledger.file_id = warning_id >> 32 AND reason = 'call that a trace records, too')
+            THEN alike.calls END,
        warning_id, CASE WHEN alike.kind <> 0 THEN text END
   FROM alike CROSS JOIN warning USING (warning_id)
  ORDER BY job_rank_id, warning_id;

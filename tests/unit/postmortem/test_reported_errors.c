@@ -133,6 +133,8 @@ static void settings_matter_at_the_start(void **state)
     findings_release(&played.findings);
     played.ranks[1].count = 17;
     assert_null(found(&played));
+    played.warnings[0].calls = COUNT_UNKNOWN;
+    assert_null(found(&played));
 }
 
 static void effects_and_what_healthy_jobs_print_accuse_nobody(void **state)
@@ -153,6 +155,11 @@ static void a_job_that_went_on_was_not_ended_by_it(void **state)
     played.ranks[1].count = CALLS + 1025;
     assert_null(found(&played));
     played.ranks[1].count = CALLS + 1024;
+    assert_non_null(found(&played));
+    /* A log that lists no calls does not tell when it was. */
+    findings_release(&played.findings);
+    played.ranks[1].count = CALLS + 1025;
+    played.warnings[0].calls = COUNT_UNKNOWN;
     assert_non_null(found(&played));
     findings_release(&played.findings);
 }

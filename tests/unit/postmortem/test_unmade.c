@@ -13,8 +13,8 @@ enum { RANKS = 6, CALLS = 17 };
 struct played {
     struct job job;
     struct job_rank ranks[RANKS];
-    struct job_communicator communicators[1];
-    struct job_start starts[RANKS];
+    struct job_communicator communicators[2];
+    struct job_start starts[2 * RANKS];
     struct job_instance instances[CALLS];
     struct findings findings;
 };
@@ -25,11 +25,12 @@ static char names[RANKS][2] = {"0", "1", "2", "3", "4", "5"};
 /* Of each rank: 'c' complete, 's' started, 'b' started and past the bootstrap, '-' no line. */
 static void play(struct played *played, const char *states)
 {
-    *played = (struct played){.communicators = {{.size = RANKS, .label = label}}};
+    *played =
+        (struct played){.communicators = {{.size = RANKS, .label = label}, {.size = RANKS, .label = label}}};
     played->job = (struct job){.ranks = played->ranks,
                                .rank_count = RANKS,
                                .communicators = played->communicators,
-                               .communicator_count = 1,
+                               .communicator_count = 2,
                                .starts = played->starts,
                                .instances = played->instances};
     for (size_t i = 0; i < RANKS; i++) {
@@ -109,6 +110,25 @@ static void one_rank_never_came(void **state)
     findings_release(&played.findings);
 }
 
+/* The first that the log has is told, and how many more there are. */
+static void several_communicators(void **state)
+{
+    struct played played;
+    play(&played, "scssss");
+    for (size_t i = 0; i < RANKS; i++) {
+        played.starts[RANKS + i] = played.starts[i];
+        played.starts[RANKS + i].communicator = 1;
+        played.starts[RANKS + i].told.is_complete = i != 4;
+        played.starts[i].order = 100;
+    }
+    played.job.start_count = 2 * RANKS;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 4);
+    assert_non_null(strstr(finding->evidence.data, ". 1 more communicators were being made"));
+    findings_release(&played.findings);
+}
+
 /* What was made, or used, was no trouble: lines of logs are lost. */
 static void what_accuses_nobody(void **state)
 {
@@ -130,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_get_through_and_some_do_not),
         cmocka_unit_test(one_rank_never_came),
+        cmocka_unit_test(several_communicators),
         cmocka_unit_test(what_accuses_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
