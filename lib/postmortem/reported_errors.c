@@ -4,6 +4,7 @@
 #include "verdict/words.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What a warning says of whose fault it is; the greater accuses before the less. */
 enum weight {
@@ -37,6 +38,7 @@ struct reports {
     const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
     size_t count;                       /* ranks with one */
     int64_t effects;                    /* ranks that report effects alone */
+    int64_t later;                      /* ranks that reported such later, on the same host */
 };
 
 static enum weight weight_of(const struct job_warning *warning)
@@ -90,6 +92,39 @@ static void collect(struct reports *reports)
     }
 }
 
+/* The earliest, where the logs tell when all were, on one host's clock; TIME_UNKNOWN. */
+static int64_t earliest_ns(const struct reports *reports)
+{
+    const struct job *job = reports->job;
+    const char *host = NULL;
+    int64_t first_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        const char *here = job->ranks[i].facts.host;
+        if (!warning)
+            continue;
+        if (warning->first_ns == TIME_UNKNOWN || !here || (host && strcmp(host, here) != 0))
+            return TIME_UNKNOWN;
+        host = here;
+        first_ns = first_ns == TIME_UNKNOWN || warning->first_ns < first_ns ? warning->first_ns : first_ns;
+    }
+    return first_ns;
+}
+
+/* What came later than the first on the same host may be an effect of it. */
+static void forget_later(struct reports *reports)
+{
+    int64_t first_ns = earliest_ns(reports);
+    for (size_t i = 0; first_ns != TIME_UNKNOWN && i < reports->job->rank_count; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        if (!warning || (double)(warning->first_ns - first_ns) < limit_of(LIMIT_ERRORS_APART) * 1e9)
+            continue;
+        reports->of_rank[i] = NULL;
+        reports->count--;
+        reports->later++;
+    }
+}
+
 static const struct job_warning *first_of(const struct reports *reports)
 {
     for (size_t i = 0; i < reports->job->rank_count; i++)
@@ -113,6 +148,10 @@ static int say_effects(const struct reports *reports, struct finding *finding)
 {
     figures_add(&finding->figures, "ranks_reporting", (double)reports->count);
     figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
+    if (reports->later &&
+        buffer_printf(&finding->evidence, ". %lld other rank%s of its host reported such errors later",
+                      (long long)reports->later, reports->later == 1 ? "" : "s"))
+        return -1;
     if (!reports->effects)
         return 0;
     return buffer_printf(
@@ -165,7 +204,7 @@ static int name_reporting(const struct reports *reports, struct findings *findin
     finding->confidence = CONFIDENCE_HIGH;
     finding->stops_job = reports->weight == WEIGHS_ERROR;
     finding_ask(findings, finding, RULE_SEVERAL_ERRORS, (double)reports->count);
-    finding_ask(findings, finding, RULE_NO_ECHO, (double)reports->effects);
+    finding_ask(findings, finding, RULE_NO_ECHO, (double)(reports->effects + reports->later));
     finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight == WEIGHS_SETTING);
     return (reports->count > 1 && take_candidates(reports, finding)) ||
            say_report(reports->job, first, &finding->evidence) || say_effects(reports, finding);
@@ -193,6 +232,7 @@ int find_reported_errors(const struct job *job, struct findings *findings)
     int failed = !reports.of_rank;
     if (!failed) {
         collect(&reports);
+        forget_later(&reports);
         failed = judge(&reports, findings);
     }
     free(reports.of_rank);

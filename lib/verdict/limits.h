@@ -68,6 +68,7 @@ enum limit_id {
     LIMIT_CALLS_AHEAD,
     LIMIT_OUTLIVED,
     LIMIT_FIRST_CALLS,
+    LIMIT_ERRORS_APART,
     LIMIT_COUNT
 };
 

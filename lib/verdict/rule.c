@@ -288,7 +288,9 @@ const struct rule rules[RULE_COUNT] = {
          "is one of several whose transfers failed"},
     [RULE_SEVERAL_ERRORS] = {"several-errors", OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
                              "an error that the rank reports itself, and calls-ahead calls since at the most",
-                             "how many ranks report errors of their own that weigh as much",
+                             "how many ranks report errors of their own that weigh as much; of one host "
+                             "those that came less than "
+                             "errors-apart after the first",
                              "is one of several ranks that report such errors"},
     [RULE_NO_ECHO] = {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
                       "an error that the rank reports itself, and calls-ahead calls since at the most",

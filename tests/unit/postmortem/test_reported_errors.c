@@ -101,6 +101,31 @@ static void several_ranks_with_errors_are_candidates(void **state)
     findings_release(&played.findings);
 }
 
+/* On one host, whose clock tells; what comes a second later may have come at once. */
+static void the_first_of_several_on_one_host(void **state)
+{
+    static char host[] = "node0", other[] = "node1";
+    struct played played;
+    assert_limit(LIMIT_ERRORS_APART, 2);
+    play(&played);
+    warn(&played, 1, WARNING_CUDA, "later")->first_ns = 12 * INT64_C(1000000000);
+    warn(&played, 3, WARNING_MEMORY, "first")->first_ns = 10 * INT64_C(1000000000);
+    played.ranks[1].facts.host = played.ranks[3].facts.host = host;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 3);
+    assert_int_equal(finding->candidate_count, 0);
+    assert_non_null(strstr(finding->evidence.data, "1 other rank of its host reported such errors later"));
+    findings_release(&played.findings);
+    played.warnings[0].first_ns = 11 * INT64_C(1000000000);
+    assert_int_equal(found(&played)->candidate_count, 2);
+    findings_release(&played.findings);
+    played.warnings[0].first_ns = 12 * INT64_C(1000000000);
+    played.ranks[1].facts.host = other;
+    assert_int_equal(found(&played)->candidate_count, 2);
+    findings_release(&played.findings);
+}
+
 /* A card that cannot be opened does not end a job that has a CUDA error. */
 static void what_weighs_less_is_not_told_beside_it(void **state)
 {
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test(one_rank_whose_error_the_others_feel),
         cmocka_unit_test(an_error_that_no_other_rank_felt),
         cmocka_unit_test(several_ranks_with_errors_are_candidates),
+        cmocka_unit_test(the_first_of_several_on_one_host),
         cmocka_unit_test(what_weighs_less_is_not_told_beside_it),
         cmocka_unit_test(settings_matter_at_the_start),
         cmocka_unit_test(effects_and_what_healthy_jobs_print_accuse_nobody),
