@@ -173,38 +173,57 @@ static int say_callers(const struct caller *callers, size_t count, size_t fewer,
            (fewer > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", fewer - NAMED_MOST));
 }
 
-/* Who made fewer calls than most of the others stands out; where most differ nothing does. */
-static int tell_callers(const struct caller *callers, size_t count, struct table *table, struct error *error)
+/* Of callers in order of their calls, how many made fewer than the others, who are most; -1: most differ. */
+static int64_t count_fewer(const struct caller *callers, size_t count)
+{
+    size_t fewer = 0;
+    while (callers[fewer].calls < callers[count - 1].calls)
+        fewer++;
+    return fewer * 2 < count ? (int64_t)fewer : -1;
+}
+
+static int tell_callers(const struct caller *callers, size_t count, size_t fewer, struct table *table,
+                        struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int64_t most = callers[count - 1].calls;
-    size_t fewer = 0;
-    while (callers[fewer].calls < most)
-        fewer++;
-    if (!strchr(callers->what, ':') || fewer * 2 >= count)
-        return 0;
-    int failed = say_callers(callers, count, fewer, most, &text)
+    const char *why = strchr(callers->what, ':');
+    int failed = say_callers(callers, count, fewer, callers[count - 1].calls, &text)
                      ? error_no_memory(error)
                      : table_add_warning(table, error,
-                                         "%s. Which ranks these are cannot be determined:%s. "
+                                         "%s. Which ranks these are cannot be determined%s. "
                                          "NCCL_DEBUG_SUBSYS=INIT,COLL tells with NCCL 2.18 and later",
-                                         text.data, strchr(callers->what, ':') + 1);
+                                         text.data, why ? why : "");
     buffer_release(&text);
     return failed;
+}
+
+/* Those where some made fewer calls, or those where none did; `*told` counts. */
+static int tell_kinds(const struct callers *callers, int are_fewer, int *told, struct table *table,
+                      struct error *error)
+{
+    for (size_t begin = 0, end; begin < callers->count; begin = end) {
+        const struct caller *first = &callers->items[begin];
+        for (end = begin + 1; end < callers->count && strcmp(callers->items[end].what, first->what) == 0;
+             end++)
+            ;
+        int64_t fewer = count_fewer(first, end - begin);
+        if (fewer < 0 || (fewer > 0) != are_fewer || *told == NAMED_MOST)
+            continue;
+        ++*told;
+        if (tell_callers(first, end - begin, (size_t)fewer, table, error))
+            return -1;
+    }
+    return 0;
 }
 
 static int caution_callers(struct store *store, struct table *table, struct error *error)
 {
     struct callers callers = {.items = NULL};
-    int failed = read_callers(&callers, store, error);
+    int told = 0, failed = read_callers(&callers, store, error);
     if (!failed)
         array_sort(callers.items, callers.count, sizeof *callers.items, by_what);
-    for (size_t begin = 0, end; !failed && begin < callers.count; begin = end) {
-        for (end = begin + 1;
-             end < callers.count && strcmp(callers.items[end].what, callers.items[begin].what) == 0; end++)
-            ;
-        failed = tell_callers(&callers.items[begin], end - begin, table, error);
-    }
+    failed = failed || tell_kinds(&callers, 1, &told, table, error) ||
+             tell_kinds(&callers, 0, &told, table, error);
     callers_release(&callers);
     return failed;
 }

@@ -68,6 +68,14 @@ static int take_stuck(const struct making *making, struct finding *finding)
     return 0;
 }
 
+static int take_waiting(const struct making *making, struct finding *finding)
+{
+    for (size_t i = 0; i < making->count; i++)
+        if (finding_add_peer(finding, making->starts[i].rank))
+            return -1;
+    return 0;
+}
+
 /* "ncclCommInitRank of communicator 0-7: 4 of 8 ranks got through, 4 are stuck between Init START and Init
  * COMPLETE" */
 static int say_counts(const struct making *making, struct finding *finding)
@@ -86,18 +94,18 @@ static int say_counts(const struct making *making, struct finding *finding)
            buffer_printf(text, ": %zu of %lld ranks reached Init COMPLETE, %zu are stuck behind Init START",
                          making->complete, (long long)communicator->size, stuck) ||
            (absent > 0 &&
-            buffer_printf(text, ", %lld have no line about it in these logs", (long long)absent));
+            buffer_printf(text, ", %lld without a line about it in these logs", (long long)absent));
 }
 
-static int say_meaning(int is_waited_for, int has_trace, struct buffer *text)
+static int say_meaning(enum unmade unmade, struct buffer *text)
 {
-    if (!is_waited_for)
-        return buffer_append_text(
-            text, ". All ranks have met; which rank, card or link holds up the others is not in the log");
-    return buffer_append_text(text, has_trace
-                                        ? ". The others wait for them in the bootstrap"
-                                        : ". The others wait for them in the bootstrap, unless the logs of "
-                                          "these are merely not given");
+    static const char *const meanings[] = {
+        [UNMADE_ABSENT] = ". The others wait in the bootstrap, which none leaves before all have come",
+        [UNMADE_UNSEEN] =
+            ". The others wait in the bootstrap, which none leaves before all have come: for a rank that "
+            "did not, or whose log is merely not given",
+        [UNMADE_STUCK] = ". Which rank, card or link holds up the others is not in the log"};
+    return buffer_append_text(text, meanings[unmade]);
 }
 
 static int name_stuck(const struct making *making, struct findings *findings)
@@ -108,23 +116,20 @@ static int name_stuck(const struct making *making, struct findings *findings)
     if (!finding)
         return -1;
     finding->kind = FINDING_MISSING;
-    finding->confidence = CONFIDENCE_HIGH;
+    finding->confidence = CONFIDENCE_MEDIUM;
     finding->stops_job = 1;
-    finding->unmade = is_waited_for ? UNMADE_ABSENT : UNMADE_STUCK;
-    if (is_waited_for ? take_absent(making, finding, &has_trace) : take_stuck(making, finding))
+    if (is_waited_for && take_absent(making, finding, &has_trace))
         return -1;
-    if (!finding->candidate_count) {
-        /* Who lacks is in no list of ranks. */
-        finding->unmade = UNMADE_STUCK;
-        if (take_stuck(making, finding))
-            return -1;
-    }
+    /* Who lacks may be in no list of ranks. */
+    finding->unmade = !finding->candidate_count ? UNMADE_STUCK : has_trace ? UNMADE_ABSENT : UNMADE_UNSEEN;
+    if (finding->unmade == UNMADE_STUCK ? take_stuck(making, finding) : take_waiting(making, finding))
+        return -1;
     finding->rank = finding->candidates[0];
     finding_ask(findings, finding, RULE_STUCK_IN_START, (double)finding->candidate_count);
-    finding_ask(findings, finding, RULE_NO_TRACE, is_waited_for && !has_trace);
+    finding_ask(findings, finding, RULE_NO_TRACE, finding->unmade == UNMADE_UNSEEN);
     if (finding->candidate_count == 1)
         finding->candidate_count = 0;
-    return say_counts(making, finding) || say_meaning(is_waited_for, has_trace, &finding->evidence);
+    return say_counts(making, finding) || say_meaning(finding->unmade, &finding->evidence);
 }
 
 /* Whether a rank is stuck in it, and it is not merely lines of it that are lost. */

@@ -17,6 +17,7 @@ struct phase_excess {
 enum unmade {
     UNMADE_NOT = 0,
     UNMADE_ABSENT, /* it never came to that */
+    UNMADE_UNSEEN, /* likewise, and it left no trace, which may merely not be given */
     UNMADE_STUCK   /* it never got through */
 };
 

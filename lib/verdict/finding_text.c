@@ -61,6 +61,9 @@ static const struct phrase *phrase_for(const struct finding *finding)
         [UNMADE_ABSENT] = {{"", ""},
                            {" never came to the making of a communicator that others wait in",
                             " never came to the making of a communicator that others wait in"}},
+        [UNMADE_UNSEEN] = {{"", ""},
+                           {" has no line about the making of a communicator that others wait in",
+                            " have no line about the making of a communicator that others wait in"}},
         [UNMADE_STUCK] = {{"", ""},
                           {" never got out of the making of a communicator",
                            " never got out of the making of a communicator"}}};
@@ -86,7 +89,7 @@ static int say_link(const struct finding *finding, const struct job *job, struct
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct phrase *phrase = phrase_for(finding);
-    int several = finding->rank_count > 1;
+    int several = finding->rank_count > 1 || (finding->unmade && finding->candidate_count > 1);
     if (finding->link[0])
         return say_link(finding, job, text);
     return buffer_append_text(text, phrase->before[several]) ||

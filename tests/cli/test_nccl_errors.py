@@ -178,7 +178,7 @@ class NcclErrors(Case):
             job.init(rank, "START")
         finding = self.only_finding(job)
         self.assertEqual((finding["kind"], finding["rank"], finding["confidence"]), ("missing", 2, "low"))
-        self.assertIn("unless the logs of these are merely not given", finding["evidence"])
+        self.assertIn("or whose log is merely not given", finding["evidence"])
 
     def test_errors_of_processes_whose_ranks_are_not_told(self):
         """As NCCL_DEBUG=WARN logs."""

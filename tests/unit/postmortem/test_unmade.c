@@ -91,6 +91,7 @@ static void one_rank_never_came(void **state)
     const struct finding *finding = found(&played);
     assert_non_null(finding);
     assert_int_equal(finding->unmade, UNMADE_ABSENT);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(finding->rank, 4);
     assert_int_equal(finding->candidate_count, 0);
     assert_quiet(&finding->readings, RULE_STUCK_IN_START);
@@ -101,6 +102,8 @@ static void one_rank_never_came(void **state)
     finding = found(&played);
     assert_speaks(&finding->readings, RULE_NO_TRACE);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_int_equal(finding->peer_count, 5);
+    check_text(&played, "rank 4 has no line about the making of a communicator that others wait in");
     findings_release(&played.findings);
     /* Those that met it wait for something else. */
     play(&played, "sbss-s");
