@@ -243,6 +243,13 @@ static int has_gone_on(const struct job *job, const struct job_warning *warning)
            (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
+/* As a log tells; what RAS says of ranks is told elsewhere. */
+static int is_failure(enum warning_kind kind)
+{
+    return kind != WARNING_OTHER && kind != WARNING_SILENT && kind != WARNING_DEAD &&
+           kind != WARNING_CARD_BACK && kind != WARNING_NETWORK;
+}
+
 int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
                     struct error *error)
 {
@@ -251,8 +258,8 @@ int caution_effects(const struct job *job, const struct findings *findings, stru
     size_t ranks = 0;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        if (!warning->text || warning->kind == WARNING_SILENT || warning->kind == WARNING_DEAD ||
-            has_gone_on(job, warning) || warning->rank == last)
+        if (!warning->text || !is_failure(warning->kind) || has_gone_on(job, warning) ||
+            warning->rank == last)
             continue;
         first = first ? first : warning;
         last = warning->rank;

@@ -338,7 +338,9 @@ enum warning_kind {
     WARNING_SYSTEM = 14,     /* a call of the operating system failed, and NCCL with it */
     WARNING_USAGE = 15,      /* NCCL was called in a way that it does not allow */
     /* 16 to 31 are those of PyTorch's log. */
-    WARNING_KINDS = 32
+    WARNING_CARD_BACK = 32, /* no failure: the port of a card is there again */
+    WARNING_NETWORK = 33,   /* no warning: which network NCCL uses, its `text` */
+    WARNING_KINDS = 34
 };
 
 /* What a process warned of, or others of it, while or after it ran. */

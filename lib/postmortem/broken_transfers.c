@@ -90,7 +90,7 @@ static void collect(struct breaks *breaks)
     const struct job *job = breaks->job;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        breaks->has_warned[warning->rank] = 1;
+        breaks->has_warned[warning->rank] |= warning->kind != WARNING_NETWORK;
         if (weight_of(warning) == WEIGHS_NOTHING || weight_of(warning) != breaks->weight ||
             has_gone_on(job, warning))
             continue;

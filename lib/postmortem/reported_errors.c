@@ -11,6 +11,7 @@ enum weight {
     WEIGHS_NOTHING = 0, /* it is not of this file, or healthy jobs print it, too */
     WEIGHS_EFFECT,      /* another rank failed */
     WEIGHS_SETTING,     /* something of this rank differs or is lacking, which need not end a job */
+    WEIGHS_CARD,        /* likewise, at any time: its card's port went, and did not come back */
     WEIGHS_ERROR        /* this rank failed */
 };
 
@@ -23,6 +24,8 @@ static const struct reported {
     [WARNING_ABORTED] = {WEIGHS_EFFECT, NULL},
     [WARNING_NO_CARD] = {WEIGHS_SETTING, "that a network card cannot be opened"},
     [WARNING_MISMATCH] = {WEIGHS_SETTING, "that network cards or plugins differ between ranks"},
+    [WARNING_NETWORK] = {WEIGHS_SETTING, "that it uses another network than most ranks"},
+    [WARNING_CARD] = {WEIGHS_CARD, "that the port of a network card failed"},
     [WARNING_INTERNAL] = {WEIGHS_ERROR, "an internal error of NCCL"},
     [WARNING_CUDA] = {WEIGHS_ERROR, "a CUDA error"},
     [WARNING_MEMORY] = {WEIGHS_ERROR, "that memory is out"},
@@ -34,12 +37,18 @@ static const struct reported {
 /* The ranks that report what weighs most. */
 struct reports {
     const struct job *job;
+    const char *usual_network; /* NULL: none */
     enum weight weight;
     const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
     size_t count;                       /* ranks with one */
     int64_t effects;                    /* ranks that report effects alone */
     int64_t later;                      /* ranks that reported such later, on the same host */
 };
+
+static int is_same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
 
 static enum weight weight_of(const struct job_warning *warning)
 {
@@ -59,13 +68,57 @@ static int has_gone_on(const struct job *job, const struct job_warning *warning)
            limit_of(is_setting ? LIMIT_FIRST_CALLS : LIMIT_CALLS_AHEAD);
 }
 
-static enum weight greatest_weight(const struct job *job)
+/* How often a rank's log says that of a card; warnings are by rank. */
+static int64_t count_of_card(const struct job *job, const struct job_warning *card, enum warning_kind kind)
 {
+    const struct job_warning *at = card, *end = job->warnings + job->warning_count;
+    int64_t count = 0;
+    while (at > job->warnings && at[-1].rank == card->rank)
+        at--;
+    for (; at < end && at->rank == card->rank; at++)
+        if (at->kind == kind && is_same(at->nic, card->nic))
+            count += at->count;
+    return count;
+}
+
+/* The network that more than half of the ranks that tell one use; NULL. */
+static const char *usual_network(const struct job *job)
+{
+    const char *usual = NULL;
+    int64_t ahead = 0, all = 0, same = 0;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->kind != WARNING_NETWORK || !warning->text)
+            continue;
+        usual = ahead ? usual : warning->text;
+        ahead += is_same(usual, warning->text) ? 1 : -1;
+        all++;
+    }
+    for (size_t i = 0; usual && i < job->warning_count; i++)
+        same += job->warnings[i].kind == WARNING_NETWORK && is_same(usual, job->warnings[i].text);
+    return same * 2 > all ? usual : NULL;
+}
+
+/* What all ranks say alike, and what is over, weighs nothing. */
+static enum weight weight_in(const struct reports *reports, const struct job_warning *warning)
+{
+    const struct job *job = reports->job;
+    if (has_gone_on(job, warning) ||
+        (warning->kind == WARNING_NETWORK &&
+         (!reports->usual_network || is_same(reports->usual_network, warning->text))) ||
+        (warning->kind == WARNING_CARD &&
+         count_of_card(job, warning, WARNING_CARD_BACK) >= count_of_card(job, warning, WARNING_CARD)))
+        return WEIGHS_NOTHING;
+    return weight_of(warning);
+}
+
+static enum weight greatest_weight(const struct reports *reports)
+{
+    const struct job *job = reports->job;
     enum weight greatest = WEIGHS_NOTHING;
     for (size_t i = 0; i < job->warning_count; i++) {
-        enum weight weight = weight_of(&job->warnings[i]);
-        if (weight > greatest && !has_gone_on(job, &job->warnings[i]))
-            greatest = weight;
+        enum weight weight = weight_in(reports, &job->warnings[i]);
+        greatest = weight > greatest ? weight : greatest;
     }
     return greatest;
 }
@@ -76,8 +129,7 @@ static void collect(struct reports *reports)
     int32_t last_effect = -1;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        enum weight weight = weight_of(warning);
-        if (weight == reports->weight && !reports->of_rank[warning->rank] && !has_gone_on(job, warning)) {
+        if (!reports->of_rank[warning->rank] && weight_in(reports, warning) == reports->weight) {
             reports->of_rank[warning->rank] = warning;
             reports->count++;
         }
@@ -134,13 +186,16 @@ static const struct job_warning *first_of(const struct reports *reports)
 }
 
 /* "Rank 3 logged "Cuda failure 'an illegal memory access was encountered'", 2 times." */
-static int say_report(const struct job *job, const struct job_warning *warning, struct buffer *text)
+static int say_report(const struct reports *reports, const struct job_warning *warning, struct buffer *text)
 {
+    const struct job *job = reports->job;
     const char *before = text->length ? ". Rank " : "Rank ";
     return buffer_append_text(text, before) ||
            buffer_printf(text, "%s logged \"%s\"", job->ranks[warning->rank].name,
                          warning->text ? warning->text : reported[warning->kind].what) ||
-           (warning->count > 1 &&
+           (warning->kind == WARNING_NETWORK &&
+            buffer_printf(text, ", most ranks \"%s\"", reports->usual_network)) ||
+           (warning->kind != WARNING_NETWORK && warning->count > 1 &&
             buffer_printf(text, " and %lld more like it", (long long)warning->count - 1));
 }
 
@@ -205,9 +260,9 @@ static int name_reporting(const struct reports *reports, struct findings *findin
     finding->stops_job = reports->weight == WEIGHS_ERROR;
     finding_ask(findings, finding, RULE_SEVERAL_ERRORS, (double)reports->count);
     finding_ask(findings, finding, RULE_NO_ECHO, (double)(reports->effects + reports->later));
-    finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight == WEIGHS_SETTING);
+    finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight < WEIGHS_ERROR);
     return (reports->count > 1 && take_candidates(reports, finding)) ||
-           say_report(reports->job, first, &finding->evidence) || say_effects(reports, finding);
+           say_report(reports, first, &finding->evidence) || say_effects(reports, finding);
 }
 
 static int judge(const struct reports *reports, struct findings *findings)
@@ -216,17 +271,40 @@ static int judge(const struct reports *reports, struct findings *findings)
     struct finding *stopped = reports->count == 1 ? stopped_by(findings, first->rank) : NULL;
     if (stopped) {
         stopped->warning = stopped->warning ? stopped->warning : first->id;
-        return say_report(reports->job, first, &stopped->evidence);
+        return say_report(reports, first, &stopped->evidence);
     }
     if (reports->count == 1)
         forget_candidates(reports, findings);
     return name_reporting(reports, findings);
 }
 
+/* Transfers that failed are told with the card at their end (broken_transfers.h). */
+static int have_broken(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].broke)
+            return 1;
+    return 0;
+}
+
+/* Whether all that weighs most are failures of cards. */
+static int is_of_card(const struct reports *reports)
+{
+    const struct job *job = reports->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->kind != WARNING_CARD && warning->kind != WARNING_CARD_FATAL &&
+            weight_in(reports, warning) == reports->weight)
+            return 0;
+    }
+    return 1;
+}
+
 int find_reported_errors(const struct job *job, struct findings *findings)
 {
-    struct reports reports = {.job = job, .weight = greatest_weight(job)};
-    if (reports.weight <= WEIGHS_EFFECT)
+    struct reports reports = {.job = job, .usual_network = usual_network(job)};
+    reports.weight = greatest_weight(&reports);
+    if (reports.weight <= WEIGHS_EFFECT || (is_of_card(&reports) && have_broken(findings)))
         return 0;
     reports.of_rank = array_new(job->rank_count, sizeof *reports.of_rank);
     int failed = !reports.of_rank;

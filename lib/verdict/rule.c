@@ -296,11 +296,13 @@ const struct rule rules[RULE_COUNT] = {
                       "an error that the rank reports itself, and calls-ahead calls since at the most",
                       "how many other ranks report that they lost a peer, or were aborted",
                       "reports an error of which no other rank reports an effect"},
-    [RULE_MERE_SETTING] =
-        {"mere-setting", OF_ERROR, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-         "an error that the rank reports itself, and first-calls calls since at the most",
-         "1 where what it reports is a network card or plugin that it lacks, or that differs, else 0",
-         "reports what need not end a job"},
+    [RULE_MERE_SETTING] = {"mere-setting", OF_ERROR, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                           "an error that the rank reports itself, and first-calls calls since at the most, "
+                           "of a port calls-ahead",
+                           "1 where what it reports is a network card or plugin that it lacks, or that "
+                           "differs, or a port that went "
+                           "and did not come back, else 0",
+                           "reports what need not end a job"},
     [RULE_STUCK_IN_START] =
         {"stuck-in-start", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
          "a log of a communicator whose making did not end, and first-calls calls on it at the most",

@@ -149,6 +149,24 @@ class NcclErrors(Case):
         self.assertEqual((finding["kind"], finding["ranks"], finding["host"], finding["confidence"]), ("error", [3], "trn1", "low"))
         self.assertIn("mlx5_bond_1", finding["evidence"])
 
+    def test_a_rank_with_another_network(self):
+        job = Job()
+        for rank in range(4):
+            job.say(rank, f"Using network {'Socket' if rank == 1 else 'IB'}")
+        finding = self.only_finding(job.make().call(1))
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [1], "low"))
+        self.assertIn('most ranks "Using network IB"', finding["evidence"])
+        self.check_line(finding, 1, "Using network Socket")
+        self.assertEqual(self.json("info", "--warnings")["rows"], [])
+
+    def test_a_port_that_went_and_did_not_come_back(self):
+        job = Job().make().call(5)
+        for rank in (2, 3):
+            job.warn(rank, "NET/IB : mlx5_1:1 Got async event : port error")
+        job.warn(0, "NET/IB : mlx5_1:1 Got async event : port error").warn(0, "NET/IB : mlx5_1:1 Got async event : port active")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["candidates"], finding["confidence"]), ("error", [2, 3], "low"))
+
     def test_a_card_that_a_running_job_does_not_need(self):
         job = Job().make(0, 1, 2).warn(3, "NET/IB : Unable to open device mlx5_bond_1").make(3).call(40)
         self.assertEqual(self.diagnose(job)["findings"], [])

@@ -61,6 +61,7 @@ static const struct words table[] = {
     {"NET/IB", "async", "local catastrophic error", WARNING_CARD_FATAL},
     {"NET/IB", "async", "port error", WARNING_CARD},
     {"NET/IB", "async", "link down", WARNING_CARD},
+    {"NET/IB", "async", "port active", WARNING_CARD_BACK},
     {"communicator encountered a fatal error", NULL, NULL, WARNING_CARD_FATAL},
     {"NET/IB", "Unable to open device", NULL, WARNING_NO_CARD},
     {"NET/IB", "Unable to query device", NULL, WARNING_NO_CARD},
@@ -153,7 +154,7 @@ static struct text nic_of(struct text message, enum warning_kind kind)
         return text_value(message, "hca");
     if (kind == WARNING_NO_CARD)
         return text_begins(message, "NET/IB") ? text_value(message, "device") : (struct text){NULL, 0};
-    if ((kind != WARNING_CARD && kind != WARNING_CARD_FATAL) || !behind.data)
+    if ((kind != WARNING_CARD && kind != WARNING_CARD_FATAL && kind != WARNING_CARD_BACK) || !behind.data)
         return (struct text){NULL, 0};
     return before_port(text_word(behind));
 }
@@ -212,6 +213,11 @@ int warning_read_result(struct text message, enum warning_kind *kind)
         return 0;
     *kind = kinds[result];
     return 1;
+}
+
+int warning_is_network(struct text message)
+{
+    return text_begins(message, "Using network ");
 }
 
 int warning_read_fewer_cards(struct text message, int64_t *rank)

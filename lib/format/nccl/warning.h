@@ -31,6 +31,9 @@ int warning_read_result(struct text message, enum warning_kind *kind);
  * such line. */
 int warning_read_fewer_cards(struct text message, int64_t *rank);
 
+/* "Using network IB". */
+int warning_is_network(struct text message);
+
 /* "Bootstrap : Using eth0:10.0.0.10<0>": where others reach this host. Empty: it is no such line. */
 struct text warning_own_address(struct text message);
 

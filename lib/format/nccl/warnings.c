@@ -107,8 +107,11 @@ int warnings_take_info(struct warnings *warnings, const struct speakers *speaker
                        const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words differs = {.kind = WARNING_MISMATCH, .status = COUNT_UNKNOWN};
+    const struct warning_words network = {.kind = WARNING_NETWORK, .status = COUNT_UNKNOWN};
     enum warning_kind kind;
     int64_t rank;
+    if (warning_is_network(said->message))
+        return emit(speakers, sink, said, &network, speakers->items[said->speaker].calls, error) ? -1 : 1;
     if (warning_read_result(said->message, &kind))
         return take_result(warnings, speakers, sink, said, kind, error);
     if (!warning_read_fewer_cards(said->message, &rank) || !is_of_itself(speakers, said, rank))

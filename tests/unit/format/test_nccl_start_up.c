@@ -180,6 +180,14 @@ static void what_nccl_hands_up(void **state)
     assert_int_equal(warning_read_result(text_of("Channel 00/0 : 1[1] -> 2[2] via P2P/CUMEM"), &kind), 0);
 }
 
+static void ports_that_are_back(void **state)
+{
+    check_warning("NET/IB : mlx5_2:1 Got non-fatal async event: port active(9)", WARNING_CARD_BACK,
+                  COUNT_UNKNOWN, "mlx5_2", "");
+    check_warning("NET/IB : mlx5_2:1 Got async event : port active", WARNING_CARD_BACK, COUNT_UNKNOWN,
+                  "mlx5_2", "");
+}
+
 static void which_rank_has_fewer_cards(void **state)
 {
     int64_t rank;
@@ -193,7 +201,6 @@ static void what_is_of_no_account(void **state)
 {
     static const char *const harmless[] = {
         "NET/IB : mlx5_2:1 GID table changed",
-        "NET/IB : mlx5_2:1 Got non-fatal async event: port active(9)",
         "NET/IB : mlx5_2:1 Got async event : client reregistration",
         "NET/IB : mlx5_2:1 unknown event type (37)",
         "NET/IB : mlx5_2:1 async fatal event on SRQ, unused for now (0x7f00): SRQ limit reached",
@@ -312,14 +319,16 @@ static void what_a_communicator_got_over(void **state)
                                                                                                 "COMPLETE");
     static const char fewer[] =
         MADE("7", "0xa0", "1", ROOT "START") "n:1:7 [0] NCCL INFO Rank 1 has 1 local Net devices (max 2).\n"
-                                             "n:1:7 [0] NCCL INFO Rank 0 has 1 local Net devices (max 2).\n";
+                                             "n:1:7 [0] NCCL INFO Rank 0 has 1 local Net devices (max 2).\n"
+                                             "n:1:7 [0] NCCL INFO Using network AWS Libfabric\n";
     struct recording recording;
     recording_of_bytes(&recording, "nccl.log", tried, sizeof tried - 1);
     check_record(&recording, 0, WARNING_OTHER, "Cuda failure 801 'operation not supported'");
     recording_release(&recording);
     recording_of_bytes(&recording, "nccl.log", fewer, sizeof fewer - 1);
-    assert_int_equal(recording_count(&recording, EVENT_WARNING), 1);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 2);
     check_record(&recording, 0, WARNING_MISMATCH, "Rank 1 has 1 local Net devices (max 2).");
+    check_record(&recording, 1, WARNING_NETWORK, "Using network AWS Libfabric");
     recording_release(&recording);
 }
 
@@ -375,6 +384,7 @@ int main(void)
         cmocka_unit_test(what_ranks_report_of_themselves),
         cmocka_unit_test(what_is_an_effect),
         cmocka_unit_test(what_nccl_hands_up),
+        cmocka_unit_test(ports_that_are_back),
         cmocka_unit_test(which_rank_has_fewer_cards),
         cmocka_unit_test(results_behind_a_warning),
         cmocka_unit_test(what_a_communicator_got_over),

@@ -146,6 +146,52 @@ static void what_weighs_less_is_not_told_beside_it(void **state)
     findings_release(&played.findings);
 }
 
+/* A rank that uses another network than most; where no network is most ranks', none. */
+static void a_rank_with_another_network(void **state)
+{
+    struct played played;
+    play(&played);
+    for (int32_t i = 0; i < RANKS; i++)
+        warn(&played, i, WARNING_NETWORK, i == 3 ? "Using network Socket" : "Using network IB");
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 3);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_non_null(
+        strstr(finding->evidence.data, "\"Using network Socket\", most ranks \"Using network IB\""));
+    findings_release(&played.findings);
+    played.warnings[0].text = "Using network Socket";
+    assert_null(found(&played));
+    for (int32_t i = 0; i < RANKS; i++)
+        played.warnings[i].text = "Using network IB";
+    assert_null(found(&played));
+}
+
+/* A port that went for good; that of another card came back. */
+static void a_port_that_went(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 2, WARNING_CARD, "mlx5_0:1 port error")->nic = "mlx5_0";
+    warn(&played, 2, WARNING_CARD_BACK, "mlx5_1:1 port active")->nic = "mlx5_1";
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 2);
+    assert_speaks(&finding->readings, RULE_MERE_SETTING);
+    findings_release(&played.findings);
+    played.warnings[1].nic = "mlx5_0";
+    assert_null(found(&played));
+    /* What failed because of it is told with it. */
+    played.warnings[1].nic = "mlx5_1";
+    struct finding *broken = findings_add(&played.findings);
+    assert_non_null(broken);
+    broken->kind = FINDING_NETWORK;
+    broken->broke = 1;
+    assert_int_equal(found(&played)->kind, FINDING_NETWORK);
+    assert_int_equal(played.findings.count, 1);
+    findings_release(&played.findings);
+}
+
 /* A job that got over its first calls has its connections, and one that goes on has no fatal setting. */
 static void settings_matter_at_the_start(void **state)
 {
@@ -234,6 +280,8 @@ int main(void)
         cmocka_unit_test(several_ranks_with_errors_are_candidates),
         cmocka_unit_test(the_first_of_several_on_one_host),
         cmocka_unit_test(what_weighs_less_is_not_told_beside_it),
+        cmocka_unit_test(a_rank_with_another_network),
+        cmocka_unit_test(a_port_that_went),
         cmocka_unit_test(settings_matter_at_the_start),
         cmocka_unit_test(effects_and_what_healthy_jobs_print_accuse_nobody),
         cmocka_unit_test(a_job_that_went_on_was_not_ended_by_it),
