@@ -252,7 +252,10 @@ static int take_call(struct log_file *file, const struct said *said, const struc
         return note(file, "call that is not modelled", 0, said->offset, said->message, error);
     if (!seat)
         return take_unnamed_call(file, said, call, error);
-    return emit_call(file, said, call, seat, error);
+    return warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, said->tid, error) ||
+                   emit_call(file, said, call, seat, error)
+               ? -1
+               : 0;
 }
 
 static int take_init(struct log_file *file, const struct said *said, const struct message_init *init,
@@ -266,7 +269,7 @@ static int take_init(struct log_file *file, const struct said *said, const struc
     if (start_take_init(&seat->start, init, said->tid, said->at_ns, said->offset, &file->functions))
         return error_no_memory(error);
     if (init->is_complete &&
-        (warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, error) ||
+        (warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, -1, error) ||
          emit_device(file, said, init, seat, error)))
         return -1;
     return emit_communicator(file, said, seat, error);

@@ -103,15 +103,28 @@ static int is_of_itself(const struct speakers *speakers, const struct said *said
     return seat && seat->rank == rank;
 }
 
+/* Each communicator says it again: the first is kept. */
+static int take_network(struct warnings *warnings, const struct speakers *speakers,
+                        const struct format_sink *sink, const struct said *said, struct error *error)
+{
+    const struct warning_words network = {.kind = WARNING_NETWORK, .status = COUNT_UNKNOWN};
+    struct held_warning *held = of_speaker(warnings, said->speaker);
+    if (!held)
+        return error_no_memory(error);
+    if (held->has_network)
+        return 0;
+    held->has_network = 1;
+    return emit(speakers, sink, said, &network, speakers->items[said->speaker].calls, error);
+}
+
 int warnings_take_info(struct warnings *warnings, const struct speakers *speakers,
                        const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words differs = {.kind = WARNING_MISMATCH, .status = COUNT_UNKNOWN};
-    const struct warning_words network = {.kind = WARNING_NETWORK, .status = COUNT_UNKNOWN};
     enum warning_kind kind;
     int64_t rank;
     if (warning_is_network(said->message))
-        return emit(speakers, sink, said, &network, speakers->items[said->speaker].calls, error) ? -1 : 1;
+        return take_network(warnings, speakers, sink, said, error) ? -1 : 1;
     if (warning_read_result(said->message, &kind))
         return take_result(warnings, speakers, sink, said, kind, error);
     if (!warning_read_fewer_cards(said->message, &rank) || !is_of_itself(speakers, said, rank))
@@ -127,11 +140,11 @@ static int is_of_rank(enum warning_kind kind)
 }
 
 int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
-                    const struct format_sink *sink, int64_t speaker, struct error *error)
+                    const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error)
 {
     struct held_warning *held = (size_t)speaker < warnings->count ? &warnings->items[speaker] : NULL;
     struct warning_words words;
-    if (!held || !held->is_held)
+    if (!held || !held->is_held || (tid >= 0 && held->said.tid != tid))
         return 0;
     held->is_held = 0;
     held->said.message = (struct text){held->message.data, held->message.length};

@@ -14,6 +14,7 @@
 struct held_warning {
     int is_held;
     int has_warned;   /* the speaker, so far: of anything */
+    int has_network;  /* likewise, has said which network it uses */
     struct said said; /* its message is that of `message` */
     struct buffer message;
     int64_t calls; /* that its speaker had made by then */
@@ -35,10 +36,12 @@ int warnings_take(struct warnings *warnings, const struct speakers *speakers, co
 int warnings_take_info(struct warnings *warnings, const struct speakers *speakers,
                        const struct format_sink *sink, const struct said *said, struct error *error);
 
-/* A communicator of the speaker is there: what it warned of by itself while it was made, and NCCL handed no
- * result up for, did not fail. -1 on failure. */
+/*
+ * The speaker went on: a communicator of it is there, or the thread `tid` made a call (-1: whichever). What
+ * it warned of by itself before, and NCCL handed no result up for, did not fail. -1 on failure.
+ */
 int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
-                    const struct format_sink *sink, int64_t speaker, struct error *error);
+                    const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error);
 
 /* The log is over. -1 on failure. */
 int warnings_end(struct warnings *warnings, const struct speakers *speakers, const struct format_sink *sink,

@@ -317,13 +317,25 @@ static void what_a_communicator_got_over(void **state)
                                                                                                 "0",
                                                                                                 ROOT
                                                                                                 "COMPLETE");
+#define CALLED                                                                                            \
+    "n:1:7 [0] NCCL INFO AllReduce: opCount 3 sendbuff 0x7f3a00 recvbuff 0x7f3b00 count 1024 datatype 7 " \
+    "op 0 root 0 comm 0xa0 [nranks=2] stream 0x55e1\n"
+    static const char called[] =
+        MADE("7", "0xa0", "0",
+             ROOT "COMPLETE") "n:1:7 [0] x.cc:1 NCCL WARN Cuda failure 801 'operation not supported'\n" CALLED
+                              "n:1:9 [0] x.cc:1 NCCL WARN Cuda failure 700 'x'\n" CALLED;
     static const char fewer[] =
         MADE("7", "0xa0", "1", ROOT "START") "n:1:7 [0] NCCL INFO Rank 1 has 1 local Net devices (max 2).\n"
                                              "n:1:7 [0] NCCL INFO Rank 0 has 1 local Net devices (max 2).\n"
+                                             "n:1:7 [0] NCCL INFO Using network AWS Libfabric\n"
                                              "n:1:7 [0] NCCL INFO Using network AWS Libfabric\n";
     struct recording recording;
     recording_of_bytes(&recording, "nccl.log", tried, sizeof tried - 1);
     check_record(&recording, 0, WARNING_OTHER, "Cuda failure 801 'operation not supported'");
+    recording_release(&recording);
+    recording_of_bytes(&recording, "nccl.log", called, sizeof called - 1);
+    check_record(&recording, 0, WARNING_OTHER, "Cuda failure 801 'operation not supported'");
+    check_record(&recording, 1, WARNING_CUDA, "Cuda failure 700 'x'");
     recording_release(&recording);
     recording_of_bytes(&recording, "nccl.log", fewer, sizeof fewer - 1);
     assert_int_equal(recording_count(&recording, EVENT_WARNING), 2);
