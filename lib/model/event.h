@@ -340,7 +340,8 @@ enum warning_kind {
     /* 16 to 31 are those of PyTorch's log. */
     WARNING_CARD_BACK = 32, /* no failure: the port of a card is there again */
     WARNING_NETWORK = 33,   /* no warning: which network NCCL uses, its `text` */
-    WARNING_KINDS = 34
+    WARNING_GOT_OVER = 34,  /* an error of the rank's own, in words, after which it went on as if none */
+    WARNING_KINDS = 35
 };
 
 /* What a process warned of, or others of it, while or after it ran. */

@@ -115,6 +115,13 @@ class NcclErrors(Case):
         self.assertIn("3 ranks reported failures", report["warnings"][0])
         self.assertNotIn("nothing stands out", self.run_program("diagnose").flat)
 
+    def test_an_error_that_a_thread_got_over(self):
+        """Its words are told; its own next call shows that it is none."""
+        job = Job().make().call(3).warn(1, "Cuda failure 801 'operation not supported'").call(3)
+        report = self.diagnose(job)
+        self.assertEqual(report["findings"], [])
+        self.assertIn("1 rank reported failures that accuse no rank", report["warnings"][0])
+
     def test_what_healthy_jobs_print_accuses_nobody(self):
         job = Job().make()
         job.warn(0, "Call to bind failed: Address already in use", "ras/client_support.cc:160")

@@ -150,7 +150,7 @@ int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
     held->said.message = (struct text){held->message.data, held->message.length};
     warning_read(held->said.message, &words);
     if (is_of_rank(words.kind))
-        words = (struct warning_words){.kind = WARNING_OTHER, .status = COUNT_UNKNOWN};
+        words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
     return emit(speakers, sink, &held->said, &words, held->calls, error);
 }
 

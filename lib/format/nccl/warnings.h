@@ -38,7 +38,7 @@ int warnings_take_info(struct warnings *warnings, const struct speakers *speaker
 
 /*
  * The speaker went on: a communicator of it is there, or the thread `tid` made a call (-1: whichever). What
- * it warned of by itself before, and NCCL handed no result up for, did not fail. -1 on failure.
+ * it warned of by itself before, and NCCL handed no result up for, is WARNING_GOT_OVER. -1 on failure.
  */
 int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
                     const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error);

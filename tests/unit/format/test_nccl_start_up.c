@@ -331,10 +331,10 @@ static void what_a_communicator_got_over(void **state)
                                              "n:1:7 [0] NCCL INFO Using network AWS Libfabric\n";
     struct recording recording;
     recording_of_bytes(&recording, "nccl.log", tried, sizeof tried - 1);
-    check_record(&recording, 0, WARNING_OTHER, "Cuda failure 801 'operation not supported'");
+    check_record(&recording, 0, WARNING_GOT_OVER, "Cuda failure 801 'operation not supported'");
     recording_release(&recording);
     recording_of_bytes(&recording, "nccl.log", called, sizeof called - 1);
-    check_record(&recording, 0, WARNING_OTHER, "Cuda failure 801 'operation not supported'");
+    check_record(&recording, 0, WARNING_GOT_OVER, "Cuda failure 801 'operation not supported'");
     check_record(&recording, 1, WARNING_CUDA, "Cuda failure 700 'x'");
     recording_release(&recording);
     recording_of_bytes(&recording, "nccl.log", fewer, sizeof fewer - 1);
