@@ -273,7 +273,10 @@ static int judge(const struct reports *reports, struct findings *findings)
         stopped->warning = stopped->warning ? stopped->warning : first->id;
         return say_report(reports, first, &stopped->evidence);
     }
-    if (reports->count == 1)
+    /* What need not end a job is no reason beside one that did. */
+    if (reports->weight < WEIGHS_ERROR && findings_stop_surely(findings))
+        return 0;
+    if (reports->weight == WEIGHS_ERROR && reports->count == 1)
         forget_candidates(reports, findings);
     return name_reporting(reports, findings);
 }

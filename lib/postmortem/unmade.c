@@ -39,14 +39,12 @@ static int64_t *count_uses(const struct job *job)
     return uses;
 }
 
-/* Where all ranks of the job are in it: those that have no line about its making. Both are in order of rank.
- */
+/* Who has no line about its making: of a communicator of all ranks each of those lacks; of another some one.
+ * Both are in order of rank. */
 static int take_absent(const struct making *making, struct finding *finding, int *has_trace)
 {
     const struct job *job = making->job;
     size_t start = 0;
-    if ((int64_t)job->rank_count != job->communicators[making->communicator].size)
-        return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
         if (start < making->count && making->starts[start].rank == (int32_t)i) {
             start++;
@@ -57,6 +55,16 @@ static int take_absent(const struct making *making, struct finding *finding, int
             return -1;
     }
     return 0;
+}
+
+static enum unmade unmade_of(const struct making *making, const struct finding *finding, int has_trace)
+{
+    const struct job *job = making->job;
+    if (!finding->candidate_count) /* who lacks is in no list of ranks */
+        return UNMADE_STUCK;
+    if ((int64_t)job->rank_count != job->communicators[making->communicator].size)
+        return UNMADE_ONE_OF;
+    return has_trace ? UNMADE_ABSENT : UNMADE_UNSEEN;
 }
 
 static int take_stuck(const struct making *making, struct finding *finding)
@@ -104,6 +112,9 @@ static int say_meaning(enum unmade unmade, struct buffer *text)
         [UNMADE_UNSEEN] =
             ". The others wait in the bootstrap, which none leaves before all have come: for a rank that "
             "did not, or whose log is merely not given",
+        [UNMADE_ONE_OF] =
+            ". The others wait in the bootstrap, which none leaves before all have come; which ranks are "
+            "in the communicator, their logs do not tell",
         [UNMADE_STUCK] = ". Which rank, card or link holds up the others is not in the log"};
     return buffer_append_text(text, meanings[unmade]);
 }
@@ -120,8 +131,7 @@ static int name_stuck(const struct making *making, struct findings *findings)
     finding->stops_job = 1;
     if (is_waited_for && take_absent(making, finding, &has_trace))
         return -1;
-    /* Who lacks may be in no list of ranks. */
-    finding->unmade = !finding->candidate_count ? UNMADE_STUCK : has_trace ? UNMADE_ABSENT : UNMADE_UNSEEN;
+    finding->unmade = unmade_of(making, finding, has_trace);
     if (finding->unmade == UNMADE_STUCK ? take_stuck(making, finding) : take_waiting(making, finding))
         return -1;
     finding->rank = finding->candidates[0];
@@ -174,6 +184,9 @@ static int say_others(size_t count, struct findings *findings)
 int find_unmade(const struct job *job, struct findings *findings)
 {
     struct making first = {0};
+    /* Who surely stopped the job does not come to communicators, either. */
+    if (findings_stop_surely(findings))
+        return 0;
     int64_t *uses = count_uses(job);
     size_t count = uses ? find_first(job, uses, &first) : 0;
     int failed = !uses || (count && (name_stuck(&first, findings) || say_others(count, findings)));

@@ -145,7 +145,8 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
         return advise_gpu(finding, job, text);
     if (finding->unmade)
         return buffer_append_text(text, "py-spy dump and stderr of ") ||
-               finding_name_all(finding, job, text) ||
+               (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
+                                              : finding_name_ranks(finding, job, text)) ||
                buffer_append_text(text,
                                   ", and which network cards these use (NCCL_IB_HCA, "
                                   "NCCL_SOCKET_IFNAME); confirm with ncclprof startup");

@@ -18,6 +18,7 @@ enum unmade {
     UNMADE_NOT = 0,
     UNMADE_ABSENT, /* it never came to that */
     UNMADE_UNSEEN, /* likewise, and it left no trace, which may merely not be given */
+    UNMADE_ONE_OF, /* it, or another of the candidates, never came to that */
     UNMADE_STUCK   /* it never got through */
 };
 

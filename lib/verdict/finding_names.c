@@ -50,6 +50,11 @@ int finding_name_ranks(const struct finding *finding, const struct job *job, str
                 : name_several(finding, job, text);
 }
 
+int finding_holds_of_all(const struct finding *finding)
+{
+    return finding->unmade && finding->unmade != UNMADE_ONE_OF;
+}
+
 int finding_name_all(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct finding all = {

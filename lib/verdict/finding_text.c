@@ -64,6 +64,9 @@ static const struct phrase *phrase_for(const struct finding *finding)
         [UNMADE_UNSEEN] = {{"", ""},
                            {" has no line about the making of a communicator that others wait in",
                             " have no line about the making of a communicator that others wait in"}},
+        [UNMADE_ONE_OF] = {{"", ""},
+                           {" never came to the making of a communicator that others wait in",
+                            " never came to the making of a communicator that others wait in"}},
         [UNMADE_STUCK] = {{"", ""},
                           {" never got out of the making of a communicator",
                            " never got out of the making of a communicator"}}};
@@ -89,12 +92,12 @@ static int say_link(const struct finding *finding, const struct job *job, struct
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct phrase *phrase = phrase_for(finding);
-    int several = finding->rank_count > 1 || (finding->unmade && finding->candidate_count > 1);
+    int several = finding->rank_count > 1 || (finding_holds_of_all(finding) && finding->candidate_count > 1);
     if (finding->link[0])
         return say_link(finding, job, text);
     return buffer_append_text(text, phrase->before[several]) ||
-           (finding->unmade ? finding_name_all(finding, job, text)
-                            : finding_name_ranks(finding, job, text)) ||
+           (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
+                                          : finding_name_ranks(finding, job, text)) ||
            buffer_append_text(text, phrase->after[several]) ||
            (finding->kind == FINDING_ERROR && buffer_append_text(text, finding->error)) ||
            (finding->pause_ns > 0 &&

@@ -146,6 +146,27 @@ static void what_weighs_less_is_not_told_beside_it(void **state)
     findings_release(&played.findings);
 }
 
+/* What need not end a job is not told beside who ended it, and leaves candidates as they are. */
+static void settings_beside_a_rank_that_is_missing(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 1, WARNING_NO_CARD, "Unable to open device");
+    struct finding *missing = findings_add(&played.findings);
+    assert_non_null(missing);
+    missing->kind = FINDING_MISSING;
+    missing->rank = 0;
+    missing->stops_job = 1;
+    assert_int_equal(finding_add_candidate(missing, 0) || finding_add_candidate(missing, 1), 0);
+    assert_non_null(found(&played));
+    assert_int_equal(played.findings.count, 2);
+    findings_remove(&played.findings, 1);
+    played.findings.items[0].confidence = CONFIDENCE_MEDIUM;
+    assert_non_null(found(&played));
+    assert_int_equal(played.findings.count, 1);
+    findings_release(&played.findings);
+}
+
 /* A rank that uses another network than most; where no network is most ranks', none. */
 static void a_rank_with_another_network(void **state)
 {
@@ -280,6 +301,7 @@ int main(void)
         cmocka_unit_test(several_ranks_with_errors_are_candidates),
         cmocka_unit_test(the_first_of_several_on_one_host),
         cmocka_unit_test(what_weighs_less_is_not_told_beside_it),
+        cmocka_unit_test(settings_beside_a_rank_that_is_missing),
         cmocka_unit_test(a_rank_with_another_network),
         cmocka_unit_test(a_port_that_went),
         cmocka_unit_test(settings_matter_at_the_start),

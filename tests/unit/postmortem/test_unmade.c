@@ -113,6 +113,25 @@ static void one_rank_never_came(void **state)
     findings_release(&played.findings);
 }
 
+/* Of a communicator of some ranks the log does not tell which one lacks: not those that wait in it. */
+static void one_of_the_ranks_elsewhere(void **state)
+{
+    struct played played;
+    play(&played, "--ss--");
+    played.communicators[0].size = 3;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->unmade, UNMADE_ONE_OF);
+    assert_int_equal(finding->candidate_count, 4);
+    assert_int_equal(finding->candidates[2], 4);
+    assert_int_equal(finding->peer_count, 2);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    check_text(&played,
+               "rank 0, rank 1, rank 4 or rank 5 never came to the making of a communicator that others "
+               "wait in");
+    findings_release(&played.findings);
+}
+
 /* The first that the log has is told, and how many more there are. */
 static void several_communicators(void **state)
 {
@@ -146,6 +165,14 @@ static void what_accuses_nobody(void **state)
     played.job.instance_count = CALLS - 1;
     assert_non_null(found(&played));
     findings_release(&played.findings);
+    struct finding *missing = findings_add(&played.findings);
+    assert_non_null(missing);
+    missing->kind = FINDING_MISSING;
+    missing->stops_job = 1;
+    missing->confidence = CONFIDENCE_MEDIUM;
+    assert_int_equal(find_unmade(&played.job, &played.findings), 0);
+    assert_int_equal(played.findings.count, 1);
+    findings_release(&played.findings);
 }
 
 int main(void)
@@ -153,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_get_through_and_some_do_not),
         cmocka_unit_test(one_rank_never_came),
+        cmocka_unit_test(one_of_the_ranks_elsewhere),
         cmocka_unit_test(several_communicators),
         cmocka_unit_test(what_accuses_nobody),
     };
