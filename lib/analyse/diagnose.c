@@ -2,6 +2,7 @@
 #include "analyse/diagnose_notes.h"
 #include "analyse/headline.h"
 #include "analyse/judged_run.h"
+#include "analyse/log_notes.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -53,6 +54,7 @@ struct diagnosis {
     struct told told;
     struct diagnose_options options;
     size_t operations;
+    size_t empty_runs; /* without a rank: a log tells of a process and no more */
     int lacks_shards;
     struct summary summary;
     struct buffer coverage; /* JSON objects */
@@ -104,6 +106,10 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
             ? error_no_memory(error)
             : told_add(told, judgement->told, &run->findings, error);
     int is_told = told->shown + told->left_out > before;
+    int is_empty = told->names_runs && !judgement->job->rank_count;
+    diagnosis->empty_runs += is_empty;
+    if (is_empty)
+        return failed;
     if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
     return failed ||
@@ -158,13 +164,18 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     struct store *store = diagnosis->told.request->store;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_witnesses(store, runs, &result->table, error) ||
+                     : caution_rankless(store, &result->table, error) ||
+                           caution_witnesses(store, runs, &result->table, error) ||
                            caution_copies(store, runs, &result->table, error) ||
                            caution_records(store, runs, &result->table, error) ||
                            caution_no_operations(store, runs, &result->table, error) ||
                            caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs->count; i++)
         failed = diagnose_run(diagnosis, runs->ids[i], error);
+    if (!failed && diagnosis->empty_runs)
+        failed = table_add_warning(&result->table, error,
+                                   "%zu runs hold no ranks and no operations: nothing was judged in them",
+                                   diagnosis->empty_runs);
     return !failed && close_result(diagnosis) ? error_no_memory(error) : failed;
 }
 

@@ -38,7 +38,8 @@ static const struct column columns[] = {
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1},
     {.name = "kind",
      .type = CELL_TEXT,
-     .description = "what diagnose finds at fault: compute, host, network, missing, mismatch or ended_early"},
+     .description =
+         "what diagnose finds at fault: compute, host, network, missing, mismatch, ended_early or error"},
     {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step of that"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step of that"},

@@ -12,7 +12,7 @@
 static const struct column columns[] = {
     {.name = "kind",
      .type = CELL_TEXT,
-     .description = "compute, host, network, missing, mismatch or ended_early"},
+     .description = "compute, host, network, missing, mismatch, ended_early or error"},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank at fault"},
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
     {.name = "tag", .type = CELL_TEXT, .description = "phase in which most of it sits"},
@@ -126,12 +126,21 @@ static int show(struct told *told, const struct job *job, const struct finding *
            (told->explains && readings_explain(&finding->readings, text));
 }
 
+/* Where the trace says it: a line of a log that reports it, else the operation in which it shows. */
+static int find_record(const struct job *job, const struct finding *finding, struct job_record *record,
+                       struct error *error)
+{
+    if (finding->warning)
+        return job_find_warning(job, finding->warning, record, error);
+    return finding->operation >= 0 ? job_find_record(job, (size_t)finding->operation, record, error) : 0;
+}
+
 static int add(struct told *told, const struct job *job, const struct finding *finding, int is_shown,
                struct error *error)
 {
     struct buffer sentence = BUFFER_INIT;
     struct job_record record = {.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
-    if (finding->operation >= 0 && job_find_record(job, (size_t)finding->operation, &record, error)) {
+    if (find_record(job, finding, &record, error)) {
         job_record_release(&record);
         return -1;
     }

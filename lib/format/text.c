@@ -3,6 +3,7 @@
 #include "input/number.h"
 #include "model/event.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct text text_after(struct text text, const char *mark)
@@ -37,6 +38,14 @@ struct text text_word(struct text text)
     while (length < text.length && !strchr(" ,[](){}<>", text.data[length]))
         length++;
     return (struct text){text.data, length};
+}
+
+const char *text_copy(struct text text, char *copy, size_t bytes)
+{
+    if (!text.length)
+        return NULL;
+    snprintf(copy, bytes, "%.*s", (int)(text.length < bytes ? text.length : bytes), text.data);
+    return copy;
 }
 
 struct text text_value(struct text text, const char *key)

@@ -20,6 +20,9 @@ int text_is(struct text text, const char *word);
 /* Up to the first byte that is a space, a comma or a bracket of either kind. */
 struct text text_word(struct text text);
 
+/* As a string in `copy`, cut to what that holds; NULL where the text is empty. */
+const char *text_copy(struct text text, char *copy, size_t bytes);
+
 /* What stands behind " KEY " or at the beginning behind "KEY ", up to the next space; `key` is without
  * spaces. */
 struct text text_value(struct text text, const char *key);

@@ -143,15 +143,17 @@ enum { JOB_DELAY_BLOCK = 64 };
 
 /* What a rank warned of, alike ones together (warnings.h). */
 struct job_warning {
+    int64_t id; /* the row in the store of the first of them; 0: of a job made by hand */
     int32_t rank;
     enum warning_kind kind;
     int64_t status;   /* of a transfer, InfiniBand's number; COUNT_UNKNOWN */
     const char *nic;  /* its own; in job.tags; NULL */
     const char *peer; /* address or name of the other end's host; likewise */
+    const char *text; /* of the first of them; likewise; NULL of WARNING_OTHER, too */
     int64_t count;
     int64_t first_ns; /* on the clock of the log; TIME_UNKNOWN */
     int64_t last_ns;
-    int64_t calls; /* that its process had made by the last of them */
+    int64_t calls; /* that its process had made by the last of them; COUNT_UNKNOWN: its file lists no calls */
 };
 
 struct job_rank {

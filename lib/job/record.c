@@ -24,8 +24,7 @@ static int find_wall_clock(const struct job *job, int64_t process_id, struct job
     return found < 0 ? -1 : 0;
 }
 
-static int read_record(struct statement *row, struct job_record *record, int *is_wall_clock,
-                       struct error *error)
+static int read_place(struct statement *row, struct job_record *record, struct error *error)
 {
     const char *path = statement_text(row, 0);
     record->file = path ? strdup(path) : NULL;
@@ -33,7 +32,6 @@ static int read_record(struct statement *row, struct job_record *record, int *is
         return error_no_memory(error);
     record->byte_offset = statement_integer(row, 1);
     record->at_ns = statement_integer_or(row, 2, TIME_UNKNOWN);
-    *is_wall_clock = statement_integer(row, 3) != 0;
     return 0;
 }
 
@@ -46,8 +44,9 @@ int job_find_record(const struct job *job, size_t operation, struct job_record *
     int64_t id = job_operation_id(job, operation);
     struct statement *row = store_prepare(job->store, schema_analysis_job_record, error);
     int found = row && statement_bind_integer(row, 1, id, error) == 0 ? statement_step(row, error) : -1;
-    if (found == 1 && read_record(row, record, &is_wall_clock, error))
+    if (found == 1 && read_place(row, record, error))
         found = -1;
+    is_wall_clock = found == 1 && statement_integer(row, 3);
     statement_free(row);
     if (found != 1 || record->at_ns == TIME_UNKNOWN)
         return found < 0 ? -1 : 0;
@@ -57,6 +56,16 @@ int job_find_record(const struct job *job, size_t operation, struct job_record *
     }
     int64_t process_id = job->ranks[job->operations[operation].rank].process_id;
     return find_wall_clock(job, process_id, record, error);
+}
+
+int job_find_warning(const struct job *job, int64_t warning, struct job_record *record, struct error *error)
+{
+    *record = (struct job_record){.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+    struct statement *row = store_prepare(job->store, schema_analysis_log_warning_record, error);
+    int found = row && statement_bind_integer(row, 1, warning, error) == 0 ? statement_step(row, error) : -1;
+    int failed = found < 0 || (found && read_place(row, record, error));
+    statement_free(row);
+    return failed ? -1 : 0;
 }
 
 void job_record_release(struct job_record *record)

@@ -13,6 +13,9 @@ struct job_record {
 
 /* Looks up an operation of a job that was loaded from a store. Release the record whatever comes back. */
 int job_find_record(const struct job *job, size_t operation, struct job_record *record, struct error *error);
+/* The same of a warning (struct job_warning), by its id. The clock of a log is no wall clock: it has no zone.
+ */
+int job_find_warning(const struct job *job, int64_t warning, struct job_record *record, struct error *error);
 void job_record_release(struct job_record *record);
 
 #endif

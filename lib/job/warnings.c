@@ -34,7 +34,20 @@ static int is_of(const struct job *job, int64_t rank, int64_t gpu)
 }
 
 /* Columns of the statement. */
-enum { AT_RANK, AT_GPU, AT_KIND, AT_STATUS, AT_NIC, AT_PEER, AT_COUNT, AT_FIRST, AT_LAST, AT_CALLS };
+enum {
+    AT_RANK,
+    AT_GPU,
+    AT_KIND,
+    AT_STATUS,
+    AT_NIC,
+    AT_PEER,
+    AT_COUNT,
+    AT_FIRST,
+    AT_LAST,
+    AT_CALLS,
+    AT_ID,
+    AT_TEXT
+};
 
 static int read_warning(struct loader *loader, struct statement *statement, struct error *error)
 {
@@ -42,15 +55,17 @@ static int read_warning(struct loader *loader, struct statement *statement, stru
     int64_t rank = loader_rank(loader, statement_integer(statement, AT_RANK));
     if (rank < 0 || !is_of(job, rank, number_or(statement, AT_GPU, COUNT_UNKNOWN)))
         return 0;
-    struct job_warning warning = {.rank = (int32_t)rank,
+    struct job_warning warning = {.id = statement_integer(statement, AT_ID),
+                                  .rank = (int32_t)rank,
                                   .kind = (enum warning_kind)statement_integer(statement, AT_KIND),
                                   .status = number_or(statement, AT_STATUS, COUNT_UNKNOWN),
                                   .count = statement_integer(statement, AT_COUNT),
                                   .first_ns = number_or(statement, AT_FIRST, TIME_UNKNOWN),
                                   .last_ns = number_or(statement, AT_LAST, TIME_UNKNOWN),
-                                  .calls = statement_integer(statement, AT_CALLS)};
+                                  .calls = number_or(statement, AT_CALLS, COUNT_UNKNOWN)};
     if (keep_text(loader, statement, AT_NIC, &warning.nic, error) ||
-        keep_text(loader, statement, AT_PEER, &warning.peer, error))
+        keep_text(loader, statement, AT_PEER, &warning.peer, error) ||
+        keep_text(loader, statement, AT_TEXT, &warning.text, error))
         return -1;
     if (array_reserve((void **)&job->warnings, &job->warning_capacity, job->warning_count + 1,
                       sizeof *job->warnings))

@@ -316,13 +316,32 @@ struct start_up {
                        .parts_ns = {TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, \
                                     TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}})
 
+/*
+ * Stored: their numbers never change. One more takes a line here, in lib/postmortem/reported_errors.c where
+ * it says whose fault it is, in schemas/info/info.sql and in ncclprof-store(5).
+ */
 enum warning_kind {
     WARNING_OTHER = 0,
-    WARNING_COMPLETION, /* a transfer of a network card failed: `status` */
-    WARNING_CARD,       /* of a card itself: its port, or all of it, failed */
-    WARNING_CLOSED,     /* a peer closed its connection */
-    WARNING_SILENT,     /* NCCL's RAS asks it, and gets no answer */
-    WARNING_DEAD        /* ... and has given it up */
+    WARNING_COMPLETION = 1, /* a transfer of a network card failed: `status` */
+    WARNING_CARD = 2,       /* of a card itself: its port, or all of it, failed */
+    WARNING_CLOSED = 3,     /* a peer closed its connection, or its process ended */
+    WARNING_SILENT = 4,     /* NCCL's RAS asks it, and gets no answer */
+    WARNING_DEAD = 5,       /* ... and has given it up */
+    WARNING_INTERNAL = 6,   /* an error of NCCL's own, or of its proxy thread */
+    WARNING_CUDA = 7,       /* a call of CUDA failed */
+    WARNING_MEMORY = 8,     /* the GPU's memory, or the host's, is out */
+    WARNING_REQUEST = 9,   /* a request of a network plugin failed: `status` is libfabric's or the plugin's */
+    WARNING_NO_CARD = 10,  /* a network card could not be opened */
+    WARNING_MISMATCH = 11, /* ranks have different network plugins or cards */
+    WARNING_ABORTED = 12,  /* the communicator was aborted, as another rank had failed */
+    WARNING_CARD_FATAL = 13, /* of a card itself: what it does is over */
+    WARNING_SYSTEM = 14,     /* a call of the operating system failed, and NCCL with it */
+    WARNING_USAGE = 15,      /* NCCL was called in a way that it does not allow */
+    /* 16 to 31 are those of PyTorch's log. */
+    WARNING_CARD_BACK = 32, /* no failure: the port of a card is there again */
+    WARNING_NETWORK = 33,   /* no warning: which network NCCL uses, its `text` */
+    WARNING_GOT_OVER = 34,  /* an error of the rank's own, in words, after which it went on as if none */
+    WARNING_KINDS = 35
 };
 
 /* What a process warned of, or others of it, while or after it ran. */
@@ -331,7 +350,7 @@ struct warning {
     int64_t at_ns;    /* on the clock of the log; TIME_UNKNOWN */
     int64_t gpu;      /* the thread's device; COUNT_UNKNOWN */
     int64_t calls;    /* that the process had made by then, as far as the same file tells */
-    int64_t status;   /* of a completion (InfiniBand's numbers); COUNT_UNKNOWN */
+    int64_t status;   /* of a completion (InfiniBand's numbers) or request; COUNT_UNKNOWN */
     const char *nic;  /* the process's own; NULL */
     const char *peer; /* address or name of the other end's host; NULL */
     const char *text;

@@ -6,15 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR (rdma-core, libibverbs/verbs.h). */
-enum { RETRIES_EXCEEDED = 12, FLUSHED = 5 };
+/* IBV_WC_WR_FLUSH_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR (rdma-core, libibverbs/verbs.h);
+ * FI_ECANCELED (libfabric). */
+enum { FLUSHED = 5, RETRIES_EXCEEDED = 12, RECEIVER_NOT_READY = 13, CANCELLED = 125 };
+
+/* What a failed transfer says of whose fault it is. */
+enum weight {
+    WEIGHS_NOTHING = 0, /* it was given up, as another failed */
+    WEIGHS_FAILED,      /* it failed, at either end */
+    WEIGHS_NO_ANSWER    /* the other end, or what lies between, does not answer */
+};
 
 /* So many kinds of failed transfers are held against each other: of more than that all the network failed. */
 enum { FAILED_MOST = 256 };
 
 struct breaks {
     const struct job *job;
-    const struct job_warning *failed[FAILED_MOST]; /* borrowed: of transfers that found no answer */
+    enum weight weight;
+    const struct job_warning *failed[FAILED_MOST]; /* borrowed: of transfers that weigh that */
     const char *peer_hosts[FAILED_MOST];           /* the other end of each; NULL: not known */
     size_t count;
     int are_more;              /* than FAILED_MOST */
@@ -36,7 +45,8 @@ static const char *host_of(const struct job *job, int32_t rank)
  * (NCCL 2.30). */
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
-    return (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+    return warning->calls != COUNT_UNKNOWN &&
+           (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
 /* The host that a warning's other end is on: of whose ranks that is the address or name, where that is one
@@ -55,13 +65,33 @@ static const char *host_of_peer(const struct job *job, const struct job_warning 
     return host;
 }
 
+static enum weight weight_of(const struct job_warning *warning)
+{
+    if (warning->kind == WARNING_REQUEST)
+        return warning->status == CANCELLED ? WEIGHS_NOTHING : WEIGHS_NO_ANSWER;
+    if (warning->kind != WARNING_COMPLETION || warning->status == FLUSHED)
+        return WEIGHS_NOTHING;
+    return warning->status == RETRIES_EXCEEDED || warning->status == RECEIVER_NOT_READY ? WEIGHS_NO_ANSWER
+                                                                                        : WEIGHS_FAILED;
+}
+
+static void weigh(struct breaks *breaks)
+{
+    const struct job *job = breaks->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        enum weight weight = weight_of(&job->warnings[i]);
+        if (weight > breaks->weight && !has_gone_on(job, &job->warnings[i]))
+            breaks->weight = weight;
+    }
+}
+
 static void collect(struct breaks *breaks)
 {
     const struct job *job = breaks->job;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        breaks->has_warned[warning->rank] = 1;
-        if (warning->kind != WARNING_COMPLETION || warning->status != RETRIES_EXCEEDED ||
+        breaks->has_warned[warning->rank] |= warning->kind != WARNING_NETWORK;
+        if (weight_of(warning) == WEIGHS_NOTHING || weight_of(warning) != breaks->weight ||
             has_gone_on(job, warning))
             continue;
         breaks->are_more |= breaks->count == FAILED_MOST;
@@ -119,6 +149,11 @@ static int is_at_end(const struct breaks *breaks, const struct job_warning *card
            are_of_one_card(breaks->job, card, breaks->failed[failed]);
 }
 
+static int is_of_card(const struct job_warning *warning)
+{
+    return warning->kind == WARNING_CARD || warning->kind == WARNING_CARD_FATAL;
+}
+
 /* A card that warns of its own port, at an end of all of them; NULL. */
 static const struct job_warning *failed_card(const struct breaks *breaks)
 {
@@ -126,7 +161,7 @@ static const struct job_warning *failed_card(const struct breaks *breaks)
     for (size_t i = 0; !breaks->are_more && i < job->warning_count; i++) {
         const struct job_warning *card = &job->warnings[i];
         size_t ends = 0;
-        while (card->kind == WARNING_CARD && ends < breaks->count && is_at_end(breaks, card, ends))
+        while (is_of_card(card) && ends < breaks->count && is_at_end(breaks, card, ends))
             ends++;
         if (ends == breaks->count)
             return card;
@@ -150,18 +185,38 @@ static void accuse_card(struct breaks *breaks, const struct job_warning *card)
     }
     for (size_t i = 0; !users && i < job->warning_count; i++)
         breaks->accused[job->warnings[i].rank] |=
-            job->warnings[i].kind == WARNING_CARD && are_of_one_card(job, card, &job->warnings[i]);
+            is_of_card(&job->warnings[i]) && are_of_one_card(job, card, &job->warnings[i]);
 }
 
-/* Who warns of nothing, as who died does. */
+/* Whether a rank at the other end warns of nothing, as one that died does. */
+static int is_silent_peer(const struct breaks *breaks, const char *host, int32_t rank)
+{
+    return !breaks->has_warned[rank] && (!host || is_same(host_of(breaks->job, rank), host));
+}
+
 static int64_t count_silent(const struct breaks *breaks)
 {
-    const struct job *job = breaks->job;
     const char *host = common_peer(breaks);
     int64_t count = 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        count += (!host || is_same(host_of(job, (int32_t)i), host)) && !breaks->has_warned[i];
+    for (size_t i = 0; i < breaks->job->rank_count; i++)
+        count += is_silent_peer(breaks, host, (int32_t)i);
     return count;
+}
+
+/* Whether all of them are of one link: between the same two hosts, in whichever direction; then these. */
+static int find_link(const struct breaks *breaks, const char *link[2])
+{
+    const char *from = host_of(breaks->job, breaks->failed[0]->rank), *to = breaks->peer_hosts[0];
+    if (breaks->are_more || !from || !to || is_same(from, to))
+        return 0;
+    for (size_t i = 1; i < breaks->count; i++) {
+        const char *host = host_of(breaks->job, breaks->failed[i]->rank), *peer = breaks->peer_hosts[i];
+        if (!(is_same(host, from) && is_same(peer, to)) && !(is_same(host, to) && is_same(peer, from)))
+            return 0;
+    }
+    link[0] = from;
+    link[1] = to;
+    return 1;
 }
 
 /* Of the ends that have nothing in common: one of them may be it, or several. */
@@ -196,6 +251,23 @@ static int say_when(const struct breaks *breaks, struct buffer *text)
     return failed;
 }
 
+/* What became of them, as the first says. */
+static int say_status(const struct job *job, const struct job_warning *first, struct buffer *text)
+{
+    long long status = (long long)first->status;
+    if (first->kind == WARNING_REQUEST)
+        return buffer_printf(text,
+                             " failed in the network plugin, which tells no peer. Rank %s logged \"%s\"",
+                             job->ranks[first->rank].name, first->text ? first->text : "");
+    if (status == RETRIES_EXCEEDED)
+        return buffer_append_text(text, " found no answer after all retries (status 12)");
+    if (status == RECEIVER_NOT_READY)
+        return buffer_append_text(text,
+                                  " found no receive buffer at the other end after all retries (status 13)");
+    return status == COUNT_UNKNOWN ? buffer_append_text(text, " failed")
+                                   : buffer_printf(text, " failed with InfiniBand's status %lld", status);
+}
+
 /* "4 transfers of mlx5_3 on host node1 to 10.0.0.10 (host node0)" */
 static int say_failed(const struct breaks *breaks, struct buffer *text)
 {
@@ -213,7 +285,7 @@ static int say_failed(const struct breaks *breaks, struct buffer *text)
            (is_one && first->peer && buffer_printf(text, " to %s", first->peer)) ||
            (peer_host && !is_same(peer_host, first->peer) &&
             buffer_printf(text, is_one && first->peer ? " (host %s)" : " to host %s", peer_host)) ||
-           buffer_append_text(text, " found no answer after all retries (status 12)");
+           say_status(job, first, text);
 }
 
 static int64_t count_warned(const struct job *job, enum warning_kind kind, int64_t status)
@@ -281,6 +353,20 @@ static int take_candidates(struct finding *finding)
     return 0;
 }
 
+/* Either end of a link may have failed: who sent, and who is at the other end and says nothing. */
+static int take_ends(const struct breaks *breaks, const char *peer, struct finding *finding)
+{
+    for (size_t i = 0; i < breaks->count; i++)
+        if (finding_add_candidate(finding, breaks->failed[i]->rank))
+            return -1;
+    for (size_t i = 0; i < breaks->job->rank_count; i++)
+        if (is_silent_peer(breaks, peer, (int32_t)i) && finding_add_candidate(finding, (int32_t)i))
+            return -1;
+    finding->rank_count = 0;
+    finding->peer_count = 0;
+    return 0;
+}
+
 /* The ranks at the other end, where that is one host. */
 static int add_peers(const struct breaks *breaks, int is_peer, const char *peer, struct finding *finding)
 {
@@ -314,14 +400,16 @@ static int name_broken(struct breaks *breaks, struct findings *findings)
     finding->confidence = card ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
     finding->broke = 1;
     finding->stops_job = 1;
+    finding->warning = card ? card->id : breaks->failed[0]->id;
     finding->nic = card ? card->nic : is_one ? breaks->failed[0]->nic : NULL;
-    if (!card)
-        finding_ask(findings, finding, RULE_SILENT_PEER, (double)count_silent(breaks));
+    int is_link = !card && find_link(breaks, finding->link);
+    int is_doubted = !card && finding_ask(findings, finding, RULE_SILENT_PEER, (double)count_silent(breaks));
     finding_ask(findings, finding, RULE_ENDS, (double)ends);
     return take_accused(breaks, finding) || add_peers(breaks, is_peer, peer, finding) ||
-           (ends > 1 && take_candidates(finding)) || say_failed(breaks, &finding->evidence) ||
-           say_when(breaks, &finding->evidence) || (card && say_card(breaks, card, &finding->evidence)) ||
-           say_others(breaks, finding);
+           (ends > 1 && take_candidates(finding)) ||
+           (is_link && peer && is_doubted && take_ends(breaks, peer, finding)) ||
+           say_failed(breaks, &finding->evidence) || say_when(breaks, &finding->evidence) ||
+           (card && say_card(breaks, card, &finding->evidence)) || say_others(breaks, finding);
 }
 
 static int has_failed(const struct breaks *breaks, const struct finding *finding)
@@ -345,17 +433,33 @@ static void forget_effects(const struct breaks *breaks, struct findings *finding
     }
 }
 
+/* Who died, or did not get on, explains transfers that find no answer. */
+static int add_evidence(const struct breaks *breaks, struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (!finding->stops_job || finding->confidence == CONFIDENCE_LOW)
+            continue;
+        return buffer_append_text(&finding->evidence, ". Transfers failed as well: ") ||
+               say_failed(breaks, &finding->evidence);
+    }
+    return 0;
+}
+
 int find_broken_transfers(const struct job *job, struct findings *findings)
 {
     struct breaks breaks = {
         .job = job, .accused = array_new(job->rank_count, 1), .has_warned = array_new(job->rank_count, 1)};
     int failed = !breaks.accused || !breaks.has_warned;
-    if (!failed)
+    if (!failed) {
+        weigh(&breaks);
         collect(&breaks);
-    if (!failed && breaks.count)
+    }
+    if (!failed && breaks.count) {
         forget_effects(&breaks, findings);
-    if (!failed && breaks.count && !findings_stop_surely(findings))
-        failed = name_broken(&breaks, findings);
+        failed =
+            findings_stop_surely(findings) ? add_evidence(&breaks, findings) : name_broken(&breaks, findings);
+    }
     free(breaks.accused);
     free(breaks.has_warned);
     return failed ? -1 : 0;

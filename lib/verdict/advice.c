@@ -143,6 +143,13 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
     const char *host = finding_host(finding, job);
     if (finding->never_ended)
         return advise_gpu(finding, job, text);
+    if (finding->unmade)
+        return buffer_append_text(text, "py-spy dump and stderr of ") ||
+               (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
+                                              : finding_name_ranks(finding, job, text)) ||
+               buffer_append_text(text,
+                                  ", and which network cards these use (NCCL_IB_HCA, "
+                                  "NCCL_SOCKET_IFNAME); confirm with ncclprof startup");
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
            (host && buffer_printf(text, " on host %s", host)) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
@@ -166,12 +173,20 @@ static int advise_ended(const struct finding *finding, const struct job *job, st
            say_communicator(finding, job, text) || say_steps(finding, job, text);
 }
 
+static int advise_error(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "the lines around it in the log, stderr and dmesg (Xid) on ") ||
+           say_host(finding, job, text) ||
+           buffer_append_text(text, "; confirm with ncclprof info --warnings");
+}
+
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
 {
     static int (*const advise[])(const struct finding *, const struct job *, struct buffer *) = {
         [FINDING_COMPUTE] = advise_compute,   [FINDING_HOST] = advise_host,
         [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
-        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended};
+        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended,
+        [FINDING_ERROR] = advise_error};
     /* The command stands last. */
     return advise[finding->kind](finding, job, text) ||
                    (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))

@@ -191,7 +191,8 @@ int findings_unite_candidates(struct findings *findings, size_t from)
 
 const char *finding_kind_name(enum finding_kind kind)
 {
-    static const char *const names[] = {"compute", "host", "network", "missing", "mismatch", "ended_early"};
+    static const char *const names[] = {"compute",  "host",        "network", "missing",
+                                        "mismatch", "ended_early", "error"};
     return names[kind];
 }
 

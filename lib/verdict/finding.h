@@ -13,6 +13,15 @@ struct phase_excess {
     int64_t excess_ns;
 };
 
+/* How a rank is in the way of a communicator that is being made. */
+enum unmade {
+    UNMADE_NOT = 0,
+    UNMADE_ABSENT, /* it never came to that */
+    UNMADE_UNSEEN, /* likewise, and it left no trace, which may merely not be given */
+    UNMADE_ONE_OF, /* it, or another of the candidates, never came to that */
+    UNMADE_STUCK   /* it never got through */
+};
+
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
  */
@@ -40,17 +49,21 @@ struct finding {
     size_t phase_count;
     int32_t *waiting; /* owned: the ranks that waited for what it is to blame for, ascending */
     size_t waiting_count;
-    int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
-    int64_t slow_ns;   /* by how much its operations were slow or late, summed */
-    int shows_earlier; /* in the step before its first, too, as of a suspect */
-    int shows_later;   /* network: in the step after its last, as of a suspect */
-    int stops_job;     /* somebody waits for good: the step did not end */
-    int at_start;      /* host: late at start-up, before all steps */
-    int broke;         /* network: transfers failed for good, where others were slow */
-    const char *nic;   /* network: the card, of the job's; NULL: the one that its process names */
-    int never_ended;   /* missing: its GPU did not end what it began, or never began it */
-    int32_t called;    /* the operation whose place in the program tells where; -1: none */
-    int32_t *peers;    /* owned: the other ends of slow links, or who waits */
+    int64_t lost_ns;     /* of the whole job; 0 where it cannot be said */
+    int64_t slow_ns;     /* by how much its operations were slow or late, summed */
+    int shows_earlier;   /* in the step before its first, too, as of a suspect */
+    int shows_later;     /* network: in the step after its last, as of a suspect */
+    int stops_job;       /* somebody waits for good: the step did not end */
+    int at_start;        /* host: late at start-up, before all steps */
+    int broke;           /* network: transfers failed for good, where others were slow */
+    const char *error;   /* error: what it reported, "a CUDA error": a constant */
+    int64_t warning;     /* the record of the warning that says it (struct job_warning); 0: none */
+    const char *link[2]; /* network, broke: the hosts at both ends of all that failed, of the job's; NULL */
+    const char *nic;     /* network: the card, of the job's; NULL: the one that its process names */
+    int never_ended;     /* missing: its GPU did not end what it began, or never began it */
+    enum unmade unmade;  /* missing: in the making of a communicator, not in an operation */
+    int32_t called;      /* the operation whose place in the program tells where; -1: none */
+    int32_t *peers;      /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
     size_t peer_capacity;
     int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */

@@ -3,7 +3,7 @@
 #include "verdict/finding_place.h"
 
 /* More than so many candidates are counted, and named in JSON alone. */
-enum { CANDIDATES_NAMED = 4 };
+enum { CANDIDATES_NAMED = 4, RANKS_NAMED = 16 };
 
 /* "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
 static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -48,6 +48,22 @@ int finding_name_ranks(const struct finding *finding, const struct job *job, str
     return host ? buffer_printf(text, "host %s (", host) || name_several(finding, job, text) ||
                       buffer_append_byte(text, ')')
                 : name_several(finding, job, text);
+}
+
+int finding_holds_of_all(const struct finding *finding)
+{
+    return finding->unmade && finding->unmade != UNMADE_ONE_OF;
+}
+
+int finding_name_all(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct finding all = {
+        .rank = finding->rank, .ranks = finding->candidates, .rank_count = finding->candidate_count};
+    if (finding->candidate_count > RANKS_NAMED)
+        return buffer_printf(text, "%zu ranks from rank %s on", finding->candidate_count,
+                             job->ranks[finding->rank].name);
+    return finding->candidate_count > 1 ? name_several(&all, job, text)
+                                        : finding_name_ranks(finding, job, text);
 }
 
 int finding_name_unit(const struct finding *finding, const struct job *job, struct buffer *text)

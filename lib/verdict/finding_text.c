@@ -45,7 +45,8 @@ static const struct phrase *phrase_for(const struct finding *finding)
                               {" called another operation than the other ranks",
                                " called another operation than the other ranks"}},
         [FINDING_ENDED_EARLY] = {{"", ""},
-                                 {" ended long before the others", " ended long before the others"}}};
+                                 {" ended long before the others", " ended long before the others"}},
+        [FINDING_ERROR] = {{"", ""}, {" reported ", " reported "}}};
     static const struct phrase network[2][2] = {
         {{{"sends from ", "sends from "}, {" are slow", " are slow"}},
          {{"sends from ", "sends from "}, {" stood still once", " stood still once"}}},
@@ -56,20 +57,49 @@ static const struct phrase *phrase_for(const struct finding *finding)
     static const struct phrase never_ended = {
         {"GPU of ", "GPUs of "},
         {" never ended an operation that others wait for", " never ended operations that others wait for"}};
+    static const struct phrase unmade[] = {
+        [UNMADE_ABSENT] = {{"", ""},
+                           {" never came to the making of a communicator that others wait in",
+                            " never came to the making of a communicator that others wait in"}},
+        [UNMADE_UNSEEN] = {{"", ""},
+                           {" has no line about the making of a communicator that others wait in",
+                            " have no line about the making of a communicator that others wait in"}},
+        [UNMADE_ONE_OF] = {{"", ""},
+                           {" never came to the making of a communicator that others wait in",
+                            " never came to the making of a communicator that others wait in"}},
+        [UNMADE_STUCK] = {{"", ""},
+                          {" never got out of the making of a communicator",
+                           " never got out of the making of a communicator"}}};
     if (finding->never_ended)
         return &never_ended;
+    if (finding->unmade)
+        return &unmade[finding->unmade];
     if (finding->at_start || finding->broke)
         return finding->at_start ? &at_start : &broke;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
                                             : &phrases[finding->kind];
 }
 
+/* One rank of one of the hosts, where all that failed is its own. */
+static int say_link(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int is_one = !finding->candidate_count && !finding->rank_count;
+    return buffer_append_text(text, "transfers between ") ||
+           (is_one && (finding_name_ranks(finding, job, text) || buffer_append_text(text, " on "))) ||
+           buffer_printf(text, "host %s and host %s failed", finding->link[0], finding->link[1]);
+}
+
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct phrase *phrase = phrase_for(finding);
-    int several = finding->rank_count > 1;
-    return buffer_append_text(text, phrase->before[several]) || finding_name_ranks(finding, job, text) ||
+    int several = finding->rank_count > 1 || (finding_holds_of_all(finding) && finding->candidate_count > 1);
+    if (finding->link[0])
+        return say_link(finding, job, text);
+    return buffer_append_text(text, phrase->before[several]) ||
+           (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
+                                          : finding_name_ranks(finding, job, text)) ||
            buffer_append_text(text, phrase->after[several]) ||
+           (finding->kind == FINDING_ERROR && buffer_append_text(text, finding->error)) ||
            (finding->pause_ns > 0 &&
             (buffer_append_text(text, ", for ") || text_time(text, finding->pause_ns)));
 }
@@ -241,6 +271,18 @@ static int add_first(const struct finding *finding, const struct job *job, const
     return failed;
 }
 
+/* "Reported in node3.log at byte 20511." */
+static int add_place(const struct finding *finding, const struct job_record *record, struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed =
+        finding->warning && record->file &&
+        (buffer_printf(&line, "Reported in %s at byte %lld", record->file, (long long)record->byte_offset) ||
+         add_line("    ", &line, out));
+    buffer_release(&line);
+    return failed;
+}
+
 static int add_advice(const struct finding *finding, const struct job *job, int names_run, struct buffer *out)
 {
     struct buffer advice = BUFFER_INIT;
@@ -259,8 +301,8 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
                    buffer_append_text(out, " confidence): ") || escape_terminal(out, text, strlen(text)) ||
                    buffer_append_text(out, ".\n") || add_line("    ", &finding->evidence, out) ||
-                   add_made(finding, job, say_breakdown, out) || add_first(finding, job, record, out) ||
-                   add_advice(finding, job, names_run, out)
+                   add_place(finding, record, out) || add_made(finding, job, say_breakdown, out) ||
+                   add_first(finding, job, record, out) || add_advice(finding, job, names_run, out)
                ? -1
                : 0;
 }

@@ -103,6 +103,12 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_CALLS_AHEAD] =
         {"calls-ahead", 1024, "calls",
          "CUDA's queue holds so many launches: a host may call that much before it notices"},
+    [LIMIT_FIRST_CALLS] =
+        {"first-calls", 16, "calls",
+         "connections are made in the first calls of a communicator; a job that got further "
+         "has them"},
+    [LIMIT_ERRORS_APART] = {"errors-apart", 2, "seconds",
+                            "logs tell whole seconds: what differs by two is one apart, or more"},
     [LIMIT_OUTLIVED] = {"outlived", 15, "seconds",
                         "the plugin of a process that lives notes its clock every ten seconds"},
 };

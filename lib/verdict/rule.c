@@ -286,6 +286,33 @@ const struct rule rules[RULE_COUNT] = {
          "how many network cards, or hosts, may have failed: those that the transfers do not have in "
          "common",
          "is one of several whose transfers failed"},
+    [RULE_SEVERAL_ERRORS] = {"several-errors", OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+                             "an error that the rank reports itself, and calls-ahead calls since at the most",
+                             "how many ranks report errors of their own that weigh as much; of one host "
+                             "those that came less than "
+                             "errors-apart after the first",
+                             "is one of several ranks that report such errors"},
+    [RULE_NO_ECHO] = {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
+                      "an error that the rank reports itself, and calls-ahead calls since at the most",
+                      "how many other ranks report that they lost a peer, or were aborted",
+                      "reports an error of which no other rank reports an effect"},
+    [RULE_MERE_SETTING] = {"mere-setting", OF_ERROR, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                           "an error that the rank reports itself, and first-calls calls since at the most, "
+                           "of a port calls-ahead",
+                           "1 where what it reports is a network card or plugin that it lacks, or that "
+                           "differs, or a port that went "
+                           "and did not come back, else 0",
+                           "reports what need not end a job"},
+    [RULE_STUCK_IN_START] =
+        {"stuck-in-start", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+         "a log of a communicator whose making did not end, and first-calls calls on it at the most",
+         "how many ranks hold it up, or are held up: which of them, the log does not tell",
+         "is one of several ranks that never got out of the making of a communicator"},
+    [RULE_NO_TRACE] =
+        {"no-trace", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+         "a log of a communicator whose making did not end, and first-calls calls on it at the most",
+         "1 where the ranks that the others wait for left no trace at all, else 0",
+         "left no trace at all, which may merely not be given"},
     [RULE_OUTLIVED] =
         {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
          "a job most of whose files have no end, and a file of the rank",

@@ -73,6 +73,12 @@ enum rule_id {
     RULE_START_SCATTER,
     RULE_SILENT_PEER,
     RULE_ENDS,
+    /* What ranks report themselves. */
+    RULE_SEVERAL_ERRORS,
+    RULE_NO_ECHO,
+    RULE_MERE_SETTING,
+    RULE_STUCK_IN_START,
+    RULE_NO_TRACE,
     /* How the file of a rank stops that others wait for. */
     RULE_OUTLIVED,
     RULE_COUNT
@@ -90,7 +96,9 @@ enum {
     OF_COMPUTE = 1 << FINDING_COMPUTE,
     OF_HOST = 1 << FINDING_HOST,
     OF_NETWORK = 1 << FINDING_NETWORK,
+    OF_MISSING = 1 << FINDING_MISSING,
     OF_ENDED_EARLY = 1 << FINDING_ENDED_EARLY,
+    OF_ERROR = 1 << FINDING_ERROR,
     OF_RANK = OF_COMPUTE | OF_HOST,
     OF_ALL = OF_RANK | OF_NETWORK
 };

@@ -97,3 +97,20 @@ SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), wh
   JOIN process_run AS other ON other.process_id = other_process_id
  WHERE one.run_id <> other.run_id AND (?1 IS NULL OR one.run_id = ?1 OR other.run_id = ?1)
  ORDER BY 1, 2;
+
+-- What processes warn of that are no rank of any run, alike ones together: where the first of them stands.
+-- statement: rankless_warnings
+SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), min(warning_id)
+  FROM warning JOIN process USING (process_id) JOIN file ON file.file_id = warning_id >> 32
+ WHERE warning.kind NOT IN (0, 32, 33) AND process_id NOT IN (SELECT process_id FROM job_rank WHERE process_id IS NOT NULL)
+   AND process_id NOT IN (SELECT process_id FROM witness)
+ GROUP BY process_id, warning.kind
+ ORDER BY min(warning_id);
+
+-- Calls that NCCL's log does not say the communicator of (lib/format/nccl/unnamed.c), by process.
+-- statement: unnamed_calls
+SELECT what, host, pid, sum(events)
+  FROM loss JOIN process USING (process_id)
+ WHERE what GLOB '*: *Init line*'
+ GROUP BY what, process_id
+ ORDER BY what, host, pid;

@@ -181,7 +181,7 @@ SELECT member_join.job_rank_id,
 UNION ALL
 SELECT DISTINCT job_rank_id, 1
   FROM job_rank CROSS JOIN loss USING (process_id)
- WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
+ WHERE run_id = ?1 AND what = 'lines torn by those of others' AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
 
 -- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
 -- statement: record

@@ -19,7 +19,7 @@ SELECT min(start_up_id), told.member_id, function, parent_hash,
  ORDER BY 1;
 
 -- What ranks of the run warned of, alike ones together: the first of them, how many, and until when. Where a process has
--- several ranks, of the device that the thread had.
+-- several ranks, of the device that the thread had. How many calls it had made by then is told where the file lists calls.
 -- statement: warnings
 WITH of_run AS (
     SELECT DISTINCT job_rank_id, member.process_id
@@ -29,11 +29,27 @@ WITH of_run AS (
     SELECT job_rank_id, witness.process_id
       FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
      WHERE run_id = ?1
+), alike AS (
+    SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*) AS count, min(at_ns) AS first_ns,
+           max(at_ns) AS last_ns, max(calls) AS calls, min(warning_id) AS warning_id
+      FROM of_run CROSS JOIN warning USING (process_id)
+     GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
 )
-SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*), min(at_ns), max(at_ns), max(calls)
-  FROM of_run CROSS JOIN warning USING (process_id)
- GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
- ORDER BY job_rank_id, min(warning_id);
+SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns,
+       CASE WHEN EXISTS (SELECT 1 FROM operation_block
+                          WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
+              OR EXISTS (SELECT 1 FROM ledger
+                          WHERE ledger.file_id = warning_id >> 32 AND reason = 'call that a trace records, too')
+            THEN alike.calls END,
+       warning_id, CASE WHEN alike.kind <> 0 THEN text END
+  FROM alike CROSS JOIN warning USING (warning_id)
+ ORDER BY job_rank_id, warning_id;
+
+-- Where the warning ?1 stands, and when it was, by the clock of its log.
+-- statement: warning_record
+SELECT path, byte_offset, at_ns
+  FROM warning JOIN file ON file_id = warning_id >> 32
+ WHERE warning_id = ?1;
 
 -- At which addresses the hosts of ranks are reached.
 -- statement: addresses

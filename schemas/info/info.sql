@@ -20,7 +20,7 @@ SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id 
        (SELECT coalesce(sum(bytes), 0) FROM file) AS bytes,
        (SELECT coalesce(sum(events), 0) FROM v_dropped) AS dropped,
        (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files,
-       (SELECT count(*) FROM warning) AS warnings
+       (SELECT count(*) FROM warning WHERE kind <> 33) AS warnings
 
 -- statement: runs
 -- Of the file with the least path its folder, too (SQLite takes it from the row that holds the minimum).
@@ -102,6 +102,7 @@ SELECT path, dialect, status, events - coalesce(doubles, 0) AS events, skipped +
 WITH counted AS (
     SELECT process_id, kind, status, nic, peer, min(warning_id) AS warning_id, count(*) AS count, min(at_ns) AS at_ns
       FROM warning
+     WHERE kind <> 33
      GROUP BY process_id, kind, status, nic, peer, CASE WHEN kind = 0 THEN text END
 ), placed AS (
     SELECT process_id, CASE WHEN count(DISTINCT job_rank_id) = 1 THEN min(job_rank_id) END AS job_rank_id
@@ -116,7 +117,9 @@ SELECT r.run_id AS run,
        nullif(p.pid, -1) AS pid,
        strftime('%Y-%m-%d %H:%M:%S', c.at_ns / 1000000000, 'unixepoch') AS time,
        c.count,
-       CASE c.kind WHEN 1 THEN 'transfer' WHEN 2 THEN 'card' WHEN 3 THEN 'connection' WHEN 4 THEN 'no answer' WHEN 5 THEN 'dead' ELSE 'other' END AS about,
+       CASE c.kind WHEN 1 THEN 'transfer' WHEN 2 THEN 'card' WHEN 3 THEN 'connection' WHEN 4 THEN 'no answer' WHEN 5 THEN 'dead'
+            WHEN 6 THEN 'internal error' WHEN 7 THEN 'CUDA' WHEN 8 THEN 'memory' WHEN 9 THEN 'request' WHEN 10 THEN 'card not opened'
+            WHEN 11 THEN 'mismatch' WHEN 12 THEN 'aborted' WHEN 13 THEN 'card, fatal' WHEN 14 THEN 'system' WHEN 15 THEN 'usage' WHEN 32 THEN 'card back' WHEN 34 THEN 'got over' ELSE 'other' END AS about,
        c.status AS ib_status,
        c.nic,
        c.peer,

@@ -12,7 +12,7 @@
 static int add_kinds(struct buffer *json, unsigned kinds)
 {
     int failed = text_json_key(json, "kinds") || buffer_append_byte(json, '['), count = 0;
-    for (int kind = FINDING_COMPUTE; !failed && kind <= FINDING_ENDED_EARLY; kind++)
+    for (int kind = FINDING_COMPUTE; !failed && kind < FINDING_KINDS; kind++)
         if (kinds >> kind & 1)
             failed = (count++ && buffer_append_byte(json, ',')) ||
                      text_json_quote(json, finding_kind_name((enum finding_kind)kind));

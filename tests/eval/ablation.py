@@ -30,7 +30,7 @@ import eval as jobs  # noqa: E402
 SURE = ["low", "medium", "high"]
 AFTERWARDS = {"crowd", "shared-network"}
 KIND_OF_LABEL = {"compute": "compute", "cpu": "host", "every": "host", "net": "network", "pause": "network"}
-STOPPED = {"missing", "ended_early", "mismatch"}
+STOPPED = {"missing", "ended_early", "mismatch", "error"}
 SETS = ["whole", "removed", "cut", "recorded"]
 
 

@@ -30,7 +30,7 @@ import situations
 
 DEMANDED_PERCENT = 3.0
 BUCKETS = [(3, "below 3 % (optional)"), (5, "3 to 5 %"), (10, "5 to 10 %"), (25, "10 to 25 %"), (1e9, "25 % and more")]
-STOPPING = {"missing", "ended_early", "mismatch"}
+STOPPING = {"missing", "ended_early", "mismatch", "error"}
 KINDS = ["compute", "host", "network", "missing", "ended_early", "mismatch"]
 
 

@@ -23,8 +23,8 @@ WITNESSES = {"plugin": ["plugin"], "kineto": ["kineto-rank*"], "flight recorder"
              "all": ["plugin", "kineto-rank*", "nccl_trace_rank_*", "nccl.*.log"]}
 SHOWN = {"plugin": {"compute", "host", "network", "stopped"}, "kineto": {"compute", "host"}, "flight recorder": {"stopped"},
          "log": {"stopped"}, "all": {"compute", "host", "network", "stopped"}}
-STOPPED = {"hang", "kill"}
-STOPPED_FINDINGS = {"missing", "mismatch", "ended_early"}
+STOPPED = {"hang", "kill", "error"}
+STOPPED_FINDINGS = {"missing", "mismatch", "ended_early", "error"}
 SURE = {"high", "medium"}
 
 

@@ -96,7 +96,7 @@ SITUATIONS = {
     "freeze": situation(SOME, "freeze:3:10:10:0:backward", layers=3, steps=14, seeds=1),
     "exit": situation(SOME, "exit:3:10:10:0:forward", layers=3, steps=14, seeds=1),
 }
-STOPPING = {"missing", "ended_early", "mismatch"}
+STOPPING = {"missing", "ended_early", "mismatch", "error"}
 COLUMNS = ["right rank", "exact", "right kind", "only low", "cost right", "jobs wrong", "wrong ranks"]
 
 

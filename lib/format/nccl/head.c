@@ -78,17 +78,19 @@ static int is_device(struct text word, int64_t *device)
            number_int64(word.data + 1, word.length - 2, device) == 0;
 }
 
-/* Warnings and traces name the line of NCCL's source, traces the time behind the device. */
-enum { WORDS_BETWEEN = 3 };
+/* Warnings and traces name the line of NCCL's source, traces the time behind the device. Warnings of a plugin
+ * name its function with its whole signature. */
+enum { WORDS_BETWEEN = 3, WORDS_BETWEEN_WARNING = 32 };
 
-static int read_before(struct text line, size_t mark, struct head *head)
+static int read_before(struct text line, size_t mark, enum level level, struct head *head)
 {
+    int most = level == LEVEL_WARN ? WORDS_BETWEEN_WARNING : WORDS_BETWEEN;
     size_t at = mark;
     head->device = -1;
-    for (int i = 0; i <= WORDS_BETWEEN && at > 0; i++) {
+    for (int i = 0; i <= most && at > 0; i++) {
         struct text word = word_before(line, &at);
         if (is_device(word, &head->device))
-            i = WORDS_BETWEEN - 1; /* what comes before it is who speaks */
+            i = most - 1; /* what comes before it is who speaks */
         else if (read_speaker(word, head) == 0) {
             head->before = (struct text){line.data, (size_t)(head->host.data - line.data)};
             return 0;
@@ -104,7 +106,7 @@ int head_find(struct text line, struct head *head)
     for (const char *mark; (mark = find_mark(rest, &number));) {
         size_t length = strlen(marks[number].mark);
         rest = (struct text){mark + length, (size_t)(line.data + line.length - mark) - length};
-        if (read_before(line, (size_t)(mark - line.data), head))
+        if (read_before(line, (size_t)(mark - line.data), marks[number].level, head))
             continue;
         head->level = marks[number].level;
         head->message = rest;

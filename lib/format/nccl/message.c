@@ -91,7 +91,9 @@ int message_read_init(struct text message, struct message_init *init)
         init->parent = 0;
     init->child = child_of(message);
     init->color = number_or_unknown(message, "color");
-    return init->id || init->parent ? 1 : -1;
+    if (init->id || init->parent)
+        return 1;
+    return is_complete && init->bus.length && !text_holds(message, "commId") ? 2 : -1;
 }
 
 int message_read_nodes(struct text message, struct message_nodes *nodes)

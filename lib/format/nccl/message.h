@@ -37,6 +37,7 @@ struct message_init {
     int64_t color;
     int is_complete;
 };
+/* 2: it is whole, and names no communicator, as before NCCL 2.18 (RCCL 6). */
 int message_read_init(struct text message, struct message_init *init);
 
 /* "comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 ...". */

@@ -7,12 +7,15 @@
 #include "format/nccl/nccl_sniff.h"
 #include "format/nccl/plain.h"
 #include "format/nccl/registrations.h"
+#include "format/nccl/said.h"
 #include "format/nccl/speakers.h"
 #include "format/nccl/stamp.h"
 #include "format/nccl/start_up.h"
 #include "format/nccl/timings.h"
 #include "format/nccl/torn.h"
+#include "format/nccl/unnamed.h"
 #include "format/nccl/warning.h"
+#include "format/nccl/warnings.h"
 #include "input/input.h"
 #include "input/number.h"
 
@@ -35,23 +38,13 @@ struct log_file {
     struct intern functions; /* that made communicators */
     struct registrations registrations;
     struct torn torn;
+    struct warnings warnings;
+    struct unnamed_list unnamed;
     struct call_reader calls;
     struct buffer plain; /* the line, where it had colours */
     struct buffer whole; /* a line that was torn */
     int64_t next_ordinal;
     int has_lines; /* of NCCL's */
-};
-
-/* A message of NCCL's and where it stands. */
-struct said {
-    struct text message;
-    int64_t speaker;
-    int64_t tid;
-    int64_t device; /* -1 */
-    uint64_t offset;
-    int64_t at_ns; /* TIME_UNKNOWN */
-    int is_cut;    /* another line begins in it */
-    int is_last;   /* the file ends with it, without a line's end */
 };
 
 static int note(const struct log_file *file, const char *reason, int damage, uint64_t offset,
@@ -238,6 +231,19 @@ static int is_modelled(enum function function)
     return function > FUNCTION_OTHER && function < FUNCTION_COUNT;
 }
 
+/* It is counted, and told at the end. */
+static int take_unnamed_call(struct log_file *file, const struct said *said, const struct message_call *call,
+                             struct error *error)
+{
+    int is_old = unnamed_take_call(&file->unnamed, said, call);
+    if (is_old < 0)
+        return error_no_memory(error);
+    return note(file,
+                is_old ? "call on a communicator that NCCL below 2.18 does not name"
+                       : "call on a communicator whose Init line is not in this log",
+                0, said->offset, said->message, error);
+}
+
 static int take_call(struct log_file *file, const struct said *said, const struct message_call *call,
                      struct error *error)
 {
@@ -245,8 +251,11 @@ static int take_call(struct log_file *file, const struct said *said, const struc
     if (!is_modelled(call->function))
         return note(file, "call that is not modelled", 0, said->offset, said->message, error);
     if (!seat)
-        return note(file, "call on a communicator of unknown making", 1, said->offset, said->message, error);
-    return emit_call(file, said, call, seat, error);
+        return take_unnamed_call(file, said, call, error);
+    return warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, said->tid, error) ||
+                   emit_call(file, said, call, seat, error)
+               ? -1
+               : 0;
 }
 
 static int take_init(struct log_file *file, const struct said *said, const struct message_init *init,
@@ -259,9 +268,20 @@ static int take_init(struct log_file *file, const struct said *said, const struc
         return note(file, "communicator split off an unknown one", 1, said->offset, said->message, error);
     if (start_take_init(&seat->start, init, said->tid, said->at_ns, said->offset, &file->functions))
         return error_no_memory(error);
-    if (init->is_complete && emit_device(file, said, init, seat, error))
+    if (init->is_complete &&
+        (warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, -1, error) ||
+         emit_device(file, said, init, seat, error)))
         return -1;
     return emit_communicator(file, said, seat, error);
+}
+
+static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
+                             struct error *error)
+{
+    return unnamed_take_init(&file->unnamed, said, init)
+               ? error_no_memory(error)
+               : note(file, "Init line without commId: NCCL below 2.18 names no communicator", 0,
+                      said->offset, said->message, error);
 }
 
 static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,
@@ -301,17 +321,6 @@ static int take_bootstrap(struct log_file *file, const struct said *said, int64_
     return note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
 }
 
-/* Up to the end of the first line, as far as warnings are worth keeping. */
-enum { WARNING_BYTES = 512 };
-
-static const char *copy_text(struct text text, char *copy, size_t bytes)
-{
-    if (!text.length)
-        return NULL;
-    snprintf(copy, bytes, "%.*s", (int)(text.length < bytes ? text.length : bytes), text.data);
-    return copy;
-}
-
 /* Where others reach the process's host. */
 static int take_address(struct log_file *file, const struct said *said, struct text address,
                         struct error *error)
@@ -319,25 +328,7 @@ static int take_address(struct log_file *file, const struct said *said, struct t
     char copy[FACT_BYTES * 2];
     struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
     fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
-    event.process.address = copy_text(address, copy, sizeof copy);
-    return file->sink->event(file->sink->context, &event, error);
-}
-
-static int take_warning(struct log_file *file, const struct said *said, struct error *error)
-{
-    char text[WARNING_BYTES], nic[FACT_BYTES], peer[FACT_BYTES * 8];
-    struct warning_words words;
-    warning_read(said->message, &words);
-    struct event event = {.kind = EVENT_WARNING,
-                          .warning = {.kind = words.kind,
-                                      .at_ns = said->at_ns,
-                                      .gpu = said->device,
-                                      .calls = file->speakers.items[said->speaker].calls,
-                                      .status = words.status,
-                                      .nic = copy_text(words.nic, nic, sizeof nic),
-                                      .peer = copy_text(words.peer, peer, sizeof peer),
-                                      .text = copy_text(said->message, text, sizeof text)}};
-    fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
+    event.process.address = text_copy(address, copy, sizeof copy);
     return file->sink->event(file->sink->context, &event, error);
 }
 
@@ -356,8 +347,8 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     int found = message_read_call(said->message, &call);
     if (found == 1)
         return take_call(file, said, &call, error);
-    if (found == 0 && (found = message_read_init(said->message, &init)) == 1)
-        return take_init(file, said, &init, error);
+    if (found == 0 && (found = message_read_init(said->message, &init)) > 0)
+        return found == 1 ? take_init(file, said, &init, error) : take_unnamed_init(file, said, &init, error);
     if (found == 0 && (found = message_read_nodes(said->message, &nodes)) == 1)
         return take_nodes(file, said, &nodes, error);
     if (found == 0 && timings_read(said->message, &timings))
@@ -370,13 +361,16 @@ static int take_known(struct log_file *file, const struct said *said, struct err
         return take_registration(file, said, &registration, error);
     if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
+    if (found == 0 && (found = warnings_take_info(&file->warnings, &file->speakers, file->sink, said, error)))
+        return found < 0 ? -1 : 0;
     return found < 0 ? IS_BROKEN : IS_OTHER;
 }
 
 static int take_other(struct log_file *file, const struct said *said, struct error *error)
 {
-    const char *reason =
-        message_is_registration(said->message) ? "registration of memory" : "other line of NCCL";
+    const char *reason = message_is_registration(said->message) ? "registration of memory"
+                         : text_begins(said->message, "## [")   ? "trace of kernels by RCCL"
+                                                                : "other line of NCCL";
     return note(file, reason, 0, said->offset, said->message, error);
 }
 
@@ -425,7 +419,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     case LEVEL_INFO:
         return take_info(file, said, error);
     case LEVEL_WARN:
-        return take_warning(file, said, error);
+        return warnings_take(&file->warnings, &file->speakers, file->sink, said, error);
     default:
         return note(file, "trace line of NCCL", 0, said->offset, said->message, error);
     }
@@ -554,6 +548,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     int more;
     speakers_init(&file.speakers);
     intern_init(&file.functions);
+    unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
     call_reader_init(&file.calls, 0);
     snprintf(dialect, dialect_bytes, "nccl-log");
@@ -562,11 +557,17 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             more = -1;
             break;
         }
-    int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ? -1 : 0;
+    int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ||
+                         warnings_end(&file.warnings, &file.speakers, sink, error) ||
+                         unnamed_tell(&file.unnamed, &file.speakers, sink, error)
+                     ? -1
+                     : 0;
     speakers_release(&file.speakers);
     intern_release(&file.functions);
     registrations_release(&file.registrations);
     torn_release(&file.torn);
+    warnings_release(&file.warnings);
+    unnamed_release(&file.unnamed);
     call_reader_release(&file.calls);
     buffer_release(&file.plain);
     buffer_release(&file.whole);

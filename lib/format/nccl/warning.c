@@ -4,65 +4,226 @@
 
 #include <string.h>
 
-static int64_t number_of(struct text word)
+/* The digits that a text begins with. */
+static int64_t number_of(struct text text)
 {
+    size_t length = 0;
     int64_t number;
-    return word.length && number_int64(word.data, word.length, &number) == 0 ? number : COUNT_UNKNOWN;
+    while (length < text.length && text.data[length] >= '0' && text.data[length] <= '9')
+        length++;
+    return length && number_int64(text.data, length, &number) == 0 ? number : COUNT_UNKNOWN;
 }
 
-static const char completion[] = "Got completion from peer";
-
 /* "status=12", "status=IBV_WC_RETRY_EXC_ERR(12)", before 2.21 "with error 12". */
-static int64_t status_of(struct text message)
+static int64_t status_of_completion(struct text message)
 {
     struct text behind = text_after(message, "status=");
     if (!behind.data)
-        return number_of(text_word(text_after(message, "with error ")));
+        return number_of(text_after(message, "with error "));
     struct text word = text_word(behind);
     int64_t number = number_of(word);
     if (number != COUNT_UNKNOWN || word.length == behind.length || behind.data[word.length] != '(')
         return number;
-    return number_of(text_word((struct text){word.data + word.length + 1, behind.length - word.length - 1}));
+    return number_of((struct text){word.data + word.length + 1, behind.length - word.length - 1});
 }
 
-/* "NET/IB : mlx5_0:1 Got async event : port error" and its like; the words are ibv_event_type_str's. Of all
- * others a queue's or a connection's are what becomes of a transfer, and the rest is no failure. */
-static int is_of_card(struct text message)
+/* "RC: 21." or "err: 21," of aws-ofi-nccl. */
+static int64_t status_of_request(struct text message)
 {
-    return text_begins(message, "NET/IB") && text_holds(message, "async") &&
-           (text_holds(message, "port error") || text_holds(message, "local catastrophic error"));
+    int64_t number = number_of(text_after(message, "RC: "));
+    return number != COUNT_UNKNOWN ? number : number_of(text_after(message, " err: "));
 }
+
+/* A warning that holds all three is of that kind; the first of the table that fits. NULL: nothing more. */
+struct words {
+    const char *first;
+    const char *second;
+    const char *third;
+    enum warning_kind kind;
+};
+
+static const struct words table[] = {
+    /* NCCL's RAS serves its users, and no operation waits for it. */
+    {"RAS ", NULL, NULL, WARNING_OTHER},
+    {"NCCL version mismatch with remote peer", NULL, NULL, WARNING_OTHER},
+    /* Transfers and requests. */
+    {"Got completion", "with status=", NULL, WARNING_COMPLETION},
+    {"Got completion", "with error ", NULL, WARNING_COMPLETION},
+    {"NET/OFI", "completed with error", NULL, WARNING_REQUEST},
+    {"NET/OFI", "Error posting ", "RC: ", WARNING_REQUEST},
+    {"NET/OFI", "Could not send request", NULL, WARNING_REQUEST},
+    {"NET/OFI", "Error in call to fi_", "RC: ", WARNING_REQUEST},
+    {"ucx_isend: unable to send", NULL, NULL, WARNING_REQUEST},
+    {"ucx_irecv: unable to post", NULL, NULL, WARNING_REQUEST},
+    {"flush: unable to read data", NULL, NULL, WARNING_REQUEST},
+    /* Cards. Of other events of one a queue's or a connection's are what becomes of a transfer, and the rest
+     * is no failure; the words are ibv_event_type_str's. */
+    {"NET/IB", "async", "local catastrophic error", WARNING_CARD_FATAL},
+    {"NET/IB", "async", "port error", WARNING_CARD},
+    {"NET/IB", "async", "link down", WARNING_CARD},
+    {"NET/IB", "async", "port active", WARNING_CARD_BACK},
+    {"communicator encountered a fatal error", NULL, NULL, WARNING_CARD_FATAL},
+    {"NET/IB", "Unable to open device", NULL, WARNING_NO_CARD},
+    {"NET/IB", "Unable to query device", NULL, WARNING_NO_CARD},
+    {"NET/IB", "Unable to query port", NULL, WARNING_NO_CARD},
+    {"NET/IB", "No IP interface found", NULL, WARNING_NO_CARD},
+    {"no socket interface found", NULL, NULL, WARNING_NO_CARD},
+    {"NET/Socket", "no interface found", NULL, WARNING_NO_CARD},
+    {"No usable listening interface found", NULL, NULL, WARNING_NO_CARD},
+    {"NET/OFI", "Couldn't open ", NULL, WARNING_NO_CARD},
+    {"NET/OFI", "Couldn't create ", NULL, WARNING_NO_CARD},
+    {"NET/OFI", "Couldn't enable endpoint", NULL, WARNING_NO_CARD},
+    {"NET/OFI", "Error accessing device", NULL, WARNING_NO_CARD},
+    {"NET/IB", "incompatible", "evice", WARNING_MISMATCH},
+    /* All ranks print it of the ranks that differ. */
+    {"Detected mixed local ", NULL, NULL, WARNING_ABORTED},
+    /* Peers that cannot be reached, or no longer. */
+    {"Connection closed by remote peer", NULL, NULL, WARNING_CLOSED},
+    {"Socket recv failed while polling", NULL, NULL, WARNING_CLOSED},
+    {"Could not receive type from localRank", NULL, NULL, WARNING_CLOSED},
+    {"socket progress error", NULL, NULL, WARNING_CLOSED},
+    {"onnect to ", "failed", NULL, WARNING_CLOSED},
+    {"onnect to ", "exceeded", NULL, WARNING_CLOSED},
+    {"Connect: exceeded ", NULL, NULL, WARNING_CLOSED},
+    {"Call to recv from ", NULL, NULL, WARNING_CLOSED},
+    {"Call to send to ", NULL, NULL, WARNING_CLOSED},
+    {"Connection timed out", NULL, NULL, WARNING_CLOSED},
+    {"Connection refused", NULL, NULL, WARNING_CLOSED},
+    {"Connection reset", NULL, NULL, WARNING_CLOSED},
+    {"No route to host", NULL, NULL, WARNING_CLOSED},
+    {"Network is unreachable", NULL, NULL, WARNING_CLOSED},
+    {"remote process exited", NULL, NULL, WARNING_CLOSED},
+    /* A service thread says what came of what another thread asked it for. */
+    {"[Proxy Service", "Failed to execute operation", NULL, WARNING_ABORTED},
+    {"[Service thread] Error encountered", NULL, NULL, WARNING_ABORTED},
+    {" in abort state", NULL, NULL, WARNING_ABORTED},
+    /* The rank's own. */
+    {"out of memory", NULL, NULL, WARNING_MEMORY},
+    {"Failed to malloc", NULL, NULL, WARNING_MEMORY},
+    {"Failed to CUDA ", "alloc", NULL, WARNING_MEMORY},
+    {"Cannot allocate memory", NULL, NULL, WARNING_MEMORY},
+    {"Cuda failure", NULL, NULL, WARNING_CUDA},
+    {"HIP failure", NULL, NULL, WARNING_CUDA},
+    {"ROCr failure", NULL, NULL, WARNING_CUDA},
+    {"CUDA error", NULL, NULL, WARNING_CUDA},
+    {"unhandled cuda error", NULL, NULL, WARNING_CUDA},
+    {"cudaIpcGetMemHandle failed", NULL, NULL, WARNING_CUDA},
+    {"failed to peer with device", NULL, NULL, WARNING_CUDA},
+    {"Failed to set CUDA ", NULL, NULL, WARNING_CUDA},
+    {"Failed to create CUDA context", NULL, NULL, WARNING_CUDA},
+    {"Proxy append ", NULL, NULL, WARNING_INTERNAL},
+    {"incomplete proxy op chain", NULL, NULL, WARNING_INTERNAL},
+    {"Inactive op has next set", NULL, NULL, WARNING_INTERNAL},
+    {"Could not find pool of op", NULL, NULL, WARNING_INTERNAL},
+    {"nternal error", NULL, NULL, WARNING_INTERNAL},
+    {"shared memory", "Error", NULL, WARNING_SYSTEM},
+    {"Error: failed to extend ", NULL, NULL, WARNING_SYSTEM},
+    {"unhandled system error", NULL, NULL, WARNING_SYSTEM},
+    {"Duplicate GPU detected", NULL, NULL, WARNING_USAGE},
+    {"Mismatched NCCL version detected", NULL, NULL, WARNING_USAGE},
+    {" : invalid root ", NULL, NULL, WARNING_USAGE},
+    {" : invalid type ", NULL, NULL, WARNING_USAGE},
+    {" : invalid reduction operation ", NULL, NULL, WARNING_USAGE},
+    {"mismatchs with NCCL device", NULL, NULL, WARNING_USAGE},
+};
+
+enum { WORDS = sizeof table / sizeof *table };
 
 static enum warning_kind kind_of(struct text message)
 {
-    if (text_holds(message, completion))
-        return WARNING_COMPLETION;
-    if (is_of_card(message))
-        return WARNING_CARD;
-    return text_holds(message, "Connection closed by remote peer") ? WARNING_CLOSED : WARNING_OTHER;
+    for (size_t i = 0; i < WORDS; i++)
+        if (text_holds(message, table[i].first) &&
+            (!table[i].second || text_holds(message, table[i].second)) &&
+            (!table[i].third || text_holds(message, table[i].third)))
+            return table[i].kind;
+    return WARNING_OTHER;
 }
 
-/* "hca mlx5_0" at the end, or "NET/IB : mlx5_0:1 Got async event". */
+/* "mlx5_0" of "mlx5_0:1". */
+static struct text before_port(struct text word)
+{
+    const char *port = word.length ? memchr(word.data, ':', word.length) : NULL;
+    return port ? (struct text){word.data, (size_t)(port - word.data)} : (struct text){NULL, 0};
+}
+
+/* "hca mlx5_0" at the end, "NET/IB : mlx5_0:1 Got async event", or "Unable to open device mlx5_0". */
 static struct text nic_of(struct text message, enum warning_kind kind)
 {
-    struct text word = text_value(message, "hca");
     struct text behind = text_after(message, "NET/IB : ");
-    if (word.length || kind != WARNING_CARD || !behind.data)
-        return word;
-    word = text_word(behind);
-    const char *port = memchr(word.data, ':', word.length);
-    return port ? (struct text){word.data, (size_t)(port - word.data)} : (struct text){NULL, 0};
+    if (kind == WARNING_COMPLETION)
+        return text_value(message, "hca");
+    if (kind == WARNING_NO_CARD)
+        return text_begins(message, "NET/IB") ? text_value(message, "device") : (struct text){NULL, 0};
+    if ((kind != WARNING_CARD && kind != WARNING_CARD_FATAL && kind != WARNING_CARD_BACK) || !behind.data)
+        return (struct text){NULL, 0};
+    return before_port(text_word(behind));
+}
+
+static struct text peer_of(struct text message, enum warning_kind kind)
+{
+    static const char *const marks[] = {" peer ", " recv from ", " send to ", "onnect to "};
+    struct text behind = {NULL, 0};
+    if (kind != WARNING_COMPLETION && kind != WARNING_CLOSED)
+        return behind;
+    for (size_t i = 0; !behind.data && i < sizeof marks / sizeof *marks; i++)
+        behind = text_after(message, marks[i]);
+    return text_word(behind);
 }
 
 void warning_read(struct text message, struct warning_words *words)
 {
     enum warning_kind kind = kind_of(message);
     *words = (struct warning_words){.kind = kind,
-                                    .status = kind == WARNING_COMPLETION ? status_of(message) : COUNT_UNKNOWN,
-                                    .peer = text_word(text_after(message, " peer ")),
+                                    .status = kind == WARNING_COMPLETION ? status_of_completion(message)
+                                              : kind == WARNING_REQUEST  ? status_of_request(message)
+                                                                         : COUNT_UNKNOWN,
+                                    .peer = peer_of(message, kind),
                                     .nic = nic_of(message, kind)};
-    if (kind != WARNING_COMPLETION && kind != WARNING_CLOSED)
-        words->peer = (struct text){NULL, 0};
+}
+
+/* "misc/socket.cc:483" */
+static int is_place(struct text word)
+{
+    const char *colon = word.length ? memrchr(word.data, ':', word.length) : NULL;
+    return colon && memchr(word.data, '.', word.length) &&
+           number_of((struct text){colon + 1, (size_t)(word.data + word.length - colon - 1)}) !=
+               COUNT_UNKNOWN;
+}
+
+/* ncclResult_t (nccl.h). */
+enum {
+    RESULT_CUDA = 1,
+    RESULT_SYSTEM = 2,
+    RESULT_INTERNAL = 3,
+    RESULT_ARGUMENT = 4,
+    RESULT_USAGE = 5,
+    RESULT_REMOTE = 6
+};
+
+int warning_read_result(struct text message, enum warning_kind *kind)
+{
+    static const enum warning_kind kinds[] = {
+        [RESULT_CUDA] = WARNING_CUDA,         [RESULT_SYSTEM] = WARNING_SYSTEM,
+        [RESULT_INTERNAL] = WARNING_INTERNAL, [RESULT_ARGUMENT] = WARNING_USAGE,
+        [RESULT_USAGE] = WARNING_USAGE,       [RESULT_REMOTE] = WARNING_CLOSED};
+    struct text behind = text_after(message, " -> ");
+    int64_t result = behind.data ? number_of(behind) : COUNT_UNKNOWN;
+    if (result < RESULT_CUDA || result > RESULT_REMOTE || text_begins(message, "ras/") ||
+        !is_place(text_word(message)))
+        return 0;
+    *kind = kinds[result];
+    return 1;
+}
+
+int warning_is_network(struct text message)
+{
+    return text_begins(message, "Using network ");
+}
+
+int warning_read_fewer_cards(struct text message, int64_t *rank)
+{
+    return text_begins(message, "Rank ") && text_holds(message, " local Net devices (max ") &&
+           text_number(message, "Rank", rank) == 0;
 }
 
 struct text warning_own_address(struct text message)

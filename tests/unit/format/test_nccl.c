@@ -101,7 +101,8 @@ static void lines_that_are_torn(void **state)
     recording_release(&recording);
 }
 
-/* What is no call: how it was tuned, memory that was registered, a communicator whose making is not there. */
+/* What is no call: how it was tuned, memory that was registered. A call whose communicator the log does not
+ * name is counted. */
 static void what_is_no_call(void **state)
 {
     struct recording recording;
@@ -111,7 +112,74 @@ static void what_is_no_call(void **state)
               CALL("n:1:9 [0] ", "AllReduce", "0xc0", "0"));
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 0);
     assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 1);
-    assert_int_equal(recording_damage(&recording), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_notes(&recording, "call on a communicator whose Init line is not in this log"),
+                     1);
+    const struct event *loss = recording_event(&recording, EVENT_LOSS, 0);
+    assert_non_null(loss);
+    assert_int_equal(loss->loss.events, 1);
+    recording_release(&recording);
+}
+
+static const struct event *loss_of(const struct recording *recording, size_t n, int64_t pid, int64_t events,
+                                   const char *what)
+{
+    const struct event *event = recording_event(recording, EVENT_LOSS, n);
+    assert_non_null(event);
+    assert_int_equal(event->origin.pid, pid);
+    assert_int_equal(event->loss.events, events);
+    assert_string_equal(event->loss.what, what);
+    return event;
+}
+
+/* NCCL below 2.18 tells no commId. One process may drive several GPUs. */
+static void communicators_without_a_name(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              "n:5:5 [0] NCCL INFO comm 0xa0 rank 0 nranks 2 cudaDev 0 busId 1b000 - Init COMPLETE\n"
+              "n:5:5 [1] NCCL INFO comm 0xb0 rank 1 nranks 2 cudaDev 1 busId 43000 localSize 64 used 8 bytes "
+              "- Init COMPLETE\n" CALL("n:5:5 [0] ", "AllReduce", "0xa0", "0")
+                  CALL("n:5:5 [1] ", "AllReduce", "0xb0", "0") CALL("n:5:5 [0] ", "AllReduce", "0xa0", "0")
+                      CALL("n:5:5 [0] ", "Broadcast", "0xa0", "0"));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 0);
+    assert_int_equal(recording_notes(&recording, "line that is not whole"), 0);
+    assert_int_equal(
+        recording_notes(&recording, "Init line without commId: NCCL below 2.18 names no communicator"), 2);
+    assert_int_equal(recording_notes(&recording, "call on a communicator that NCCL below 2.18 does not name"),
+                     4);
+    loss_of(&recording, 0, 5, 2,
+            "AllReduce on communicators of 2 ranks, device 0: NCCL below 2.18 names no communicator in its "
+            "Init line");
+    loss_of(&recording, 1, 5, 1,
+            "Broadcast on communicators of 2 ranks, device 0: NCCL below 2.18 names no communicator in its "
+            "Init line");
+    loss_of(&recording, 2, 5, 1,
+            "AllReduce on communicators of 2 ranks, device 1: NCCL below 2.18 names no communicator in its "
+            "Init line");
+    recording_release(&recording);
+}
+
+/* A line that is cut behind its commId is torn, as before. */
+static void an_init_line_that_is_torn(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              "n:5:5 [0] NCCL INFO comm 0xa0 rank 0 nranks 2 cudaDev 0 busId 1b000 commId - Init COMPLETE\n");
+    assert_int_equal(recording_notes(&recording, "line that is not whole"), 1);
+    recording_release(&recording);
+}
+
+/* RCCL's own trace of kernels, beside calls. */
+static void kernels_of_rccl_are_counted(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              "n:5:9 [0] NCCL INFO ## [1004.000100] [00:00] 000280 KL HWID 42802110 AllReduceRing\n"
+              "n:5:9 [0] NCCL INFO ## [1004.006400] [00:00] 000280 KE busId 3000 nRanks 4\n");
+    assert_int_equal(recording_notes(&recording, "trace of kernels by RCCL"), 2);
+    assert_int_equal(recording_damage(&recording), 0);
     recording_release(&recording);
 }
 
@@ -241,6 +309,9 @@ int main(void)
         cmocka_unit_test(all_ranks_in_one_file),
         cmocka_unit_test(lines_that_are_torn),
         cmocka_unit_test(what_is_no_call),
+        cmocka_unit_test(communicators_without_a_name),
+        cmocka_unit_test(an_init_line_that_is_torn),
+        cmocka_unit_test(kernels_of_rccl_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

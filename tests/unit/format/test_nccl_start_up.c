@@ -95,10 +95,105 @@ static void what_warnings_are_about(void **state)
                   "");
     check_warning("NET/IB : mlx5_2:1 Got non-fatal async event: port error(10)", WARNING_CARD, COUNT_UNKNOWN,
                   "mlx5_2", "");
-    check_warning("NET/IB : mlx5_2:1 async fatal event: local catastrophic error", WARNING_CARD,
+    check_warning("NET/IB : mlx5_2:1 async fatal event: local catastrophic error", WARNING_CARD_FATAL,
                   COUNT_UNKNOWN, "mlx5_2", "");
+    check_warning(
+        "NET/IB/GIN: Got completion from peer 10.0.0.3<4> with status=13 opcode=1 len=0 vendor err 135 "
+        "(Send) hca mlx5_4",
+        WARNING_COMPLETION, 13, "mlx5_4", "10.0.0.3");
+    check_warning("NET/IB : Got completion with error 12, opcode 1, len 0, vendor err 129",
+                  WARNING_COMPLETION, 12, "", "");
     check_warning("socketProgress: Connection closed by remote peer node3<40001>", WARNING_CLOSED,
                   COUNT_UNKNOWN, "", "node3");
+}
+
+/* Of kinds that have neither a card nor a peer. */
+static void check_kind(const char *message, enum warning_kind kind)
+{
+    check_warning(message, kind, COUNT_UNKNOWN, "", "");
+}
+
+/* Of aws-ofi-nccl, in the words of its versions. */
+static void what_requests_of_a_plugin_say(void **state)
+{
+    check_warning(
+        "NET/OFI Request 0x7f completed with error. RC: 5. Error: 16 (NO_SPACE). Completed length: 0, "
+        "Request: { dev: 1 }",
+        WARNING_REQUEST, 5, "", "");
+    check_warning("NET/OFI Request 0x7f (SEND) completed with error: err: 113, flags: 2, prov_errno: 4126",
+                  WARNING_REQUEST, 113, "", "");
+    check_warning(
+        "NET/OFI Remote write completed with error. RC: 103. Flags: 1. Error: 4 (x). Completed length: 0",
+        WARNING_REQUEST, 103, "", "");
+    check_warning("NET/OFI Operation with NULL context completed with error!", WARNING_REQUEST, COUNT_UNKNOWN,
+                  "", "");
+    check_kind("NET/OFI Couldn't open a fabric access domain. RC: -12, ERROR: Cannot allocate memory",
+               WARNING_NO_CARD);
+}
+
+static void what_ranks_report_of_themselves(void **state)
+{
+    check_kind("Cuda failure 700 'an illegal memory access was encountered'", WARNING_CUDA);
+    check_kind("HIP failure 'unspecified launch failure'", WARNING_CUDA);
+    check_kind("Cuda failure 2 'out of memory'", WARNING_MEMORY);
+    check_kind("Failed to CUDA calloc async 6291456 bytes", WARNING_MEMORY);
+    check_kind("Proxy append out of bounds", WARNING_INTERNAL);
+    check_kind(
+        "Error while creating shared memory segment /dev/shm/nccl-9fQ2bG (size 9637888), error: No space "
+        "left "
+        "on device (28)",
+        WARNING_SYSTEM);
+    check_kind("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000", WARNING_USAGE);
+    check_kind("communicator encountered a fatal error (detected in ncclIbTest)", WARNING_CARD_FATAL);
+    check_warning("NET/IB : Unable to open device mlx5_bond_1", WARNING_NO_CARD, COUNT_UNKNOWN, "mlx5_bond_1",
+                  "");
+    check_kind(
+        "NET/IB : Attempted to connect incompatible devices: [0]mlx5_0:1/IB and [1]mlx5_1:1/RoCE. Try "
+        "selecting NICs of only one link type using NCCL_IB_HCA",
+        WARNING_MISMATCH);
+}
+
+/* Others failed, and it is told. */
+static void what_is_an_effect(void **state)
+{
+    check_warning(
+        "ncclOsSocketProgressOpt: Call to recv from 10.1.2.3<4001> failed : Connection reset by peer",
+        WARNING_CLOSED, COUNT_UNKNOWN, "", "10.1.2.3");
+    check_warning("socketStartConnect: Connect to 10.1.2.3<4001> failed : Connection refused", WARNING_CLOSED,
+                  COUNT_UNKNOWN, "", "10.1.2.3");
+    check_kind("[Service thread] Error encountered progressing operation=Connect, res=3, closing connection",
+               WARNING_ABORTED);
+    check_kind("Comm 0x55d0 is in abort state", WARNING_ABORTED);
+}
+
+static void what_nccl_hands_up(void **state)
+{
+    enum warning_kind kind;
+    assert_int_equal(warning_read_result(text_of("proxy.cc:878 -> 3 [Progress Thread]"), &kind), 1);
+    assert_int_equal(kind, WARNING_INTERNAL);
+    assert_int_equal(warning_read_result(text_of("transport/net_ib/p2p.cc:12 (ncclIbTest) -> 6"), &kind), 1);
+    assert_int_equal(kind, WARNING_CLOSED);
+    assert_int_equal(warning_read_result(text_of("group.cc:64 -> 1 [Async thread]"), &kind), 1);
+    assert_int_equal(kind, WARNING_CUDA);
+    assert_int_equal(warning_read_result(text_of("init.cc:1 -> 7"), &kind), 0); /* in progress */
+    assert_int_equal(warning_read_result(text_of("ras/ras.cc:10 -> 2"), &kind), 0);
+    assert_int_equal(warning_read_result(text_of("Channel 00/0 : 1[1] -> 2[2] via P2P/CUMEM"), &kind), 0);
+}
+
+static void ports_that_are_back(void **state)
+{
+    check_warning("NET/IB : mlx5_2:1 Got non-fatal async event: port active(9)", WARNING_CARD_BACK,
+                  COUNT_UNKNOWN, "mlx5_2", "");
+    check_warning("NET/IB : mlx5_2:1 Got async event : port active", WARNING_CARD_BACK, COUNT_UNKNOWN,
+                  "mlx5_2", "");
+}
+
+static void which_rank_has_fewer_cards(void **state)
+{
+    int64_t rank;
+    assert_int_equal(warning_read_fewer_cards(text_of("Rank 5 has 1 local Net devices (max 2)."), &rank), 1);
+    assert_int_equal(rank, 5);
+    assert_int_equal(warning_read_fewer_cards(text_of("Rank 5 has color 1"), &rank), 0);
 }
 
 /* Healthy jobs print these. */
@@ -106,12 +201,14 @@ static void what_is_of_no_account(void **state)
 {
     static const char *const harmless[] = {
         "NET/IB : mlx5_2:1 GID table changed",
-        "NET/IB : mlx5_2:1 Got non-fatal async event: port active(9)",
         "NET/IB : mlx5_2:1 Got async event : client reregistration",
         "NET/IB : mlx5_2:1 unknown event type (37)",
         "NET/IB : mlx5_2:1 async fatal event on SRQ, unused for now (0x7f00): SRQ limit reached",
         "NET/Socket : NCCL_SOCKET_NTHREADS is greater than the maximum allowed, setting to 16",
         "Could not find real path of mlx5_2 (/sys/class/infiniband/mlx5_2)",
+        "Call to bind failed: Address already in use",
+        "NCCL version mismatch with remote peer 10.0.0.1<1> (local: 22703, remote 22808)",
+        "NET/IB : mlx5_2:1 async fatal event on QP (0x7f00): local work queue catastrophic error",
         "Missing \"iommu=pt\" from kernel command line which can lead to system instablity or hang!",
     };
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
@@ -181,6 +278,88 @@ static void splits_and_what_breaks_off(void **state)
     recording_release(&recording);
 }
 
+static void check_record(const struct recording *recording, size_t n, enum warning_kind kind,
+                         const char *text)
+{
+    const struct event *event = recording_event(recording, EVENT_WARNING, n);
+    assert_non_null(event);
+    assert_int_equal(event->warning.kind, kind);
+    assert_string_equal(event->warning.text, text);
+}
+
+/* What no word of a warning tells, NCCL tells behind it; of another thread it is not. */
+static void results_behind_a_warning(void **state)
+{
+    static const char log[] =
+        "n:1:7 [0] x.cc:1 NCCL WARN Something of a later version\n"
+        "n:1:8 [0] NCCL INFO y.cc:2 -> 1\n"
+        "n:1:7 [0] NCCL INFO x.cc:2 -> 3\n"
+        "n:1:7 [0] NCCL INFO x.cc:3 -> 3\n"
+        "n:2:7 [1] x.cc:1 NCCL WARN Something of a later version\n"
+        "n:3:7 [2] NCCL INFO proxy.cc:698 -> 1\n"
+        "n:3:7 [2] NCCL INFO proxy.cc:878 -> 1 [Progress Thread]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 3);
+    check_record(&recording, 0, WARNING_INTERNAL, "Something of a later version");
+    check_record(&recording, 1, WARNING_CUDA, "proxy.cc:698 -> 1");
+    check_record(&recording, 2, WARNING_OTHER, "Something of a later version");
+    recording_release(&recording);
+}
+
+/* What was tried while a communicator was made, and did not keep it from being made, is no error. */
+static void what_a_communicator_got_over(void **state)
+{
+    static const char tried[] = MADE(
+        "7", "0xa0", "0",
+        ROOT
+        "START") "n:1:7 [0] x.cc:1 NCCL WARN Cuda failure 801 'operation not supported'\n" MADE("7", "0xa0",
+                                                                                                "0",
+                                                                                                ROOT
+                                                                                                "COMPLETE");
+#define CALLED                                                                                            \
+    "n:1:7 [0] NCCL INFO AllReduce: opCount 3 sendbuff 0x7f3a00 recvbuff 0x7f3b00 count 1024 datatype 7 " \
+    "op 0 root 0 comm 0xa0 [nranks=2] stream 0x55e1\n"
+    static const char called[] =
+        MADE("7", "0xa0", "0",
+             ROOT "COMPLETE") "n:1:7 [0] x.cc:1 NCCL WARN Cuda failure 801 'operation not supported'\n" CALLED
+                              "n:1:9 [0] x.cc:1 NCCL WARN Cuda failure 700 'x'\n" CALLED;
+    static const char fewer[] =
+        MADE("7", "0xa0", "1", ROOT "START") "n:1:7 [0] NCCL INFO Rank 1 has 1 local Net devices (max 2).\n"
+                                             "n:1:7 [0] NCCL INFO Rank 0 has 1 local Net devices (max 2).\n"
+                                             "n:1:7 [0] NCCL INFO Using network AWS Libfabric\n"
+                                             "n:1:7 [0] NCCL INFO Using network AWS Libfabric\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "nccl.log", tried, sizeof tried - 1);
+    check_record(&recording, 0, WARNING_GOT_OVER, "Cuda failure 801 'operation not supported'");
+    recording_release(&recording);
+    recording_of_bytes(&recording, "nccl.log", called, sizeof called - 1);
+    check_record(&recording, 0, WARNING_GOT_OVER, "Cuda failure 801 'operation not supported'");
+    check_record(&recording, 1, WARNING_CUDA, "Cuda failure 700 'x'");
+    recording_release(&recording);
+    recording_of_bytes(&recording, "nccl.log", fewer, sizeof fewer - 1);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 2);
+    check_record(&recording, 0, WARNING_MISMATCH, "Rank 1 has 1 local Net devices (max 2).");
+    check_record(&recording, 1, WARNING_NETWORK, "Using network AWS Libfabric");
+    recording_release(&recording);
+}
+
+/* Plugins in C++ name their function with its signature. */
+static void warnings_of_long_functions(void **state)
+{
+    static const char log[] =
+        "n:1:7 [0] virtual int nccl_ofi_cm_req::handle_error_entry(fid_cq*, fi_cq_err_entry*, "
+        "uint16_t):52 NCCL WARN NET/OFI Request 0x1 completed with error. RC: 113.\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
+    const struct event *event = recording_event(&recording, EVENT_WARNING, 0);
+    assert_non_null(event);
+    assert_string_equal(event->origin.host, "n");
+    assert_int_equal(event->warning.kind, WARNING_REQUEST);
+    assert_int_equal(event->warning.status, 113);
+    recording_release(&recording);
+}
+
 /* With when, of whom, and no more of the text than is worth keeping. */
 static void warnings_are_records(void **state)
 {
@@ -213,6 +392,15 @@ int main(void)
         cmocka_unit_test(seconds_as_nanoseconds),
         cmocka_unit_test(parts_of_the_making),
         cmocka_unit_test(what_warnings_are_about),
+        cmocka_unit_test(what_requests_of_a_plugin_say),
+        cmocka_unit_test(what_ranks_report_of_themselves),
+        cmocka_unit_test(what_is_an_effect),
+        cmocka_unit_test(what_nccl_hands_up),
+        cmocka_unit_test(ports_that_are_back),
+        cmocka_unit_test(which_rank_has_fewer_cards),
+        cmocka_unit_test(results_behind_a_warning),
+        cmocka_unit_test(what_a_communicator_got_over),
+        cmocka_unit_test(warnings_of_long_functions),
         cmocka_unit_test(what_is_of_no_account),
         cmocka_unit_test(where_a_host_is_reached),
         cmocka_unit_test(times_are_of_their_threads_communicator),

@@ -145,6 +145,74 @@ static void both_ends_found_no_answer(void **state)
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_int_equal(finding->candidate_count, 2);
     assert_int_equal(finding->candidates[1], 6);
+    assert_string_equal(finding->link[0], "node0");
+    assert_string_equal(finding->link[1], "node1");
+    findings_release(&played.findings);
+}
+
+/* Either end of a link, where a rank at the other one says nothing; who gave up says nothing of whose fault.
+ */
+static void a_link_and_who_is_silent_at_its_other_end(void **state)
+{
+    struct played played;
+    play(&played);
+    no_answer(&played, 1, NULL, "10.0.0.2");
+    warn(&played, 0, WARNING_COMPLETION, 5, NULL, "10.0.0.2");
+    warn(&played, 4, WARNING_COMPLETION, 5, NULL, "10.0.0.1");
+    close_others(&played, 6);
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_string_equal(finding->link[0], "node0");
+    assert_string_equal(finding->link[1], "node1");
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_int_equal(finding->candidate_count, 2);
+    assert_int_equal(finding->candidates[0], 1);
+    assert_int_equal(finding->candidates[1], 6);
+    findings_release(&played.findings);
+}
+
+/* A plugin's request tells its rank and no peer; one that was cancelled tells nothing. */
+static void a_request_of_a_plugin(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 3, WARNING_REQUEST, 125, NULL, NULL);
+    close_others(&played, -1);
+    assert_null(found(&played));
+    play(&played);
+    warn(&played, 3, WARNING_REQUEST, 113, NULL, NULL)->text =
+        "NET/OFI Request 0x1 completed with error. RC: 113";
+    played.warnings[0].id = 77;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->kind, FINDING_NETWORK);
+    assert_int_equal(finding->rank, 3);
+    assert_int_equal(finding->warning, 77);
+    assert_null(finding->link[0]);
+    assert_speaks(&finding->readings, RULE_SILENT_PEER);
+    assert_non_null(strstr(finding->evidence.data, "completed with error. RC: 113"));
+    findings_release(&played.findings);
+}
+
+/* Other failures than of reaching the peer are told where there are none of those. */
+static void other_failures_of_transfers(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 5, WARNING_COMPLETION, 10, "mlx5_1", "10.0.0.1");
+    close_others(&played, -1);
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 5);
+    assert_non_null(strstr(finding->evidence.data, "InfiniBand's status 10"));
+    findings_release(&played.findings);
+    play(&played);
+    warn(&played, 5, WARNING_COMPLETION, 10, "mlx5_1", "10.0.0.1");
+    no_answer(&played, 2, "mlx5_2", "10.0.0.2");
+    close_others(&played, -1);
+    finding = found(&played);
+    assert_int_equal(finding->rank, 2);
+    assert_non_null(strstr(finding->evidence.data, "1 transfer of card mlx5_2"));
     findings_release(&played.findings);
 }
 
@@ -223,6 +291,7 @@ static void beside_a_rank_that_never_came(void **state)
     miss(&played, 2, CONFIDENCE_MEDIUM);
     assert_int_equal(found(&played)->kind, FINDING_MISSING);
     assert_int_equal(played.findings.count, 1);
+    assert_non_null(strstr(played.findings.items[0].evidence.data, "Transfers failed as well: 1 transfer"));
     findings_release(&played.findings);
     /* Who did not get on since its own transfers failed; and who lost its peers, and is hardly thought to be
      * missing. */
@@ -240,6 +309,9 @@ int main(void)
         cmocka_unit_test(a_peer_that_may_have_died),
         cmocka_unit_test(a_host_that_none_could_reach),
         cmocka_unit_test(both_ends_found_no_answer),
+        cmocka_unit_test(a_link_and_who_is_silent_at_its_other_end),
+        cmocka_unit_test(a_request_of_a_plugin),
+        cmocka_unit_test(other_failures_of_transfers),
         cmocka_unit_test(a_card_that_warns_of_itself),
         cmocka_unit_test(what_accuses_nobody),
         cmocka_unit_test(all_of_a_network),

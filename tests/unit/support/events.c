@@ -119,6 +119,8 @@ static void own_texts(struct event *event)
     }
     if (event->kind == EVENT_START_UP)
         event->start_up.function = copy_text(event->start_up.function);
+    if (event->kind == EVENT_LOSS)
+        event->loss.what = copy_text(event->loss.what);
     if (event->kind == EVENT_WARNING) {
         event->warning.nic = copy_text(event->warning.nic);
         event->warning.peer = copy_text(event->warning.peer);
@@ -255,6 +257,8 @@ static void release_event(const struct event *event)
     }
     if (event->kind == EVENT_START_UP)
         free_borrowed(event->start_up.function);
+    if (event->kind == EVENT_LOSS)
+        free_borrowed(event->loss.what);
     if (event->kind == EVENT_WARNING) {
         free_borrowed(event->warning.nic);
         free_borrowed(event->warning.peer);

@@ -1,0 +1,333 @@
+#include "postmortem/reported_errors.h"
+
+#include "base/array.h"
+#include "verdict/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a warning says of whose fault it is; the greater accuses before the less. */
+enum weight {
+    WEIGHS_NOTHING = 0, /* it is not of this file, or healthy jobs print it, too */
+    WEIGHS_EFFECT,      /* another rank failed */
+    WEIGHS_SETTING,     /* something of this rank differs or is lacking, which need not end a job */
+    WEIGHS_CARD,        /* likewise, at any time: its card's port went, and did not come back */
+    WEIGHS_ERROR        /* this rank failed */
+};
+
+/* By kind of warning. A kind that is not here weighs nothing. */
+static const struct reported {
+    enum weight weight;
+    const char *what; /* "rank 3 reported ..." */
+} reported[WARNING_KINDS] = {
+    [WARNING_CLOSED] = {WEIGHS_EFFECT, NULL},
+    [WARNING_ABORTED] = {WEIGHS_EFFECT, NULL},
+    [WARNING_NO_CARD] = {WEIGHS_SETTING, "that a network card cannot be opened"},
+    [WARNING_MISMATCH] = {WEIGHS_SETTING, "that network cards or plugins differ between ranks"},
+    [WARNING_NETWORK] = {WEIGHS_SETTING, "that it uses another network than most ranks"},
+    [WARNING_CARD] = {WEIGHS_CARD, "that the port of a network card failed"},
+    [WARNING_INTERNAL] = {WEIGHS_ERROR, "an internal error of NCCL"},
+    [WARNING_CUDA] = {WEIGHS_ERROR, "a CUDA error"},
+    [WARNING_MEMORY] = {WEIGHS_ERROR, "that memory is out"},
+    [WARNING_CARD_FATAL] = {WEIGHS_ERROR, "a fatal error of its network card"},
+    [WARNING_SYSTEM] = {WEIGHS_ERROR, "that a call of the operating system failed"},
+    [WARNING_USAGE] = {WEIGHS_ERROR, "an invalid use of NCCL"},
+};
+
+/* The ranks that report what weighs most. */
+struct reports {
+    const struct job *job;
+    const char *usual_network; /* NULL: none */
+    enum weight weight;
+    const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
+    size_t count;                       /* ranks with one */
+    int64_t effects;                    /* ranks that report effects alone */
+    int64_t later;                      /* ranks that reported such later, on the same host */
+};
+
+static int is_same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+static enum weight weight_of(const struct job_warning *warning)
+{
+    unsigned kind = warning->kind;
+    return kind < WARNING_KINDS ? reported[kind].weight : WEIGHS_NOTHING;
+}
+
+/* A job that went on after it was not ended by it. What ranks lack shows in their first calls: a log that
+ * lists no calls tells of what was before them. */
+static int has_gone_on(const struct job *job, const struct job_warning *warning)
+{
+    int is_setting = weight_of(warning) == WEIGHS_SETTING;
+    if (warning->calls == COUNT_UNKNOWN && !is_setting)
+        return 0;
+    int64_t calls = warning->calls == COUNT_UNKNOWN ? 0 : warning->calls;
+    return (double)job->ranks[warning->rank].count - (double)calls >
+           limit_of(is_setting ? LIMIT_FIRST_CALLS : LIMIT_CALLS_AHEAD);
+}
+
+/* How often a rank's log says that of a card; warnings are by rank. */
+static int64_t count_of_card(const struct job *job, const struct job_warning *card, enum warning_kind kind)
+{
+    const struct job_warning *at = card, *end = job->warnings + job->warning_count;
+    int64_t count = 0;
+    while (at > job->warnings && at[-1].rank == card->rank)
+        at--;
+    for (; at < end && at->rank == card->rank; at++)
+        if (at->kind == kind && is_same(at->nic, card->nic))
+            count += at->count;
+    return count;
+}
+
+/* The network that more than half of the ranks that tell one use; NULL. */
+static const char *usual_network(const struct job *job)
+{
+    const char *usual = NULL;
+    int64_t ahead = 0, all = 0, same = 0;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->kind != WARNING_NETWORK || !warning->text)
+            continue;
+        usual = ahead ? usual : warning->text;
+        ahead += is_same(usual, warning->text) ? 1 : -1;
+        all++;
+    }
+    for (size_t i = 0; usual && i < job->warning_count; i++)
+        same += job->warnings[i].kind == WARNING_NETWORK && is_same(usual, job->warnings[i].text);
+    return same * 2 > all ? usual : NULL;
+}
+
+/* What all ranks say alike, and what is over, weighs nothing. */
+static enum weight weight_in(const struct reports *reports, const struct job_warning *warning)
+{
+    const struct job *job = reports->job;
+    if (has_gone_on(job, warning) ||
+        (warning->kind == WARNING_NETWORK &&
+         (!reports->usual_network || is_same(reports->usual_network, warning->text))) ||
+        (warning->kind == WARNING_CARD &&
+         count_of_card(job, warning, WARNING_CARD_BACK) >= count_of_card(job, warning, WARNING_CARD)))
+        return WEIGHS_NOTHING;
+    return weight_of(warning);
+}
+
+static enum weight greatest_weight(const struct reports *reports)
+{
+    const struct job *job = reports->job;
+    enum weight greatest = WEIGHS_NOTHING;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        enum weight weight = weight_in(reports, &job->warnings[i]);
+        greatest = weight > greatest ? weight : greatest;
+    }
+    return greatest;
+}
+
+static void collect(struct reports *reports)
+{
+    const struct job *job = reports->job;
+    int32_t last_effect = -1;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (!reports->of_rank[warning->rank] && weight_in(reports, warning) == reports->weight) {
+            reports->of_rank[warning->rank] = warning;
+            reports->count++;
+        }
+    }
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (weight_of(warning) != WEIGHS_EFFECT || reports->of_rank[warning->rank] ||
+            warning->rank == last_effect)
+            continue;
+        last_effect = warning->rank;
+        reports->effects++;
+    }
+}
+
+/* The earliest, where the logs tell when all were, on one host's clock; TIME_UNKNOWN. */
+static int64_t earliest_ns(const struct reports *reports)
+{
+    const struct job *job = reports->job;
+    const char *host = NULL;
+    int64_t first_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        const char *here = job->ranks[i].facts.host;
+        if (!warning)
+            continue;
+        if (warning->first_ns == TIME_UNKNOWN || !here || (host && strcmp(host, here) != 0))
+            return TIME_UNKNOWN;
+        host = here;
+        first_ns = first_ns == TIME_UNKNOWN || warning->first_ns < first_ns ? warning->first_ns : first_ns;
+    }
+    return first_ns;
+}
+
+/* What came later than the first on the same host may be an effect of it. */
+static void forget_later(struct reports *reports)
+{
+    int64_t first_ns = earliest_ns(reports);
+    for (size_t i = 0; first_ns != TIME_UNKNOWN && i < reports->job->rank_count; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        if (!warning || (double)(warning->first_ns - first_ns) < limit_of(LIMIT_ERRORS_APART) * 1e9)
+            continue;
+        reports->of_rank[i] = NULL;
+        reports->count--;
+        reports->later++;
+    }
+}
+
+static const struct job_warning *first_of(const struct reports *reports)
+{
+    for (size_t i = 0; i < reports->job->rank_count; i++)
+        if (reports->of_rank[i])
+            return reports->of_rank[i];
+    return NULL;
+}
+
+/* "Rank 3 logged "Cuda failure 'an illegal memory access was encountered'", 2 times." */
+static int say_report(const struct reports *reports, const struct job_warning *warning, struct buffer *text)
+{
+    const struct job *job = reports->job;
+    const char *before = text->length ? ". Rank " : "Rank ";
+    return buffer_append_text(text, before) ||
+           buffer_printf(text, "%s logged \"%s\"", job->ranks[warning->rank].name,
+                         warning->text ? warning->text : reported[warning->kind].what) ||
+           (warning->kind == WARNING_NETWORK &&
+            buffer_printf(text, ", most ranks \"%s\"", reports->usual_network)) ||
+           (warning->kind != WARNING_NETWORK && warning->count > 1 &&
+            buffer_printf(text, " and %lld more like it", (long long)warning->count - 1));
+}
+
+static int say_effects(const struct reports *reports, struct finding *finding)
+{
+    figures_add(&finding->figures, "ranks_reporting", (double)reports->count);
+    figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
+    if (reports->later &&
+        buffer_printf(&finding->evidence, ". %lld other rank%s of its host reported such errors later",
+                      (long long)reports->later, reports->later == 1 ? "" : "s"))
+        return -1;
+    if (!reports->effects)
+        return 0;
+    return buffer_printf(
+        &finding->evidence,
+        ". %lld other rank%s report%s only that they lost a peer or were aborted, which is an effect",
+        (long long)reports->effects, reports->effects == 1 ? "" : "s", reports->effects == 1 ? "s" : "");
+}
+
+/* The finding that says already that this rank alone stopped the job; NULL. */
+static struct finding *stopped_by(const struct findings *findings, int32_t rank)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (finding->stops_job && finding->rank == rank && !finding->candidate_count &&
+            !finding->rank_count && finding->kind >= FINDING_MISSING)
+            return finding;
+    }
+    return NULL;
+}
+
+/* Who may be missing, or have ended, is not in doubt once a rank among them reports its error. */
+static void forget_candidates(const struct reports *reports, struct findings *findings)
+{
+    int32_t rank = first_of(reports)->rank;
+    for (size_t i = findings->count; i-- > 0;) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->stops_job && finding->candidate_count && finding_has_rank(finding, rank))
+            findings_remove(findings, i);
+    }
+}
+
+static int take_candidates(const struct reports *reports, struct finding *finding)
+{
+    for (size_t i = 0; i < reports->job->rank_count; i++)
+        if (reports->of_rank[i] && finding_add_candidate(finding, (int32_t)i))
+            return -1;
+    return 0;
+}
+
+static int name_reporting(const struct reports *reports, struct findings *findings)
+{
+    const struct job_warning *first = first_of(reports);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    finding->kind = FINDING_ERROR;
+    finding->rank = first->rank;
+    finding->error = reported[first->kind].what;
+    finding->warning = first->id;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding->stops_job = reports->weight == WEIGHS_ERROR;
+    finding_ask(findings, finding, RULE_SEVERAL_ERRORS, (double)reports->count);
+    finding_ask(findings, finding, RULE_NO_ECHO, (double)(reports->effects + reports->later));
+    finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight < WEIGHS_ERROR);
+    return (reports->count > 1 && take_candidates(reports, finding)) ||
+           say_report(reports, first, &finding->evidence) || say_effects(reports, finding);
+}
+
+static int judge(const struct reports *reports, struct findings *findings)
+{
+    const struct job_warning *first = first_of(reports);
+    struct finding *stopped = reports->count == 1 ? stopped_by(findings, first->rank) : NULL;
+    if (stopped) {
+        stopped->warning = stopped->warning ? stopped->warning : first->id;
+        return say_report(reports, first, &stopped->evidence);
+    }
+    /* What need not end a job is no reason beside one that did. */
+    if (reports->weight < WEIGHS_ERROR && findings_stop_surely(findings))
+        return 0;
+    if (reports->weight == WEIGHS_ERROR && reports->count == 1)
+        forget_candidates(reports, findings);
+    return name_reporting(reports, findings);
+}
+
+/* Transfers that failed are told with the card at their end (broken_transfers.h). */
+static int have_broken(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].broke)
+            return 1;
+    return 0;
+}
+
+/* Whether all that weighs most are failures of cards. */
+static int is_of_card(const struct reports *reports)
+{
+    const struct job *job = reports->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->kind != WARNING_CARD && warning->kind != WARNING_CARD_FATAL &&
+            weight_in(reports, warning) == reports->weight)
+            return 0;
+    }
+    return 1;
+}
+
+int find_reported_errors(const struct job *job, struct findings *findings)
+{
+    struct reports reports = {.job = job, .usual_network = usual_network(job)};
+    reports.weight = greatest_weight(&reports);
+    if (reports.weight <= WEIGHS_EFFECT || (is_of_card(&reports) && have_broken(findings)))
+        return 0;
+    reports.of_rank = array_new(job->rank_count, sizeof *reports.of_rank);
+    int failed = !reports.of_rank;
+    if (!failed) {
+        collect(&reports);
+        forget_later(&reports);
+        failed = judge(&reports, findings);
+    }
+    free(reports.of_rank);
+    return failed ? -1 : 0;
+}
+
+const char *reported_what(enum warning_kind kind)
+{
+    unsigned number = kind;
+    return number < WARNING_KINDS ? reported[number].what : NULL;
+}
+
+int reported_is_effect(enum warning_kind kind)
+{
+    unsigned number = kind;
+    return number < WARNING_KINDS && reported[number].weight == WEIGHS_EFFECT;
+}

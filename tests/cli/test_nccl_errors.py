@@ -1,0 +1,246 @@
+"""What NCCL's log says of errors: whose they are, and who only feels them."""
+
+from .support import Case
+
+COMM = 0x55d0c0000000
+ID = "0x7a11c0de5eed0001"
+
+
+class Job:
+    """Ranks on hosts of two, a communicator of all, and what each logs, in a file a rank."""
+
+    def __init__(self, ranks=4, version="2.27.7"):
+        self.ranks, self.version = ranks, version
+        self.lines = {rank: [] for rank in range(ranks)}
+
+    def host(self, rank):
+        return f"trn{rank // 2}"
+
+    def say(self, rank, text, level="INFO", source="", tid=None):
+        pid = 7000 + 13 * rank
+        before = f"{source} " if source else ""
+        self.lines[rank].append(f"{self.host(rank)}:{pid}:{tid or pid} [{rank % 2}] {before}NCCL {level} {text}")
+        return self
+
+    def warn(self, rank, text, source="transport/x.cc:11", tid=None):
+        return self.say(rank, text, "WARN", source, tid)
+
+    def init(self, rank, what):
+        return self.say(rank, f"ncclCommInitRankConfig comm 0x{COMM + rank:x} rank {rank} nranks {self.ranks} cudaDev {rank % 2} "
+                              f"nvmlDev {rank % 2} busId {rank % 2 + 1}b000 commId {ID} - Init {what}")
+
+    def make(self, *ranks):
+        for rank in ranks or range(self.ranks):
+            self.say(rank, f"Bootstrap: Using eth0:10.9.0.{rank // 2 + 1}<0>").init(rank, "START").init(rank, "COMPLETE")
+        return self
+
+    def call(self, count, *ranks, function="AllReduce"):
+        for rank in ranks or range(self.ranks):
+            for number in range(count):
+                self.say(rank, f"{function}: opCount {number:x} sendbuff 0x7f00 recvbuff 0x7f00 count 4096 datatype 7 op 0 root 0 "
+                               f"comm 0x{COMM + rank:x} [nranks={self.ranks}] stream 0x55e1")
+        return self
+
+    def write(self, folder):
+        for rank, lines in self.lines.items():
+            if lines:
+                (folder / f"nccl.{rank}.log").write_text("\n".join(lines) + "\n")
+
+
+class NcclErrors(Case):
+    def diagnose(self, job):
+        traces = self.folder / "logs"
+        traces.mkdir()
+        job.write(traces)
+        self.run_program("ingest", traces)
+        return self.json("diagnose")
+
+    def only_finding(self, job):
+        finding, = self.diagnose(job)["findings"]
+        return finding
+
+    def check_line(self, finding, rank, text):
+        """Its place is the line."""
+        place = finding["at"]
+        self.assertTrue(place["file"].endswith(f"nccl.{rank}.log"))
+        with open(place["file"], "rb") as file:
+            file.seek(place["byte_offset"])
+            self.assertIn(text, file.readline().decode())
+
+    def test_a_cuda_error_that_the_others_feel(self):
+        job = Job().make().call(5)
+        job.warn(2, "Cuda failure 700 'an illegal memory access was encountered'").say(2, "enqueue.cc:90 -> 1")
+        for rank in (0, 1, 3):
+            job.warn(rank, "socketProgress: Connection closed by remote peer trn1<4001>").say(rank, "misc/socket.cc:9 -> 6")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [2], "high"))
+        self.assertEqual((finding["host"], finding["figures"]["ranks_affected"]), ("trn1", 3))
+        self.check_line(finding, 2, "Cuda failure 700")
+        result = self.run_program("diagnose", "--exit-code", status=3)
+        self.assertIn("error (high confidence): rank 2 reported a CUDA error", result.flat)
+        self.assertIn("Reported in ", result.flat)
+        self.assertIn("ncclprof info --warnings", result.flat)
+
+    def test_what_a_later_version_words_otherwise(self):
+        """What NCCL hands up behind it says what it is."""
+        job = Job().make().call(3)
+        job.warn(1, "Some words of a later version", tid=9).say(1, "proxy.cc:88 -> 3 [Progress Thread]", tid=9)
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [1], "medium"))
+        self.assertIn("an internal error of NCCL", finding["text"])
+        self.assertIn("Some words of a later version", finding["evidence"])
+
+    def test_the_error_of_who_is_missing_says_why(self):
+        job = Job().make().call(5, 0, 1, 2).call(4, 3)
+        job.warn(3, "Cuda failure 2 'out of memory'").say(3, "init.cc:4 -> 1")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [3]))
+        self.assertIn("Cuda failure 2 'out of memory'", finding["evidence"])
+        self.check_line(finding, 3, "out of memory")
+
+    def test_errors_of_several_ranks_accuse_none_of_them(self):
+        job = Job().make().call(5)
+        for rank in (1, 2):
+            job.warn(rank, "Cuda failure 719 'unspecified launch failure'")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["candidates"], finding["ranks"], finding["confidence"]), ([1, 2], [], "low"))
+
+    def test_who_only_feels_it_is_told_and_not_accused(self):
+        """Nor is it an all-clear."""
+        job = Job().make().call(5)
+        for rank in (0, 1, 3):
+            job.warn(rank, "socketProgress: Connection closed by remote peer trn1<4001>")
+        report = self.diagnose(job)
+        self.assertEqual(report["findings"], [])
+        self.assertIn("3 ranks reported failures", report["warnings"][0])
+        self.assertNotIn("nothing stands out", self.run_program("diagnose").flat)
+
+    def test_an_error_that_a_thread_got_over(self):
+        """Its words are told; its own next call shows that it is none."""
+        job = Job().make().call(3).warn(1, "Cuda failure 801 'operation not supported'").call(3)
+        report = self.diagnose(job)
+        self.assertEqual(report["findings"], [])
+        self.assertIn("1 rank reported failures that accuse no rank", report["warnings"][0])
+
+    def test_what_healthy_jobs_print_accuses_nobody(self):
+        job = Job().make()
+        job.warn(0, "Call to bind failed: Address already in use", "ras/client_support.cc:160")
+        job.say(0, "RAS failed to establish a client listening socket at localhost:28028")
+        job.warn(1, "Could not read speed of mlx5_0").warn(2, "NET/IB : mlx5_0:1 Got non-fatal async event: port active(9)")
+        report = self.diagnose(job.call(9))
+        self.assertEqual(report["findings"], [])
+        self.assertFalse([warning for warning in report["warnings"] if "reported" in warning])
+
+    def test_a_failed_request_of_a_plugin(self):
+        job = Job().make().call(5)
+        job.warn(1, "NET/OFI Request 0x7f completed with error. RC: 113. Error: 4126 (Unresponsive receiver). Completed length: 0",
+                 "static int process_err_completion(fid_cq*, unsigned int):311")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("network", [1], "low"))
+        self.assertIn("RC: 113", finding["evidence"])
+        self.check_line(finding, 1, "RC: 113")
+
+    def test_a_link_whose_ends_are_told(self):
+        job = Job().make().call(5)
+        job.warn(1, "NET/IB : Got completion from peer 10.9.0.2<5> with status=12 opcode=0 len=0 vendor err 129 (Send)")
+        for rank in (0, 2):
+            job.warn(rank, f"NET/IB : Got completion from peer 10.9.0.{2 - rank // 2}<5> with error 5, opcode 0, len 0, vendor err 249")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "low", [1, 3]))
+        self.assertEqual(finding["text"], "transfers between host trn0 and host trn1 failed")
+        self.assertIn("status 5) by 2 ranks", finding["evidence"])
+
+    def test_a_card_that_cannot_be_opened(self):
+        job = Job().make(0, 1, 2).warn(3, "NET/IB : Unable to open device mlx5_bond_1").make(3).call(1)
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"], finding["host"], finding["confidence"]), ("error", [3], "trn1", "low"))
+        self.assertIn("mlx5_bond_1", finding["evidence"])
+
+    def test_a_rank_with_another_network(self):
+        job = Job()
+        for rank in range(4):
+            job.say(rank, f"Using network {'Socket' if rank == 1 else 'IB'}")
+        finding = self.only_finding(job.make().call(1))
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [1], "low"))
+        self.assertIn('most ranks "Using network IB"', finding["evidence"])
+        self.check_line(finding, 1, "Using network Socket")
+        self.assertEqual(self.json("info", "--warnings")["rows"], [])
+
+    def test_a_port_that_went_and_did_not_come_back(self):
+        job = Job().make().call(5)
+        for rank in (2, 3):
+            job.warn(rank, "NET/IB : mlx5_1:1 Got async event : port error")
+        job.warn(0, "NET/IB : mlx5_1:1 Got async event : port error").warn(0, "NET/IB : mlx5_1:1 Got async event : port active")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["candidates"], finding["confidence"]), ("error", [2, 3], "low"))
+
+    def test_a_card_that_a_running_job_does_not_need(self):
+        job = Job().make(0, 1, 2).warn(3, "NET/IB : Unable to open device mlx5_bond_1").make(3).call(40)
+        self.assertEqual(self.diagnose(job)["findings"], [])
+
+    def test_a_rank_with_fewer_cards(self):
+        job = Job()
+        for rank in range(4):
+            job.init(rank, "START").say(rank, "Rank 2 has 1 local Net devices (max 2).")
+            job.say(rank, "Detected mixed local Net device counts across ranks (min 1, max 2). Ignoring due to NCCL_IGNORE_NET_MISMATCH.")
+            job.init(rank, "COMPLETE")
+        finding = self.only_finding(job.call(1))
+        self.assertEqual((finding["kind"], finding["ranks"]), ("error", [2]))
+
+    def test_ranks_that_never_got_out_of_init(self):
+        job = Job(ranks=6).make(0, 2, 4)
+        for rank in (1, 3, 5):
+            job.init(rank, "START").say(rank, "Bootstrap timings total 0.021000 (create 0.000040, send 0.000100, recv 0.000300)")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["candidates"], finding["confidence"]), ("missing", [1, 3, 5], "low"))
+        self.assertEqual(finding["peers"], [0, 2, 4])
+        self.assertIn("ranks 1, 3 and 5 never got out of the making of a communicator", finding["text"])
+        self.assertIn("ncclprof startup", finding["next"])
+
+    def test_a_rank_that_never_came_to_init(self):
+        job = Job()
+        for rank in (0, 1, 3):
+            job.init(rank, "START")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["rank"], finding["confidence"]), ("missing", 2, "low"))
+        self.assertIn("or whose log is merely not given", finding["evidence"])
+
+    def test_errors_of_processes_whose_ranks_are_not_told(self):
+        """As NCCL_DEBUG=WARN logs."""
+        job = Job().warn(2, "Cuda failure 700 'an illegal memory access was encountered'")
+        job.warn(1, "socketProgress: Connection closed by remote peer trn1<4001>")
+        traces = self.folder / "logs"
+        traces.mkdir()
+        job.write(traces)
+        result = self.run_program("diagnose", traces, status=1)
+        self.assertIn("process 7026 on host trn1 (CUDA device 0) reported a CUDA error: \"Cuda failure 700", result.flat)
+        self.assertIn("1 process without a known rank reported that it lost a peer", result.flat)
+
+    def test_calls_without_init_lines_are_counted(self):
+        job = Job().call(6, 0, 1, 2).call(5, 3)
+        result = self.run_program("ingest", self.write(job))
+        self.assertNotIn("could not be read", result.flat)
+        text = self.run_program("diagnose", status=1).flat
+        self.assertIn("AllReduce on communicators of 4 ranks: 3 of 4 callers made 6 calls each, process 7039 on host trn1 "
+                      "(CUDA device 1) made 5", text)
+        self.assertIn("the Init line is not in this log", text)
+        counted = {row["reason"]: row["count"] for row in self.json("info", "--ledger")["rows"]
+                   if row["reason"].startswith("call on a communicator whose Init line")}
+        self.assertEqual(sum(counted.values()), 23)
+
+    def test_nccl_below_2_18_is_named_for_what_it_is(self):
+        job = Job()
+        for rank in range(4):
+            job.say(rank, f"comm 0x{COMM + rank:x} rank {rank} nranks 4 cudaDev {rank % 2} busId 1b000 - Init COMPLETE")
+        result = self.run_program("ingest", self.write(job.call(6)))
+        self.assertNotIn("not whole", result.flat)
+        text = self.run_program("diagnose", status=1).flat
+        self.assertIn("4 callers made 6 calls each", text)
+        self.assertIn("NCCL below 2.18 names no communicator", text)
+        self.assertFalse([row for row in self.json("info", "--ledger")["rows"] if "torn" in row["reason"]])
+
+    def write(self, job):
+        traces = self.folder / "logs"
+        traces.mkdir()
+        job.write(traces)
+        return traces
