@@ -8,6 +8,8 @@
 
 /* For what says why the trace ends, what was dropped and that the process came to its end. */
 #define LAST_LINES_BYTES 4096u
+/* Of level 1, of lines like these. */
+#define LEAST_COMPRESSION 4
 #define FREE_MOST_BYTES (UINT64_C(1) << 30)
 /* Several processes write between two looks, so this is a small part of what stays free. */
 #define LOOK_BYTES (UINT64_C(16) << 20)
@@ -100,17 +102,39 @@ void files_look(struct files *files)
     leave_system(files);
 }
 
+/* With what is not written yet; of that to be compressed, more than it will be. */
+static uint64_t bytes_of(const struct sink *sink)
+{
+    return sink->written + sink->text.length / (sink->gzip ? LEAST_COMPRESSION : 1);
+}
+
 bool files_have_room(struct files *files)
 {
     uint64_t written = files->chrome.written + files->inspector.written;
-    uint64_t bytes = written + files->chrome.text.length + files->inspector.text.length;
     if (files->stop.reason != STOP_NOT)
         return false;
-    if (bytes >= files->most_bytes - LAST_LINES_BYTES)
+    if (bytes_of(&files->chrome) + bytes_of(&files->inspector) > files->most_bytes - LAST_LINES_BYTES)
         stop(files, (struct stop){.reason = STOP_LIMIT, .bytes = files->most_bytes});
     else if (written - files->looked_at_bytes >= LOOK_BYTES)
         files_look(files);
     return files->stop.reason == STOP_NOT;
+}
+
+struct files_mark files_mark(const struct files *files)
+{
+    return (struct files_mark){.chrome_written = files->chrome.written,
+                               .inspector_written = files->inspector.written,
+                               .chrome_length = files->chrome.text.length,
+                               .inspector_length = files->inspector.text.length};
+}
+
+bool files_go_back(struct files *files, const struct files_mark *mark)
+{
+    if (files->chrome.written != mark->chrome_written || files->inspector.written != mark->inspector_written)
+        return false;
+    files->chrome.text.length = mark->chrome_length;
+    files->inspector.text.length = mark->inspector_length;
+    return true;
 }
 
 void files_flush(struct files *files, const char *ending)

@@ -35,6 +35,15 @@ bool files_have_room(struct files *files);
 /* Asks now. */
 void files_look(struct files *files);
 
+/* How far the files have come. */
+struct files_mark {
+    uint64_t chrome_written, inspector_written;
+    size_t chrome_length, inspector_length;
+};
+struct files_mark files_mark(const struct files *files);
+/* Forgets what came after it; false when some of that is written already, as of more lines than are kept. */
+bool files_go_back(struct files *files, const struct files_mark *mark);
+
 /* Hands everything to the kernel; the array then ends with `ending` until the next flush. */
 void files_flush(struct files *files, const char *ending);
 

@@ -1,8 +1,6 @@
 #include "plugin/write/writer.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +22,7 @@
 #include "plugin/write/path.h"
 #include "plugin/write/ring_reader.h"
 #include "plugin/write/stop.h"
+#include "plugin/write/thread.h"
 
 #define MILLISECOND_NS 1000000u
 #define IDLE_NS (5 * MILLISECOND_NS)
@@ -124,11 +123,14 @@ static void tree_done(void *owner, uint32_t root, bool finished)
     if (!files_have_room(&writer->files))
         return;
     give_sign(writer);
-    count_tasks(writer, root);
+    struct files_mark before = files_mark(&writer->files);
     if (writer->settings.chrome)
         chrome_tree(&writer->chrome, root);
     if (writer->settings.inspector)
         inspector_tree(&writer->inspector, root);
+    /* All of an operation, or nothing of it. */
+    if (files_have_room(&writer->files) || !files_go_back(&writer->files, &before))
+        count_tasks(writer, root);
 }
 
 static void write_communicators(struct writer *writer, uint64_t now_ns)
@@ -432,8 +434,8 @@ static void *writer_main(void *argument)
         see_rest(writer);
         uint64_t pause_ns = go_on(writer, flush);
         if (flush) {
-            atomic_store_explicit(&writer->is_late, false, memory_order_relaxed);
-            atomic_store_explicit(&writer->done, asked, memory_order_release);
+            atomic_store(&writer->done, asked);
+            atomic_store(&writer->is_late, false);
             futex_wake(&writer->done);
         } else if (pause_ns && !stopping) {
             (void)futex_wait(&writer->asked, seen, clock_monotonic_ns() + pause_ns);
@@ -443,25 +445,6 @@ static void *writer_main(void *argument)
         finish(writer);
     end_thread(writer);
     return NULL;
-}
-
-static int start_thread(struct writer *writer)
-{
-    /* The job's signals are the job's: none may be handled on this thread. */
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return -1;
-    pthread_t thread;
-    int result = pthread_create(&thread, NULL, writer_main, writer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (result != 0)
-        return -1;
-    pthread_setname_np(thread, "ncclprof");
-    /* Nobody joins it: it may hang in a file system. */
-    pthread_detach(thread);
-    return 0;
 }
 
 /* What the environment and the clocks say, while nothing of the job goes on beside it. */
@@ -531,7 +514,7 @@ struct writer *writer_start(const struct writer_settings *settings, const struct
     writer->communicators_written = 1;
     ring_reader_init(&writer->reader, settings->buffer_slots, take_record, writer);
     prepare(writer, origin);
-    if (start_thread(writer) != 0) {
+    if (thread_start(writer_main, writer) != 0) {
         snprintf(failure, failure_bytes, "cannot start the writer thread");
         writer_free(writer);
         return NULL;
@@ -574,7 +557,9 @@ void writer_await(struct writer *writer, uint32_t asked, unsigned timeout_ms)
         if (!futex_wait(&writer->done, done, until_ns))
             break;
     }
-    atomic_store_explicit(&writer->is_late, true, memory_order_relaxed);
+    atomic_store(&writer->is_late, true);
+    if ((int32_t)(atomic_load(&writer->done) - asked) >= 0)
+        atomic_store(&writer->is_late, false);
 }
 
 bool writer_records(struct writer *writer, unsigned wait_ms)

@@ -1,0 +1,8 @@
+/* A thread of the plugin's own beside those of the job. */
+#ifndef PLUGIN_WRITE_THREAD_H
+#define PLUGIN_WRITE_THREAD_H
+
+/* None of the job's signals is handled on it, and nobody joins it: it may hang in a file system. 0 or -1. */
+int thread_start(void *(*run)(void *), void *argument);
+
+#endif
