@@ -45,6 +45,9 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
 
+/* That recorders stopped while their ranks went on (FORMAT_NOTE_STOPPED). */
+int caution_stopped(const struct job *job, struct table *table, struct error *error);
+
 /* Where a job stands still and nobody can be named: in what, and what would tell. */
 int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
                        struct error *error);
