@@ -293,7 +293,7 @@ static uint32_t state_of(const struct node *node, const struct progress *progres
     return kernels + progress->proxy_ops + progress->proxy_ops_done + (node->stop_ns != 0);
 }
 
-static bool is_due(const struct node *node, uint32_t state, uint32_t steps, uint64_t now_ns)
+static bool wants_report(const struct node *node, uint32_t state, uint32_t steps, uint64_t now_ns)
 {
     uint64_t since_ns = now_ns - node->reported_ns;
     if (node->reported_ns == 0 || state != node->reported_state)
@@ -312,7 +312,7 @@ static void report(struct chrome *chrome, struct node *node, uint64_t now_ns, ui
             count_progress(chrome->tree, node, &progress);
         uint32_t state = state_of(node, &progress);
         uint32_t steps = progress.steps + progress.steps_done;
-        if (is_due(node, state, steps, now_ns)) {
+        if (wants_report(node, state, steps, now_ns)) {
             put_pending(chrome, node, &progress, now_ns);
             node->report_step_ns = node->reported_ns == 0                           ? LOOK_STEP_NS
                                    : node->report_step_ns * 2 < REPORT_STEP_MOST_NS ? node->report_step_ns * 2
@@ -354,10 +354,10 @@ static void report_calls(struct chrome *chrome, uint32_t number, uint64_t now_ns
         report_calls(chrome, child, now_ns, next_ns);
 }
 
-void notes_pending(struct chrome *chrome, uint64_t now_ns)
+void notes_pending(struct chrome *chrome, struct files *files, uint64_t now_ns)
 {
     uint32_t following;
-    for (uint32_t root = chrome->tree->first_root; root; root = following) {
+    for (uint32_t root = chrome->tree->first_root; root && files_have_room(files); root = following) {
         struct node *node = tree_node(chrome->tree, root);
         following = node->next_root;
         if (node->reports_ns > now_ns)

@@ -8,6 +8,7 @@
 
 #include "plugin/tree/tree.h"
 #include "plugin/write/chrome_line.h"
+#include "plugin/write/files.h"
 #include "plugin/write/place.h"
 #include "plugin/write/stop.h"
 
@@ -60,7 +61,7 @@ void notes_stopped(struct chrome *chrome, const struct stop *stop, uint64_t writ
 void notes_end(struct chrome *chrome, const char *reason, uint64_t operations, uint64_t unfinished,
                uint64_t now_ns);
 
-/* A line for every operation that is due for one. */
-void notes_pending(struct chrome *chrome, uint64_t now_ns);
+/* A line for every operation that is due for one, as long as there is room in the files. */
+void notes_pending(struct chrome *chrome, struct files *files, uint64_t now_ns);
 
 #endif

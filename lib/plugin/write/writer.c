@@ -156,9 +156,11 @@ static void write_tag_names(struct writer *writer, uint64_t now_ns)
 static void take_record(void *owner, const struct record *record)
 {
     struct writer *writer = owner;
-    if (!files_have_room(&writer->files))
+    if (writer->files.stop.reason != STOP_NOT)
         return;
     if (record->kind == RECORD_TAG) {
+        if (!files_have_room(&writer->files))
+            return;
         if (record->tag.length == 0 || record->tag.text[0] != '{')
             tree_tag(&writer->tree, record);
         if (writer->settings.chrome)
@@ -282,7 +284,7 @@ static void do_due(struct writer *writer, bool flush)
     }
     if (flush || now_ns >= due->notes_ns) {
         if (writer->settings.chrome)
-            notes_pending(&writer->chrome, now_ns);
+            notes_pending(&writer->chrome, &writer->files, now_ns);
         write_drops(writer, false);
         due->notes_ns = now_ns + NOTES_NS;
     }
