@@ -133,8 +133,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
     /* Where nobody can be named, this is all that says what the job waits for. */
     int is_open = !findings_stop_job(findings) &&
                   (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
-    return caution_stopped(job, table, error) || (is_open && caution_unfinished(job, table, error)) ||
-           caution_excerpts(judgement, table, error) ||
+    return (is_open && caution_unfinished(job, table, error)) || caution_excerpts(judgement, table, error) ||
            caution_diagnosed(job, judgement->baseline, table, error) ||
            caution_crowd(&findings->crowd, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||

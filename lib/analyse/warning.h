@@ -14,8 +14,9 @@
 int warnings_say(const struct table *table, struct buffer *text);
 
 /*
- * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
- * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
+ * Ranks of the job that left no trace, or whose recorder stopped before them, and communicators that are
+ * incomplete. Says nothing of a trace of one rank: who records only that knows it. Wants what job_load or
+ * waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
@@ -44,9 +45,6 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
  */
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
-
-/* That recorders stopped while their ranks went on (FORMAT_NOTE_STOPPED). */
-int caution_stopped(const struct job *job, struct table *table, struct error *error);
 
 /* Where a job stands still and nobody can be named: in what, and what would tell. */
 int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,

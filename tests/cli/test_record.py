@@ -383,7 +383,8 @@ class Record(Case):
                 self.assertRegex(stopped["example"], r"^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC: limit of 65536 bytes reached$")
                 report = self.json("diagnose")
                 self.assertEqual([f["kind"] for f in report["findings"] if f["kind"] in ("missing", "ended_early")], [])
-                self.assertIn("recording stopped on 8 of 8 ranks", " ".join(report["warnings"]))
+                for warnings in (report["warnings"], self.json("steps")["warnings"], self.json("stragglers")["warnings"]):
+                    self.assertIn("recording stopped on 8 of 8 ranks", " ".join(warnings))
                 shutil.rmtree(self.folder / "traces")
                 self.store.unlink()
 
