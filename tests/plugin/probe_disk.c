@@ -13,7 +13,7 @@
 
 /* What never returns takes longer, on however slow and busy a machine. */
 #define PATIENCE_S 120
-#define FORKS 25
+#define FORKS 40
 
 /* True when it was to be killed for not ending by itself. */
 static bool hangs(pid_t child)
@@ -93,7 +93,7 @@ void probe_fork_in_first_init(void)
         int status = 0;
         pid_t fresh = fork();
         if (fresh == 0)
-            _exit(fork_in_first_init(i % 40 * 200));
+            _exit(fork_in_first_init(i * 150));
         waitpid(fresh, &status, 0);
         hung += status != 0;
     }

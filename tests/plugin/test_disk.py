@@ -34,6 +34,11 @@ class DiskTest(PluginTest):
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         return done.stderr
 
+    def check_none_hangs(self, say, cases):
+        """All at once: they do little but wait."""
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+            self.assertEqual([said.splitlines()[-1] for said in pool.map(say, cases)], ["0 hung"] * len(cases))
+
     def check_stopped(self, trace, reason):
         """The one line that says so: nothing but last lines follow, and no operation is begun and not ended."""
         stopped, = trace.notes("Stopped")
@@ -158,12 +163,9 @@ class Hanging(DiskTest):
     """A file system that never answers: init, finalize and the end of the process return nevertheless."""
 
     def check(self, cases):
-        """All at once: they do nothing but wait."""
-        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
-            below = os.path.join(self.directory, "below")
-            said = pool.map(lambda case: self.probe("hanging-disk", case[0], NCCLPROF_DIR=below,
-                                                    **self.on_disk(FAKEDISK_HANGS=case[1])), cases)
-            self.assertEqual([text.splitlines()[-1] for text in said], ["0 hung"] * len(cases))
+        below = os.path.join(self.directory, "below")
+        self.check_none_hangs(lambda case: self.probe("hanging-disk", case[0], NCCLPROF_DIR=below,
+                                                      **self.on_disk(FAKEDISK_HANGS=case[1])), cases)
 
     def test_each_version(self):
         self.check([(version, "all") for version in VERSIONS])
@@ -177,9 +179,7 @@ class Forks(DiskTest):
     @unittest.skipIf(SANITIZED, "a sanitizer's allocator may be locked in a child, or cannot go on in one that starts threads")
     def test_in_the_first_init(self):
         """The child's own init returns, whatever the parent's was in the middle of."""
-        for version in VERSIONS:
-            with self.subTest(version):
-                self.assertEqual(self.probe("fork-in-first-init", version).splitlines()[-1], "0 hung")
+        self.check_none_hangs(lambda version: self.probe("fork-in-first-init", version), VERSIONS)
 
 
 class Tables(DiskTest):

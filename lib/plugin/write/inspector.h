@@ -15,7 +15,7 @@ struct inspector {
     int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, as last read */
     long process;
     int rank; /* of the first communicator, for what is of the process */
-    char host[256];
+    const char *host;
 };
 
 /* Every finished task of a tree. */

@@ -13,7 +13,7 @@
 #include "plugin/write/stop.h"
 
 struct notes_process {
-    const char *host;
+    char host[256];
     unsigned api;         /* of the communicator that came first */
     int nccl_version;     /* as ncclGetVersion says; 0 unknown */
     uint32_t mask;        /* enum api_event */

@@ -71,7 +71,6 @@ struct writer {
     bool chrome_failed, inspector_failed; /* told */
     bool stop_told;
     struct ring_reader reader;
-    char host[256];
 
     /*
      * What threads of the job ask for, without a lock: one that a signal interrupts here, and whose handler
@@ -423,6 +422,7 @@ static void end_thread(struct writer *writer)
 static void *writer_main(void *argument)
 {
     struct writer *writer = argument;
+    thread_name("ncclprof");
     bool is_made = begin(writer);
     bool stopping = !is_made;
     if (is_made)
@@ -454,22 +454,21 @@ static void prepare(struct writer *writer, const struct writer_origin *origin)
 {
     struct notes_anchor anchor = notes_anchor_now();
     writer->start = anchor;
-    path_host(writer->host, sizeof(writer->host));
-    writer->process = (struct notes_process){.host = writer->host,
-                                             .allocator_hook = allocator_hook_is_on(),
+    writer->process = (struct notes_process){.allocator_hook = allocator_hook_is_on(),
                                              .api = origin->api,
                                              .nccl_version = origin->nccl_version,
                                              .mask = origin->mask,
                                              .start_ns = anchor.monotonic_ns,
                                              .realtime_ns = anchor.realtime_ns};
+    path_host(writer->process.host, sizeof(writer->process.host));
     path_rank(writer->process.rank, sizeof(writer->process.rank), origin->rank);
     place_read_environment(&writer->place);
     chrome_init(&writer->chrome, &writer->files.chrome, &writer->tree, anchor.monotonic_ns, (long)getpid());
     writer->inspector = (struct inspector){.sink = &writer->files.inspector,
                                            .tree = &writer->tree,
                                            .process = (long)getpid(),
-                                           .rank = origin->rank};
-    memcpy(writer->inspector.host, writer->host, sizeof(writer->host));
+                                           .rank = origin->rank,
+                                           .host = writer->process.host};
     writer->due.clock_ns = anchor.monotonic_ns + CLOCK_NS;
     writer->due.anchor_ns = anchor.monotonic_ns + ANCHOR_NS;
 }
