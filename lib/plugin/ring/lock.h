@@ -11,7 +11,9 @@
 
 /* Whoever holds one copies a few bytes or asks the kernel for memory: longer waits mean that it is gone, as
  * in a child of clone() that no fork handler knows of. */
+#ifndef LOCK_WAIT_NS
 #define LOCK_WAIT_NS 500000000u
+#endif
 
 struct lock {
     _Atomic uint32_t holder; /* as the kernel numbers threads; 0: nobody */
