@@ -26,6 +26,7 @@ enum {
     OPTION_DOMAINS,
     OPTION_FORMAT,
     OPTION_GZIP,
+    OPTION_MAX_BYTES,
     OPTION_PLUGIN,
     OPTION_FORCE,
     OPTION_CHECK,
@@ -53,6 +54,11 @@ static const struct option options[OPTIONS] = {
                                 "name, 'default' here)"},
     [OPTION_FORMAT] = {.name = "format", .help = "what is written (default: chrome)", .choice = format},
     [OPTION_GZIP] = {.name = "gzip", .help = "compress the traces"},
+    [OPTION_MAX_BYTES] = {.name = "max-bytes",
+                          .argument = "BYTES",
+                          .help =
+                              "stop recording a process when its traces hold BYTES; with k, M, G or T behind "
+                              "the number; 0: no limit (default: 16G)"},
     [OPTION_PLUGIN] = {.name = "plugin", .argument = "FILE", .help = "the plugin (default: the bundled one)"},
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
@@ -220,7 +226,8 @@ static int prepare(const struct arguments *arguments, struct error *error)
         choose_directory(arguments->values[OPTION_OUTPUT], error) == 0 &&
         set_if_given(arguments, OPTION_DOMAINS, "NCCLPROF_TAG_DOMAIN", error) == 0 &&
         set_if_given(arguments, OPTION_FORMAT, "NCCLPROF_FORMAT", error) == 0 &&
-        set_if_given(arguments, OPTION_GZIP, "NCCLPROF_GZIP", error) == 0)
+        set_if_given(arguments, OPTION_GZIP, "NCCLPROF_GZIP", error) == 0 &&
+        set_if_given(arguments, OPTION_MAX_BYTES, "NCCLPROF_MAX_BYTES", error) == 0)
         outcome = 0;
     buffer_release(&plugin);
     return outcome;
@@ -234,11 +241,24 @@ static int check_tags(const char *tags, struct error *error)
     return error_set(error, "--tags takes nvtx, nvtx:PREFIX or call, not '%s'", tags);
 }
 
+/* The plugin would take what makes no sense for its default, and say nothing. */
+static int check_bytes(const char *bytes, struct error *error)
+{
+    size_t digits = bytes ? strspn(bytes, "0123456789") : 0;
+    int is_number = digits > 0 && digits <= 19;
+    int has_unit = is_number && bytes[digits] && strchr("kKmMgGtT", bytes[digits]) && !bytes[digits + 1];
+    return !bytes || (is_number && (!bytes[digits] || has_unit))
+               ? 0
+               : error_set(error, "--max-bytes takes a number, with k, M, G or T behind it or not, not '%s'",
+                           bytes);
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
     const char *output = arguments->values[OPTION_OUTPUT];
     int is_check = arguments->values[OPTION_CHECK] != NULL;
-    if (check_tags(arguments->values[OPTION_TAGS], &context->error))
+    if (check_tags(arguments->values[OPTION_TAGS], &context->error) ||
+        check_bytes(arguments->values[OPTION_MAX_BYTES], &context->error))
         return EXIT_USAGE;
     if (!is_check && arguments->operand_count == 0) {
         error_set(&context->error, "COMMAND is missing");

@@ -8,6 +8,7 @@
 #include "job/own_time.h"
 #include "report/samples.h"
 #include "schemas.h"
+#include "store/statement.h"
 #include "store/store.h"
 #include "verdict/words.h"
 
@@ -81,12 +82,40 @@ static int say_absent(const struct job *job, int64_t recorded, struct buffer *te
                       : 0;
 }
 
+static const char *name_of(const struct job *job, int64_t job_rank_id)
+{
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].id == job_rank_id)
+            return job->ranks[i].name;
+    return "?";
+}
+
+/* That recorders stopped while their ranks went on (FORMAT_NOTE_STOPPED). */
+static int caution_stopped(const struct job *job, struct table *table, struct error *error)
+{
+    struct statement *statement =
+        store_prepare_for(job->store, schema_analysis_job_stopped, job->run_id, error);
+    int status = statement ? statement_step(statement, error) : -1;
+    int64_t count = status == 1 ? statement_integer(statement, 0) : 0;
+    if (count > 0)
+        status = table_add_warning(
+            table, error,
+            "run %lld: recording stopped on %lld of %zu ranks, first on rank %s at %s; what these ranks did "
+            "afterwards is not in the traces",
+            (long long)job->run_id, (long long)count, job_recorded_ranks(job),
+            name_of(job, statement_integer(statement, 1)), statement_text(statement, 2));
+    statement_free(statement);
+    return status < 0 ? -1 : 0;
+}
+
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
     int64_t recorded = (int64_t)job_recorded_ranks(job);
     if (!recorded)
         return 0;
+    if (caution_stopped(job, table, error))
+        return -1;
     int failed = say_absent(job, recorded, &text) ? error_no_memory(error)
                  : !text.length
                      ? 0

@@ -14,8 +14,9 @@
 int warnings_say(const struct table *table, struct buffer *text);
 
 /*
- * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
- * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
+ * Ranks of the job that left no trace, or whose recorder stopped before them, and communicators that are
+ * incomplete. Says nothing of a trace of one rank: who records only that knows it. Wants what job_load or
+ * waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 

@@ -23,6 +23,10 @@ enum { FORMAT_RECORD_BYTES = 16 };
  * version. */
 #define FORMAT_NOTE_NEWER "newer format version"
 
+/* The reason of a note, no damage: the recorder stopped while its process went on. What the process did after
+ * that is not in the file. */
+#define FORMAT_NOTE_STOPPED "recording stopped"
+
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */

@@ -136,7 +136,8 @@ enum clock_method {
 enum cut {
     CUT_NOT = 0,
     CUT_AT_END, /* without an end: the process died, or the file was cut */
-    CUT_MIDWAY  /* and in the middle of an operation */
+    CUT_MIDWAY, /* and in the middle of an operation */
+    CUT_STOPPED /* its recorder stopped while the process went on: what that did afterwards is not known */
 };
 
 enum { JOB_DELAY_BLOCK = 64 };

@@ -19,9 +19,11 @@ static int read_blindness(struct loader *loader, struct statement *statement, st
 
 static int read_cut(struct loader *loader, struct statement *statement, struct error *error)
 {
+    static const enum cut cuts[] = {CUT_AT_END, CUT_MIDWAY, CUT_STOPPED};
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
-    if (rank >= 0)
-        loader->job->ranks[rank].cut = statement_integer(statement, 1) ? CUT_MIDWAY : CUT_AT_END;
+    enum cut cut = cuts[statement_integer(statement, 1)];
+    if (rank >= 0 && cut > loader->job->ranks[rank].cut)
+        loader->job->ranks[rank].cut = cut;
     return 0;
 }
 
@@ -69,14 +71,15 @@ static int read_told_late(struct loader *loader, struct statement *statement, st
     return 0;
 }
 
-/* Where most traces lack their end, or most stop midway, that says nothing of a single rank. */
+/* Where most traces lack their end, or most stop midway, that says nothing of a single rank. Of ranks whose
+ * recorder stopped nothing is said in any case. */
 static void weigh_cuts(struct job *job)
 {
     size_t recorded = job_recorded_ranks(job);
     for (enum cut cut = CUT_AT_END; cut <= CUT_MIDWAY; cut++) {
         size_t count = 0;
         for (size_t i = 0; i < job->rank_count; i++)
-            count += job->ranks[i].cut >= cut;
+            count += job->ranks[i].cut >= cut && job->ranks[i].cut != CUT_STOPPED;
         if (count * 2 <= recorded)
             continue;
         job->most_cut = cut;

@@ -62,7 +62,7 @@ static enum absent absence_of(const struct absence *absence, size_t rank)
 {
     const struct attendance *of = &absence->ranks[rank];
     const struct job_rank *record = &absence->job->ranks[rank];
-    if (of->missing_from < 0 || of->is_waiting)
+    if (of->missing_from < 0 || of->is_waiting || record->cut == CUT_STOPPED)
         return IS_NOT_ABSENT;
     return !record->count || of->is_lost || record->cut != CUT_NOT ? IS_UNRECORDED : IS_ABSENT;
 }

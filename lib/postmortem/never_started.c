@@ -44,8 +44,10 @@ static size_t note_absent(struct frozen *frozen)
     for (size_t i = 0; i < frozen->job->operation_count; i++) {
         const struct job_operation *operation = &frozen->job->operations[i];
         int32_t *missing_from = &frozen->missing_from[operation->rank];
-        if (frozen->waits[operation->rank] || *missing_from >= 0 || !frozen->started[operation->instance] ||
-            !passing_never_began(frozen->passing, (int32_t)i))
+        /* Whose recorder stopped, may have begun it since. */
+        int is_unknown = frozen->job->ranks[operation->rank].cut == CUT_STOPPED;
+        if (is_unknown || frozen->waits[operation->rank] || *missing_from >= 0 ||
+            !frozen->started[operation->instance] || !passing_never_began(frozen->passing, (int32_t)i))
             continue;
         *missing_from = (int32_t)i;
         count++;

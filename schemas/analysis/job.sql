@@ -181,7 +181,18 @@ SELECT member_join.job_rank_id,
 UNION ALL
 SELECT DISTINCT job_rank_id, 1
   FROM job_rank CROSS JOIN loss USING (process_id)
- WHERE run_id = ?1 AND what = 'lines torn by those of others' AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
+ WHERE run_id = ?1 AND what = 'lines torn by those of others' AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log'
+UNION ALL
+-- And ranks whose recorder stopped while they went on.
+SELECT DISTINCT member_join.job_rank_id, 2
+  FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE run_id = ?1 AND reason = 'recording stopped';
+
+-- How many ranks' recorders stopped while they went on, which of them first, and when and why. A time comes before the reason.
+-- statement: stopped
+SELECT count(DISTINCT job_rank_id), job_rank_id, min(example)
+  FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE run_id = ?1 AND reason = 'recording stopped';
 
 -- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
 -- statement: record

@@ -74,16 +74,17 @@ class Record(Case):
         self.assertEqual(found["NCCL_PROFILER_PLUGIN"], str(PLUGIN))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(PLUGIN))
         self.assertEqual(found["NCCLPROF_DIR"], str(self.folder / "ncclprof-traces"))
-        for name in ("NCCLPROF_FORMAT", "NCCLPROF_GZIP", "NCCLPROF_TAG_PREFIX", "NCCLPROF_TAG_DOMAIN"):
+        for name in ("NCCLPROF_FORMAT", "NCCLPROF_GZIP", "NCCLPROF_TAG_PREFIX", "NCCLPROF_TAG_DOMAIN", "NCCLPROF_MAX_BYTES"):
             self.assertNotIn(name, found)
 
     def test_options_become_variables(self):
         found = self.environment("-o", "a/b", "--format", "both", "--gzip", "--tags", "nvtx:phase/",
-                                 "--domains", "app,default")
+                                 "--domains", "app,default", "--max-bytes", "5G")
         self.assertEqual(found["NCCLPROF_DIR"], str(self.folder / "a/b"))
         self.assertEqual(stat.S_IMODE((self.folder / "a/b").stat().st_mode), 0o700)
         self.assertEqual(found["NCCLPROF_FORMAT"], "both")
         self.assertEqual(found["NCCLPROF_GZIP"], "1")
+        self.assertEqual(found["NCCLPROF_MAX_BYTES"], "5G")
         self.assertEqual(found["NCCLPROF_TAG_PREFIX"], "phase/")
         self.assertEqual(found["NCCLPROF_TAG_DOMAIN"], "app,default")
 
@@ -93,6 +94,11 @@ class Record(Case):
         found = self.environment(env=set_before)
         self.assertEqual({name: found[name] for name in set_before}, set_before)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_bytes_that_make_no_sense(self):
+        for bytes in ("", "much", "-1", "5GB", "1.5G", "99999999999999999999"):
+            with self.subTest(bytes):
+                self.assertIn("--max-bytes takes a number", self.refused("--max-bytes", bytes, status=2))
 
     def test_calls_alone(self):
         self.assertNotIn("NVTX_INJECTION64_PATH", self.environment("--tags", "call"))
@@ -315,8 +321,8 @@ class Record(Case):
         return (sum("AllReduce" in names for names in running) == 6
                 and (({"ReduceScatter"}, {"AllReduce", "AllGather"}) in zip(running, behind)))
 
-    def test_a_stuck_job_that_is_killed_names_who_held_it_up(self):
-        """What was pending for a second is in the traces of a job that leaves nothing else behind."""
+    def kill_a_stuck_job(self):
+        """Rank 5 of 8 goes into a loop in step 4; all wait for it when they are killed."""
         job = [PROGRAM, "record", "-o", "traces", "--", FAKECORE, "--ranks", "8", "--steps", "8", "--op-us", "1000",
                "--tags", "call", "--stuck", "5:4"]
         process = subprocess.Popen(job, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -328,6 +334,10 @@ class Record(Case):
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+    def test_a_stuck_job_that_is_killed_names_who_held_it_up(self):
+        """What was pending for a second is in the traces of a job that leaves nothing else behind."""
+        self.kill_a_stuck_job()
         self.ingest("traces")
         # The fake ranks' own times are the machine's: only what holds others up for good is told apart here.
         self.assertEqual([(f["rank"], f["first_step"]) for f in self.json("diagnose")["findings"]
@@ -335,6 +345,56 @@ class Record(Case):
         # Of each of the others the AllReduce of all; of rank 5's partner the ReduceScatter and what comes after, too.
         self.assertEqual(dict(self.rows("SELECT rank, sum(unfinished) FROM v_operation GROUP BY rank")),
                          {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 0, 6: 1, 7: 3})
+
+    def pending_of_partner(self):
+        """As rank 5's own trace would say of the ReduceScatter that rank 7 waits in, had its host called it."""
+        texts = [path.read_text() for path in (self.folder / "traces").glob("*.json")]
+        line, = {line for text in texts if '"name": "rank 7 on ' in text
+                 for line in re.findall('.*"PendingOperation".*"name": "ReduceScatter".*\n', text)[:1]}
+        other = re.sub('"KernelsStarted": .*?, "ProxyOps"', '"KernelsStarted": 0, "KernelsStopped": 0, "ProxyOps"', line)
+        return re.sub('"Rank": (.)', lambda found: f'"Rank": {1 - int(found.group(1))}', other)
+
+    def stop_recording(self, rank, into, pending=""):
+        """A copy of the traces in which the recording of a rank stopped half-way, at some limit."""
+        for path in (self.folder / "traces").glob("*.json"):
+            lines = path.read_text().splitlines(keepends=True)
+            if f'"name": "rank {rank} on ' in "".join(lines[:4]):
+                between, depth = [], 0
+                for number, line in enumerate(lines[1:], 1):
+                    depth += ('"ph": "b"' in line) - ('"ph": "e"' in line)
+                    if depth == 0:
+                        between.append(number + 1)
+                end = between[len(between) // 2]
+                pid = re.search(r'"pid": (\d+)', lines[1]).group(1)
+                lines[end:] = [re.sub('"pid": [0-9]+', f'"pid": {pid}', pending), f'{{"name": "Stopped", "cat": "NCCLPROF", "ph": "M", "pid": {pid}, "tid": 1, "ts": 900.0, "args": '
+                               '{"reason": "limit", "bytes": 70000, "written_bytes": 66000, "realtime_ns": 1795236511000000000}},\n']
+            self.write(f"{into}/{path.name}", "".join(lines))
+
+    def test_a_rank_whose_recording_stopped_is_not_blamed_for_what_is_not_recorded(self):
+        """Who held the job up is named if that was recorded; if not, that nothing is known of that rank is said."""
+        self.kill_a_stuck_job()
+        for number, (rank, pending, blamed) in enumerate(((2, "", [5]), (5, "", []), (5, self.pending_of_partner(), []))):
+            with self.subTest(number):
+                self.stop_recording(rank, f"stopped{number}", pending)
+                report = self.json("diagnose", f"stopped{number}")
+                self.assertEqual([f["rank"] for f in report["findings"] if f["kind"] in ("missing", "ended_early")], blamed)
+                self.assertIn(f"recording stopped on 1 of 8 ranks, first on rank {rank} at 2026-11-21 04:48:31 UTC: "
+                              "limit of 70000 bytes reached", " ".join(report["warnings"]))
+
+    def test_a_limit_is_told(self):
+        for inspector in ([], ["--format", "inspector"]):
+            with self.subTest(inspector):
+                self.play("--max-bytes", "64k", *inspector, job=["--steps", "40"])
+                self.assertEqual({file["status"] for file in self.ingest("traces").values()}, {"ingested"})
+                stopped, = [row for row in self.json("info", "--ledger")["rows"] if row["reason"] == "recording stopped"]
+                self.assertEqual((stopped["files"], stopped["damage"]), (8, 0))
+                self.assertRegex(stopped["example"], r"^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC: limit of 65536 bytes reached$")
+                report = self.json("diagnose")
+                self.assertEqual([f["kind"] for f in report["findings"] if f["kind"] in ("missing", "ended_early")], [])
+                for warnings in (report["warnings"], self.json("steps")["warnings"], self.json("stragglers")["warnings"]):
+                    self.assertIn("recording stopped on 8 of 8 ranks", " ".join(warnings))
+                shutil.rmtree(self.folder / "traces")
+                self.store.unlink()
 
     def test_two_runs_whose_process_ids_are_the_same(self):
         """As in a container that is started again: nothing but the moment when they began tells processes apart."""

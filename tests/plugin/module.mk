@@ -47,7 +47,13 @@ $(OUT)/probe: $(PROBE_OBJECTS) $(addprefix $(OUT)/fake/tests/gen/,fakecore_api.o
 
 -include $(PROBE_OBJECTS:.o=.d)
 
-FAKES := $(OUT)/fakecore $(OUT)/fakecore-tags $(FAKECALLER_LIBRARIES) $(OUT)/probe
+# A file system that hangs or runs full.
+$(OUT)/libfakedisk.so: tests/gen/fakedisk.c
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(filter-out -fPIE -D_FORTIFY_SOURCE=2 $(SANITIZE),$(NCCLPROF_CFLAGS)) -fPIC \
+	  -shared $(LDFLAGS) -o $@ $< -ldl
+
+FAKES := $(OUT)/fakecore $(OUT)/fakecore-tags $(FAKECALLER_LIBRARIES) $(OUT)/libfakedisk.so $(OUT)/probe
 
 .PHONY: test-plugin
 test-plugin: $(FAKES) $(PLUGIN)

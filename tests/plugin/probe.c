@@ -48,6 +48,10 @@ static const struct scenario {
     {"tag-names", 7, probe_tag_names},
     {"many-tag-names", 7, probe_many_tag_names},
     {"tag-names-in-handler", 7, probe_tag_names_in_handler},
+    {"hanging-disk", 0, probe_hanging_disk},
+    {"fork-in-first-init", 0, probe_fork_in_first_init},
+    {"reserved-words", 0, probe_reserved_words},
+    {"deleted-directory", 0, probe_deleted_directory},
 };
 
 uint64_t probe_now_ns(void)

@@ -55,7 +55,7 @@ library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
         header = os.path.join(os.path.dirname(__file__), "..", "..", "lib", "plugin")
         with tempfile.TemporaryDirectory() as directory:
             program = os.path.join(directory, "program")
-            subprocess.run([os.environ.get("CC", "cc"), "-Wall", "-Werror", "-x", "c", "-I", header, "-o", program, "-"],
+            subprocess.run([*os.environ.get("CC", "cc").split(), "-Wall", "-Werror", "-x", "c", "-I", header, "-o", program, "-"],
                            input=code, text=True, check=True)
             self.assertEqual(subprocess.run([program]).returncode, 4)
             preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
@@ -79,7 +79,7 @@ library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
             }'''
         with tempfile.TemporaryDirectory() as directory:
             program = os.path.join(directory, "program")
-            subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-pthread", "-o", program, "-"],
+            subprocess.run([*os.environ.get("CC", "cc").split(), "-x", "c", "-pthread", "-o", program, "-"],
                            input=code, text=True, check=True)
             self.assertEqual(subprocess.run([program], cwd=directory).returncode, 3)
             # A sanitizer takes the room itself.

@@ -4,6 +4,7 @@
 #include "format/call_line.h"
 #include "format/chrome/emit.h"
 #include "format/member.h"
+#include "format/recorder_note.h"
 
 #include <string.h>
 
@@ -172,24 +173,14 @@ static int read_communicator(struct chrome_reader *reader, struct json *json, co
 static int read_drops(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                       uint64_t offset, struct error *error)
 {
-    static const char *const keys[CHROME_DROP_KINDS] = {"ring",    "lost",    "evicted",      "late",
-                                                        "orphans", "unknown", "communicators"};
-    static const char *const meanings[CHROME_DROP_KINDS] = {
-        "events that found no room in their thread's ring",
-        "events that found no room in the writer's memory",
-        "operations written unfinished to make room",
-        "ends that came after their operation was written",
-        "events whose parent was unknown",
-        "events of an unknown kind",
-        "communicators beyond those that the plugin can number: their operations are nobody's",
-    };
-    for (int i = 0; i < CHROME_DROP_KINDS; i++) {
+    int64_t totals[RECORDER_DROP_KINDS];
+    recorder_drops_read(json, line->arguments, totals);
+    for (int i = 0; i < RECORDER_DROP_KINDS; i++) {
         struct event event = {.kind = EVENT_LOSS, .origin = chrome_origin(reader, offset)};
-        int64_t total = member_natural(json, line->arguments, keys[i], 0);
-        event.loss = (struct loss){.events = total - reader->drops[i], .what = meanings[i]};
-        if (total <= reader->drops[i])
+        event.loss = (struct loss){.events = totals[i] - reader->drops[i], .what = recorder_drop_meanings[i]};
+        if (totals[i] <= reader->drops[i])
             continue;
-        reader->drops[i] = total;
+        reader->drops[i] = totals[i];
         if (chrome_emit(reader, &event, error))
             return -1;
     }
@@ -379,6 +370,8 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
         return read_anchor(reader, json, line, offset, error);
     case CHROME_DROPS:
         return read_drops(reader, json, line, offset, error);
+    case CHROME_STOPPED:
+        return recorder_stop_note(json, line->arguments, reader->sink, offset, error);
     case CHROME_PENDING_OPERATION:
         return read_pending(reader, json, line, offset, error);
     case CHROME_CALL_DESCRIPTION:

@@ -60,6 +60,7 @@ static const struct word note_names[] = {
     {"Drops", CHROME_DROPS},
     {"PendingOperation", CHROME_PENDING_OPERATION},
     {"CallDescription", CHROME_CALL_DESCRIPTION},
+    {"Stopped", CHROME_STOPPED},
     {NULL, CHROME_NAME_OTHER},
 };
 

@@ -189,6 +189,19 @@ static int end(struct chrome_reader *reader, const struct chrome_line *line, uin
     return end_frame(reader, level, line->time_ns, 1, error);
 }
 
+/*
+ * Where a disk ran full, the line that says so stands in place of what ended an operation: how far that got
+ * is not known, nor that it was pending.
+ */
+static int end_where_stopped(struct chrome_reader *reader, struct error *error)
+{
+    reader->assembly.is_cut = 1;
+    reader->ends_open = 1;
+    int failed = chrome_reader_close(reader, error);
+    reader->ends_open = 0;
+    return failed;
+}
+
 int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error)
 {
@@ -198,6 +211,8 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
         reader->pid = line->pid;
     if (line->category == CHROME_USER_TAG && line->phase == 'i')
         return chrome_tag_line(reader, line, offset, error);
+    if (line->name == CHROME_STOPPED && end_where_stopped(reader, error))
+        return -1;
     if (line->category == CHROME_NCCLPROF && json)
         return chrome_bundled_line(reader, json, line, offset, error);
     if (levels[line->category] == LEVEL_NONE)

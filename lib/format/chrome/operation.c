@@ -20,6 +20,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     assembly->is_open = 1;
     assembly->is_closed = 0;
     assembly->unfinished = 0;
+    assembly->is_cut = 0;
     assembly->proxy_pending = 0;
     assembly->channel_count = 0;
     assembly->channel_is_open = 0;
@@ -320,7 +321,7 @@ int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, str
     measure_device(assembly, operation);
     if (operation->kind != OPERATION_COPY_ENGINE || operation->enqueue.begin_ns != TIME_UNKNOWN)
         operation->enqueue.end_ns = enqueue_end(assembly, operation);
-    operation->unfinished = assembly->unfinished || is_pending(assembly);
+    operation->unfinished = !assembly->is_cut && (assembly->unfinished || is_pending(assembly));
     struct event event = {.kind = EVENT_OPERATION, .origin = assembly->origin, .operation = *operation};
     chrome_pending_done(reader, &event);
     return chrome_emit(reader, &event, error);

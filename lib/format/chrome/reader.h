@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "format/chrome/line.h"
 #include "format/format.h"
+#include "format/recorder_note.h"
 
 /*
  * From the lines of a Chrome trace to events. The hierarchy of a trace is the order of its lines: an event
@@ -40,6 +41,7 @@ enum { CHROME_NUMBER_BYTES = 24 }; /* of 64 bits in decimal, with a NUL */
 /* The operation being read, and what of it is known so far. */
 struct chrome_assembly {
     int is_open;   /* between its begin and its end */
+    int is_cut;    /* the recorder could not write the rest of it */
     int is_closed; /* past its end, waiting for the end of the call around it */
     int unfinished;
     struct operation operation;
@@ -86,9 +88,6 @@ struct chrome_call {
     uint64_t launch_stream; /* the group's kernel launch knows it as well */
 };
 
-/* Totals that the bundled plugin's Drops lines gave last. */
-enum { CHROME_DROP_KINDS = 7 };
-
 struct chrome_reader {
     const struct format_sink *sink;
     struct chrome_frame frames[LEVELS];
@@ -106,10 +105,10 @@ struct chrome_reader {
     struct buffer host;
     struct buffer boot_id;
     int64_t started_ns;
-    struct buffer text; /* a tag, with its NUL */
-    int64_t drops[CHROME_DROP_KINDS];
-    int64_t greatest_size; /* of communicators, as far as lines say; 0: none does */
-    struct map pending;    /* operations that PendingOperation lines tell of: index into `waiting` */
+    struct buffer text;                 /* a tag, with its NUL */
+    int64_t drops[RECORDER_DROP_KINDS]; /* totals that the bundled plugin's Drops lines gave last */
+    int64_t greatest_size;              /* of communicators, as far as lines say; 0: none does */
+    struct map pending; /* operations that PendingOperation lines tell of: index into `waiting` */
     struct chrome_pending *waiting;
     size_t waiting_count;
     size_t waiting_capacity;

@@ -171,6 +171,12 @@ static enum inspector_status read_other(struct json *json, struct inspector_line
         inspector_decode_proxy(json, proxy, line);
         return INSPECTOR_LINE;
     }
+    line->own_drops = member_object(json, json_root(json), "ncclprof_drops");
+    line->own_stop = member_object(json, json_root(json), "ncclprof_stopped");
+    if (line->own_drops || line->own_stop) {
+        line->record = INSPECTOR_OWN;
+        return INSPECTOR_LINE;
+    }
     if (!line->has_identity)
         return INSPECTOR_STRANGE;
     line->record = INSPECTOR_MARKER;

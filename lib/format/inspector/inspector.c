@@ -6,6 +6,7 @@
 #include "format/inspector/scan.h"
 #include "format/inspector/transfers.h"
 #include "format/objects.h"
+#include "format/recorder_note.h"
 #include "input/input.h"
 
 #include <stdio.h>
@@ -329,6 +330,34 @@ static int note_unkept(const struct inspector_file *file, uint64_t offset, struc
     return failed ? -1 : 0;
 }
 
+/* Of the process as a whole. The totals stand in several lines, and parts of a file are read apart. */
+static int take_drops(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    int64_t totals[RECORDER_DROP_KINDS];
+    struct event event = {.kind = EVENT_LOSS};
+    if (set_texts(file, error))
+        return -1;
+    fill_origin(file, offset, &event.origin);
+    event.origin.communicator_hash = 0;
+    event.origin.communicator_name = NULL;
+    event.origin.rank = COUNT_UNKNOWN;
+    recorder_drops_read(&file->json, file->line->own_drops, totals);
+    for (int i = 0; i < RECORDER_DROP_KINDS; i++) {
+        event.loss = (struct loss){.events = totals[i], .what = recorder_drop_meanings[i], .is_total = 1};
+        if (totals[i] > 0 && file->sink->event(file->sink->context, &event, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int take_own(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    const struct inspector_line *line = file->line;
+    if (line->own_drops && take_drops(file, offset, error))
+        return -1;
+    return line->own_stop ? recorder_stop_note(&file->json, line->own_stop, file->sink, offset, error) : 0;
+}
+
 static int take_record(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
                        struct error *error)
 {
@@ -340,6 +369,8 @@ static int take_record(struct inspector_file *file, const char *text, size_t len
             return -1;
         return take_marker(file, offset, error);
     }
+    if (line->record == INSPECTOR_OWN)
+        return take_own(file, offset, error);
     if (!claim(file))
         return note(file, "record without a communicator", 1, offset, text, length, error);
     if (line->unkept > 0 && note_unkept(file, offset, error))

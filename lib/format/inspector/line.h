@@ -18,7 +18,12 @@ enum { INSPECTOR_CHANNELS = 256 };
 
 /* A marker begins what one communicator hands over at once; a line with a header and no record is one, too.
  */
-enum inspector_record { INSPECTOR_OPERATION = 0, INSPECTOR_MARKER, INSPECTOR_PROXY };
+enum inspector_record {
+    INSPECTOR_OPERATION = 0,
+    INSPECTOR_MARKER,
+    INSPECTOR_PROXY,
+    INSPECTOR_OWN /* of the bundled plugin's, about its own recording */
+};
 
 /* Whose record it is. From format v4.3 on only markers say so. */
 struct inspector_identity {
@@ -105,6 +110,8 @@ struct inspector_line {
     struct inspector_stats stats; /* of a marker */
     int is_strange;               /* a marker with a record that is not known */
     struct inspector_proxy proxy;
+    const struct json_node *own_drops; /* for recorder_note.h; NULL */
+    const struct json_node *own_stop;
 };
 
 static const struct inspector_identity inspector_nobody = {.rank = COUNT_UNKNOWN,

@@ -11,6 +11,9 @@
     _Static_assert(offsetof(struct api_descriptor_##version, member) == (offset), \
                    "layout of " #version " " #member)
 #define API_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
+/* What NCCL knows of a table. */
+#define API_TABLE(version) \
+    _Static_assert(offsetof(struct api_plugin_##version, reserved) == 48, "size of the table " #version)
 
 API_AT(v1, type, 0);
 API_AT(v1, parent, 8);
@@ -240,9 +243,13 @@ API_SIZE(struct api_descriptor_v7, 136);
 
 API_SIZE(union api_state_args_v1, 16);
 API_SIZE(union api_state_args_v4, 8);
-API_SIZE(struct api_plugin_v1, 48);
-API_SIZE(struct api_plugin_v4, 48);
-API_SIZE(struct api_plugin_v7, 48);
+API_TABLE(v1);
+API_TABLE(v2);
+API_TABLE(v3);
+API_TABLE(v4);
+API_TABLE(v5);
+API_TABLE(v6);
+API_TABLE(v7);
 
 _Static_assert(offsetof(struct api_net_ib_v1, qp.device) == 8, "layout of ib qp.device");
 _Static_assert(offsetof(struct api_net_ib_v1, qp.wr_id) == 16, "layout of ib qp.wr_id");
@@ -257,5 +264,6 @@ _Static_assert(offsetof(struct api_net_socket_v1, socket.length) == 16, "layout 
 
 #undef API_AT
 #undef API_SIZE
+#undef API_TABLE
 
 #endif

@@ -1,11 +1,12 @@
 #include "plugin/recorder/config.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
@@ -37,6 +38,31 @@ static uint64_t number(const char *text, uint64_t fallback, uint64_t least, uint
     if (errno || end == text || *end || strchr(text, '-') || (value == 0 && least > 0))
         return fallback;
     return value < least ? least : value > most ? most : value;
+}
+
+/* A number of bytes, with k, M, G or T behind it for 2^10 to 2^40 of them. */
+static uint64_t bytes_of(const char *text, uint64_t fallback)
+{
+    static const char units[] = "kmgt";
+    char digits[32];
+    size_t length = text ? strlen(text) : 0;
+    const char *unit = length > 1 ? strchr(units, text[length - 1] | 0x20) : NULL;
+    if (!text || length >= sizeof(digits))
+        return fallback;
+    snprintf(digits, sizeof(digits), "%.*s", (int)(length - (unit != NULL)), text);
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t value = number(digits, UINT64_MAX, 0, UINT64_MAX);
+    return value == UINT64_MAX || value > UINT64_MAX >> shift ? fallback : value << shift;
+}
+
+/* 0 is no limit. */
+static void read_room(struct config *config)
+{
+    uint64_t most = bytes_of(setting("NCCLPROF_MAX_BYTES", NULL), WRITER_MOST_BYTES);
+    config->writer.most_bytes = most == 0                   ? UINT64_MAX
+                                : most < WRITER_LEAST_BYTES ? WRITER_LEAST_BYTES
+                                                            : most;
+    config->writer.free_bytes = bytes_of(setting("NCCLPROF_MIN_FREE_BYTES", NULL), FILES_FREE_BY_SIZE);
 }
 
 static int log_level(const char *text)
@@ -92,23 +118,46 @@ void config_read(struct config *config)
         (uint32_t)number(setting("NCCLPROF_PENDING_EVENTS", NULL), 1u << 18, 1024, 1u << 26);
     config->threads = (unsigned)number(setting("NCCLPROF_MAX_THREADS", NULL), 256, 1, 4096);
     config->writer.flush_ns = number(setting("NCCLPROF_FLUSH_MS", NULL), 200, 10, 500) * 1000000u;
+    read_room(config);
     config->log_limit = log_level(setting("NCCL_DEBUG", NULL));
 }
 
-static struct config_tags tags;
-static pthread_once_t tags_once = PTHREAD_ONCE_INIT;
+/* The first reading of several threads holds; none of them waits for another one. */
+static const struct config_tags *_Atomic tags_read;
 
-static void read_tags(void)
+static const struct config_tags tags_without_memory = {.bytes = 255};
+
+static void read_tags(struct config_tags *tags)
 {
     const char *prefix = setting("NCCLPROF_TAG_PREFIX", NULL);
     const char *domains = setting("NCCLPROF_TAG_DOMAIN", NULL);
-    snprintf(tags.prefix, sizeof(tags.prefix), "%s", prefix ? prefix : "");
-    snprintf(tags.domains, sizeof(tags.domains), "%s", domains ? domains : "");
-    tags.bytes = (unsigned)number(setting("NCCLPROF_TAG_BYTES", NULL), 255, 1, RECORD_TEXT_MAX);
+    snprintf(tags->prefix, sizeof(tags->prefix), "%s", prefix ? prefix : "");
+    snprintf(tags->domains, sizeof(tags->domains), "%s", domains ? domains : "");
+    tags->bytes = (unsigned)number(setting("NCCLPROF_TAG_BYTES", NULL), 255, 1, RECORD_TEXT_MAX);
+}
+
+/* Mapped: a signal's handler may set the first tag while its thread allocates. */
+static struct config_tags *tags_new(void)
+{
+    struct config_tags *tags =
+        mmap(NULL, sizeof(*tags), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (tags == MAP_FAILED)
+        return NULL;
+    read_tags(tags);
+    return tags;
 }
 
 const struct config_tags *config_tags(void)
 {
-    pthread_once(&tags_once, read_tags);
-    return &tags;
+    const struct config_tags *known = atomic_load_explicit(&tags_read, memory_order_acquire);
+    if (known)
+        return known;
+    struct config_tags *own = tags_new();
+    const struct config_tags *tags = own ? own : &tags_without_memory;
+    if (atomic_compare_exchange_strong_explicit(&tags_read, &known, tags, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return tags;
+    if (own)
+        munmap(own, sizeof(*own));
+    return known;
 }

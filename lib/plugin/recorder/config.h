@@ -9,7 +9,7 @@
 
 struct config {
     /* NCCLPROF_DIR, NCCLPROF_FILE, NCCLPROF_FORMAT, NCCLPROF_GZIP, NCCLPROF_BUFFER_EVENTS,
-     * NCCLPROF_PENDING_EVENTS and NCCLPROF_FLUSH_MS */
+     * NCCLPROF_PENDING_EVENTS, NCCLPROF_FLUSH_MS, NCCLPROF_MAX_BYTES and NCCLPROF_MIN_FREE_BYTES */
     struct writer_settings writer;
     uint32_t mask;             /* enum api_event: NCCLPROF_EVENT_MASK or NCCL_PROFILE_EVENT_MASK */
     uint32_t mask_with_phases; /* where bit 15 means kernel phases: NCCLPROF_KERNEL_PHASES as well */

@@ -14,17 +14,16 @@
 #include "plugin/ring/ring.h"
 #include "plugin/write/writer.h"
 
+/* The first init is to leave files that have their beginning; past this it goes on without. */
+#define OPEN_WAIT_MS 1000u
 #define FINALIZE_WAIT_MS 2000u
-/* For an init that waits for a file system; who ends the process meanwhile has recorded nothing. */
-#define LOCK_WAIT_MS 2000u
 #define EXIT_WAIT_MS 10000u
 
 enum phase { PHASE_FRESH, PHASE_RECORDING, PHASE_FAILED, PHASE_ENDED };
 
 static _Atomic pid_t recording_process; /* 0: none yet */
 
-/* Guards what follows. Whoever holds it may wait for a file system, so neither fork nor exit may rely on it.
- */
+/* Guards what follows. Whoever holds it waits for nothing: no file is touched, no line logged. */
 static struct lock lock;
 static enum phase phase;
 static struct config config;
@@ -33,7 +32,6 @@ static struct writer *abandoned; /* of the parent: its thread was anywhere, so i
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
 static bool some_unnumbered; /* communicators that found no number: nobody knows when they end */
-static bool fork_handlers_set;
 static _Thread_local bool locked_for_fork;
 static _Thread_local unsigned forks; /* one within another: a handler may fork, of a signal or of a fork */
 
@@ -42,16 +40,10 @@ static uint64_t monotonic_in(unsigned ms)
     return clock_monotonic_ns() + (uint64_t)ms * 1000000u;
 }
 
-static struct timespec realtime_in(unsigned ms)
-{
-    uint64_t at_ns = clock_read_ns(CLOCK_REALTIME) + (uint64_t)ms * 1000000u;
-    return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
-}
-
 static void before_fork(void)
 {
     if (forks++ == 0)
-        locked_for_fork = lock_take(&lock, monotonic_in(LOCK_WAIT_MS)) == LOCK_TAKEN;
+        locked_for_fork = lock_take(&lock) == LOCK_TAKEN;
 }
 
 static void parent_after_fork(void)
@@ -82,6 +74,12 @@ static void child_after_fork(void)
     communicator_forget_all();
 }
 
+/* When the library is loaded, before there is anything that a child could find half done. */
+__attribute__((constructor)) static void library_loads(void)
+{
+    (void)pthread_atfork(before_fork, parent_after_fork, child_after_fork);
+}
+
 /* NCCL's version, by way of the library that its logger lives in. */
 static int nccl_version(api_logger *logger)
 {
@@ -96,35 +94,33 @@ static uint32_t mask_of(const struct communicator *communicator, uint32_t suppor
     return wanted & supported;
 }
 
-static void begin(uint32_t supported, const struct communicator *communicator, api_logger *logger)
+/* Called by the writer thread: from now on events cost nothing. */
+static void recording_stops(void)
 {
-    char failure[4500];
+    atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
+}
+
+/* Locked. False when recording cannot begin, with the reason. */
+static bool begin(uint32_t supported, const struct communicator *communicator, int version, char *failure,
+                  size_t failure_bytes)
+{
     atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
-    uint32_t mask = mask_of(communicator, supported);
-    /* Not with the first tag of NCCL's: a signal's handler that interrupts it may set one, and would wait for
-     * it. */
     (void)config_tags();
     log_limit(config.log_limit);
     ring_configure(config.writer.buffer_slots, config.threads);
-    if (!fork_handlers_set)
-        fork_handlers_set = pthread_atfork(before_fork, parent_after_fork, child_after_fork) == 0;
+    config.writer.stopped = recording_stops;
     struct writer_origin origin = {.api = communicator->api,
-                                   .mask = mask,
-                                   .nccl_version = nccl_version(logger),
+                                   .mask = mask_of(communicator, supported),
+                                   .nccl_version = version,
                                    .rank = communicator->rank < 0 ? 0 : communicator->rank};
-    writer = writer_start(&config.writer, &origin, failure, sizeof(failure));
-    if (!writer) {
-        phase = PHASE_FAILED;
-        log_line(API_LOG_WARN, "%s; nothing will be recorded", failure);
-        return;
-    }
-    phase = PHASE_RECORDING;
-    log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), mask);
-    tag_begin();
+    writer = writer_start(&config.writer, &origin, failure, failure_bytes);
+    phase = writer ? PHASE_RECORDING : PHASE_FAILED;
+    return writer != NULL;
 }
 
-static uint32_t add_locked(const struct communicator *communicator)
+/* Locked. */
+static uint32_t add(const struct communicator *communicator)
 {
     uint32_t number = communicator_add(communicator);
     if (number) {
@@ -136,19 +132,45 @@ static uint32_t add_locked(const struct communicator *communicator)
     return number;
 }
 
+/* The writer to wait for; null when nothing is recorded, and the reason if that is new. */
+static struct writer *join_recording(uint32_t supported, struct communicator *communicator, int version,
+                                     uint32_t *number, char *failure, size_t failure_bytes)
+{
+    struct writer *awaited = NULL;
+    if (lock_take(&lock) != LOCK_TAKEN)
+        return NULL;
+    bool is_first = phase == PHASE_FRESH && begin(supported, communicator, version, failure, failure_bytes);
+    if (phase == PHASE_RECORDING) {
+        communicator->mask = mask_of(communicator, supported);
+        *number = add(communicator);
+        awaited = writer;
+    }
+    /* Events of another thread's communicator come from now on. */
+    if (is_first)
+        tag_begin();
+    lock_release(&lock);
+    return awaited;
+}
+
 void recorder_init(void **context, int *mask, uint32_t supported, struct communicator *communicator,
                    api_logger *logger)
 {
     uint32_t number = 0;
-    lock_take(&lock, LOCK_NO_LIMIT);
+    char failure[4500] = "";
+    /* Before the lock is taken: the dynamic linker is asked. */
+    int version = atomic_load_explicit(&recording_process, memory_order_relaxed) ? 0 : nccl_version(logger);
+    communicator->mask = 0;
     if (logger)
         log_set(logger);
-    if (phase == PHASE_FRESH)
-        begin(supported, communicator, logger);
-    communicator->mask = phase == PHASE_RECORDING ? mask_of(communicator, supported) : 0;
-    if (phase == PHASE_RECORDING)
-        number = add_locked(communicator);
-    lock_release(&lock);
+    struct writer *awaited =
+        join_recording(supported, communicator, version, &number, failure, sizeof(failure));
+    if (failure[0])
+        log_line(API_LOG_WARN, "%s; nothing will be recorded", failure);
+    if (awaited && !writer_records(awaited, OPEN_WAIT_MS)) {
+        /* It may have said that before recording was turned on. */
+        recording_stops();
+        communicator->mask = 0;
+    }
     if (context)
         *context = (void *)(uintptr_t)number;
     if (mask)
@@ -180,13 +202,15 @@ static struct writer *end_context(uintptr_t number, uint32_t *asked)
 void recorder_finalize(void *context)
 {
     uint32_t asked = 0;
-    lock_take(&lock, LOCK_NO_LIMIT);
+    if (lock_take(&lock) != LOCK_TAKEN)
+        return;
     struct writer *awaited = end_context((uintptr_t)context, &asked);
     lock_release(&lock);
     if (!awaited)
         return;
     writer_await(awaited, asked, FINALIZE_WAIT_MS);
-    lock_take(&lock, LOCK_NO_LIMIT);
+    if (lock_take(&lock) != LOCK_TAKEN)
+        return;
     /* NCCL may now be unloaded, and its logger with it. */
     if (live_count == 0)
         log_set(NULL);
@@ -199,15 +223,15 @@ __attribute__((destructor)) static void process_ends(void)
     pid_t process = atomic_load_explicit(&recording_process, memory_order_relaxed);
     if (process && process != getpid())
         return;
-    struct timespec until = realtime_in(EXIT_WAIT_MS);
+    uint64_t until_ns = monotonic_in(EXIT_WAIT_MS);
     /* A signal's handler may have called exit() in the middle of init or finalize: the lock is ours then. */
-    enum lock_result locked = lock_take(&lock, monotonic_in(LOCK_WAIT_MS));
+    enum lock_result locked = lock_take(&lock);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     log_set(NULL);
     if (locked == LOCK_TIMEOUT)
         return;
     if (phase == PHASE_RECORDING)
-        writer_stop(writer, &until);
+        writer_stop(writer, until_ns);
     phase = PHASE_ENDED;
     lock_release(&lock);
 }

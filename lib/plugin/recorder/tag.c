@@ -9,6 +9,7 @@
 #include "plugin/recorder/config.h"
 #include "plugin/recorder/events.h"
 #include "plugin/ring/api.h"
+#include "plugin/ring/lock.h"
 #include "plugin/ring/ring.h"
 #include "plugin/ring/text_cut.h"
 
@@ -47,7 +48,7 @@ static bool key_made;
  */
 static _Thread_local _Atomic bool busy;
 
-static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock early_lock;
 /* The newest tag from before recording began. */
 static char early_text[RECORD_TEXT_MAX];
 static size_t early_length;
@@ -81,11 +82,15 @@ static bool passes_prefix(const char *text, size_t length)
     return length >= wanted && memcmp(text, prefix, wanted) == 0;
 }
 
-/* False when recording began meanwhile: the tag that was remembered is recorded by then. */
+/* False when recording began meanwhile: the tag that was remembered is recorded by then. True, and counted,
+ * where the lock cannot be had. */
 static bool remember_early(enum tag_source source, unsigned depth, const char *text, size_t length,
                            bool truncated)
 {
-    pthread_mutex_lock(&early_lock);
+    if (lock_take(&early_lock) != LOCK_TAKEN) {
+        ring_count_dropped();
+        return true;
+    }
     bool early_enough = !atomic_load_explicit(&recorder_on, memory_order_relaxed);
     if (early_enough) {
         early_length = length;
@@ -95,7 +100,7 @@ static bool remember_early(enum tag_source source, unsigned depth, const char *t
         early_depth = depth;
         early_set = true;
     }
-    pthread_mutex_unlock(&early_lock);
+    lock_release(&early_lock);
     return early_enough;
 }
 
@@ -123,20 +128,20 @@ static void emit(enum tag_source source, unsigned depth, const char *text, size_
 void tag_begin(void)
 {
     (void)enter();
-    pthread_mutex_lock(&early_lock);
-    if (early_set)
+    bool is_locked = lock_take(&early_lock) == LOCK_TAKEN;
+    if (is_locked && early_set)
         recorder_tag(NULL, -1, early_source, early_depth, early_text, early_length, early_truncated);
     early_set = false;
     atomic_store_explicit(&recorder_on, true, memory_order_release);
-    pthread_mutex_unlock(&early_lock);
+    if (is_locked)
+        lock_release(&early_lock);
     leave();
 }
 
 /* In a child nobody holds the lock, and the parent's tag is not the child's. */
 static void forget_after_fork(void)
 {
-    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    early_lock = fresh;
+    atomic_store_explicit(&early_lock.holder, 0, memory_order_relaxed);
     early_set = false;
 }
 

@@ -479,6 +479,12 @@ union api_state_args_v4 {
     } kernel_ch;
 };
 
+/*
+ * What may follow in a table: NCCL appended functions to a published version before, and calls what it finds
+ * there if that is not null. A NCCL that knows more of a table than we do finds null.
+ */
+#define API_RESERVED_WORDS 32
+
 /* The exported tables; the state is NCCL's enum, an int. */
 #define API_PLUGIN_TABLE(version, descriptor, arguments, ...)                        \
     struct api_plugin_##version {                                                    \
@@ -488,6 +494,7 @@ union api_state_args_v4 {
         int (*stop_event)(void *handle);                                             \
         int (*record_event_state)(void *handle, int state, union arguments *values); \
         int (*finalize)(void *context);                                              \
+        void *reserved[API_RESERVED_WORDS];                                          \
     }
 
 API_PLUGIN_TABLE(v1, api_descriptor_v1, api_state_args_v1, void **context, int *mask);

@@ -2,10 +2,11 @@
 
 #include "plugin/ring/futex.h"
 
-enum lock_result lock_take(struct lock *lock, uint64_t until_ns)
+enum lock_result lock_take(struct lock *lock)
 {
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     uint32_t holder = 0;
+    uint64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
     while (!atomic_compare_exchange_strong_explicit(&lock->holder, &holder, self, memory_order_acquire,
                                                     memory_order_relaxed)) {
         if (holder == self)

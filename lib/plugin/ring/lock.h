@@ -9,7 +9,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LOCK_NO_LIMIT UINT64_MAX
+/* Whoever holds one copies a few bytes or asks the kernel for memory: longer waits mean that it is gone, as
+ * in a child of clone() that no fork handler knows of. */
+#ifndef LOCK_WAIT_NS
+#define LOCK_WAIT_NS 500000000u
+#endif
 
 struct lock {
     _Atomic uint32_t holder; /* as the kernel numbers threads; 0: nobody */
@@ -18,8 +22,8 @@ struct lock {
 /* LOCK_MINE: the thread held it before, and still has to release it only once. */
 enum lock_result { LOCK_TAKEN, LOCK_MINE, LOCK_TIMEOUT };
 
-/* until_ns of CLOCK_MONOTONIC. */
-enum lock_result lock_take(struct lock *lock, uint64_t until_ns);
+/* Waits at most LOCK_WAIT_NS: nothing in the plugin waits without a limit. */
+enum lock_result lock_take(struct lock *lock);
 void lock_release(struct lock *lock);
 
 #endif

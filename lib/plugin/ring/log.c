@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static _Atomic(api_logger *) current;
 static _Atomic int limit;
@@ -15,6 +16,15 @@ void log_set(api_logger *logger)
 void log_limit(int most)
 {
     atomic_store_explicit(&limit, most, memory_order_relaxed);
+}
+
+/* Past the C library's buffer, whose lock a fork or another thread may leave held. */
+static void write_line(const char *line)
+{
+    char whole[5100];
+    int length = snprintf(whole, sizeof(whole), "ncclprof: %s\n", line);
+    ssize_t written = length > 0 ? write(STDERR_FILENO, whole, (size_t)length) : 0;
+    (void)written;
 }
 
 void log_line(enum api_log_level level, const char *format, ...)
@@ -30,5 +40,5 @@ void log_line(enum api_log_level level, const char *format, ...)
     if (logger)
         logger((int)level, API_LOG_INIT, "ncclprof", 0, "ncclprof: %s", line);
     else if ((int)level <= atomic_load_explicit(&limit, memory_order_relaxed))
-        fprintf(stderr, "ncclprof: %s\n", line);
+        write_line(line);
 }

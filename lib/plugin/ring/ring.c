@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "plugin/ring/lock.h"
+
 #define RINGS_MAX 4096u
 #define HANDLE_RING_SHIFT 40
 
@@ -13,7 +15,7 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack it */
 #endif
 
-static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock registry_lock;
 static pthread_key_t exit_key;
 static bool exit_key_made;
 static struct ring *registry[RINGS_MAX];
@@ -27,7 +29,7 @@ static _Thread_local struct ring *mine;
 /* Rises when a ring becomes free: until then a thread that got none need not ask again. */
 static _Atomic uint64_t generation = 1;
 static _Thread_local uint64_t refused_in;
-/* The lock is not for a signal's handler that interrupts its holder. */
+/* A signal's handler that interrupts what follows gets no ring. */
 static _Thread_local _Atomic bool acquiring;
 
 void ring_configure(uint64_t slots_per_ring, unsigned rings_max)
@@ -35,10 +37,11 @@ void ring_configure(uint64_t slots_per_ring, unsigned rings_max)
     uint64_t slots = 1024;
     while (slots < slots_per_ring && slots < (1u << 26))
         slots *= 2;
-    pthread_mutex_lock(&registry_lock);
+    if (lock_take(&registry_lock) != LOCK_TAKEN)
+        return; /* as they are without settings */
     slots_wanted = slots;
     rings_wanted = rings_max < RINGS_MAX ? rings_max : RINGS_MAX;
-    pthread_mutex_unlock(&registry_lock);
+    lock_release(&registry_lock);
 }
 
 static void thread_exits(void *ring)
@@ -90,18 +93,17 @@ static struct ring *registry_take_locked(void)
 static struct ring *acquire(void)
 {
     uint64_t asked_in = atomic_load_explicit(&generation, memory_order_acquire);
-    if (asked_in == refused_in) {
+    if (asked_in == refused_in || lock_take(&registry_lock) != LOCK_TAKEN) {
         atomic_fetch_add_explicit(&refused_threads_events, 1, memory_order_relaxed);
         return NULL;
     }
-    pthread_mutex_lock(&registry_lock);
     struct ring *ring = exit_key_made ? registry_take_locked() : NULL;
     if (ring) {
         ring->next_handle = ++handles_given << HANDLE_RING_SHIFT | 1;
         /* A handler may have left the last owner's push by siglongjmp. */
         atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&registry_lock);
+    lock_release(&registry_lock);
     if (!ring) {
         refused_in = asked_in;
         atomic_fetch_add_explicit(&refused_threads_events, 1, memory_order_relaxed);
@@ -262,8 +264,7 @@ uint64_t ring_unknown(void)
 
 void ring_forget_all(void)
 {
-    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    registry_lock = fresh;
+    atomic_store_explicit(&registry_lock.holder, 0, memory_order_relaxed);
     mine = NULL;
     refused_in = 0;
     atomic_store_explicit(&refused_threads_events, 0, memory_order_relaxed);

@@ -7,15 +7,11 @@
 
 #include "plugin/ncclprof_tag.h"
 #include "plugin/ring/api.h"
-#include "plugin/ring/clock.h"
 #include "plugin/ring/lock.h"
 #include "plugin/ring/ring.h"
 #include "plugin/ring/text_cut.h"
 
 #define PLACES (2 * TAG_NAMES_MAX)
-/* Whoever holds it copies a name: longer waits mean that it is gone, as in a child that no fork handler knows
- * of. */
-#define LOCK_WAIT_NS 100000000u
 
 /* A name is written before it is counted; only who holds the lock adds one. */
 static struct tag_name names[TAG_NAMES_MAX];
@@ -82,7 +78,7 @@ PLUGIN_EXPORT void ncclprof_tag_name(uint64_t number, const char *name)
     if (number == 0 || !name || !*name)
         return;
     bool added = false;
-    enum lock_result locked = lock_take(&lock, clock_monotonic_ns() + LOCK_WAIT_NS);
+    enum lock_result locked = lock_take(&lock);
     if (locked == LOCK_TAKEN) {
         added = add(number, name, text_cut(name, strnlen(name, TAG_NAME_BYTES + 1), TAG_NAME_BYTES));
         lock_release(&lock);
@@ -95,7 +91,7 @@ PLUGIN_EXPORT void ncclprof_tag_name(uint64_t number, const char *name)
 static void before_fork(void)
 {
     if (forks++ == 0)
-        locked_for_fork = lock_take(&lock, clock_monotonic_ns() + LOCK_WAIT_NS) == LOCK_TAKEN;
+        locked_for_fork = lock_take(&lock) == LOCK_TAKEN;
 }
 
 static void parent_after_fork(void)

@@ -80,8 +80,11 @@ struct node {
     uint32_t kernels_awaited; /* roots: tasks below whose kernel channels have not all stopped */
     uint64_t touched_ns;      /* roots: last event in this tree */
     uint64_t settle_ns;       /* roots: when to think again about kernels that do not come */
-    uint64_t report_ns;       /* when a report that it is pending is due */
-    uint64_t report_step_ns;  /* and how long until the next */
+    uint64_t reported_ns;     /* when a report that it is pending was last written; 0: none was */
+    uint64_t report_ns;       /* when to look whether another one is due */
+    uint64_t report_step_ns;  /* how long until the next where nothing changes */
+    uint32_t reported_state;  /* what the last one said of kernels and proxy operations, as a number */
+    uint32_t reported_steps;  /* and of network steps */
     uint64_t reports_ns;      /* roots: when the first of all below may be due */
     uint64_t part_ns;         /* roots: when to let go of what is over below, if nothing starts or stops */
     uint8_t type;             /* enum record_type */

@@ -269,7 +269,6 @@ static void take_start(struct tree *tree, const struct record *record)
     root->touched_ns = record->time_ns;
     root->part_ns = record->time_ns + PART_NS;
     node->report_ns = node->start_ns + FIRST_REPORT_NS;
-    node->report_step_ns = FIRST_REPORT_NS;
     if (node->report_ns < root->reports_ns)
         root->reports_ns = node->report_ns;
     if (node_is_task(node))

@@ -284,3 +284,28 @@ void inspector_tree(struct inspector *inspector, uint32_t root)
     for (uint32_t child = node->first_child; child; child = tree_node(inspector->tree, child)->next_sibling)
         inspector_tree(inspector, child);
 }
+
+static struct text *begin_own(struct inspector *inspector)
+{
+    const struct communicator nobody = {
+        .rank = inspector->rank < 0 ? 0 : inspector->rank, .ranks = -1, .nodes = -1};
+    struct text *text = sink_line(inspector->sink);
+    print_header(inspector, text, &nobody);
+    return text;
+}
+
+void inspector_drops(struct inspector *inspector, const struct notes_drops *drops)
+{
+    struct text *text = begin_own(inspector);
+    text_literal(text, "\"ncclprof_drops\":{");
+    notes_print_drops(text, drops);
+    text_literal(text, "}}\n");
+}
+
+void inspector_stopped(struct inspector *inspector, const struct stop *stop, uint64_t written_bytes)
+{
+    struct text *text = begin_own(inspector);
+    text_literal(text, "\"ncclprof_stopped\":{");
+    stop_print(text, stop, written_bytes);
+    text_literal(text, "}}\n");
+}

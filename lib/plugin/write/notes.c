@@ -6,8 +6,11 @@
 #include "plugin/ring/api.h"
 #include "plugin/ring/clock.h"
 
-/* A pending operation is reported after 1 s, 2 s, 4 s ... and then every 8 s. */
-#define REPORT_STEP_MOST_NS 8000000000u
+/* A pending operation is reported after 1 s. From then on it is looked at every second: again at once where
+ * it got on, if only over the network after 8 s, and else after another 1 s, 2 s, 4 s ... 1 h. */
+#define LOOK_STEP_NS 1000000000u
+#define MOVING_STEP_NS 8000000000u
+#define REPORT_STEP_MOST_NS 3600000000000u
 
 void notes_read_boot(char boot[40])
 {
@@ -117,11 +120,11 @@ void notes_place(struct chrome *chrome, const struct place *place, uint64_t now_
         chrome_note_end(known.text);
 }
 
-void notes_process_name(struct chrome *chrome, const struct notes_process *process, const char *rank)
+void notes_process_name(struct chrome *chrome, const struct notes_process *process)
 {
     struct text *text = chrome_note(chrome, "process_name", false, process->start_ns);
     text_literal(text, "\"name\": \"rank ");
-    text_escaped(text, rank, strlen(rank));
+    text_escaped(text, process->rank, strlen(process->rank));
     text_literal(text, " on ");
     text_escaped(text, process->host, strlen(process->host));
     text_literal(text, "\"");
@@ -170,9 +173,8 @@ void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns)
     }
 }
 
-void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_t now_ns)
+void notes_print_drops(struct text *text, const struct notes_drops *drops)
 {
-    struct text *text = chrome_note(chrome, "Drops", false, now_ns);
     put_unsigned(text, "\"ring\": ", drops->ring);
     put_unsigned(text, ", \"lost\": ", drops->lost);
     put_unsigned(text, ", \"evicted\": ", drops->evicted);
@@ -180,6 +182,19 @@ void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_
     put_unsigned(text, ", \"orphans\": ", drops->orphans);
     put_unsigned(text, ", \"unknown\": ", drops->unknown);
     put_unsigned(text, ", \"communicators\": ", drops->communicators);
+}
+
+void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_t now_ns)
+{
+    struct text *text = chrome_note(chrome, "Drops", false, now_ns);
+    notes_print_drops(text, drops);
+    chrome_note_end(text);
+}
+
+void notes_stopped(struct chrome *chrome, const struct stop *stop, uint64_t written_bytes)
+{
+    struct text *text = chrome_note(chrome, "Stopped", false, stop->at_ns);
+    stop_print(text, stop, written_bytes);
     chrome_note_end(text);
 }
 
@@ -227,11 +242,10 @@ static void put_kernel(struct chrome *chrome, struct text *text, const struct no
     chrome_time(chrome, text, gpu_clock_host_ns(clock, kernel->kernel.start_clock));
 }
 
-static void put_task(struct chrome *chrome, struct text *text, const struct node *node)
+static void put_task(struct chrome *chrome, struct text *text, const struct node *node,
+                     const struct progress *progress)
 {
     const struct names *names = &chrome->tree->names;
-    struct progress progress = {0};
-    count_progress(chrome->tree, node, &progress);
     if (node->type == TYPE_COLL)
         put_unsigned(text, ", \"SeqNum\": ", node->task.sequence);
     else
@@ -246,15 +260,16 @@ static void put_task(struct chrome *chrome, struct text *text, const struct node
     put_unsigned(text, ", \"KernelsStarted\": ", node->task.kernels_started);
     put_unsigned(text, ", \"KernelsStopped\": ", node->task.kernels_stopped);
     put_kernel(chrome, text, node);
-    put_unsigned(text, ", \"ProxyOps\": ", progress.proxy_ops);
-    put_unsigned(text, ", \"ProxyOpsDone\": ", progress.proxy_ops_done);
-    put_unsigned(text, ", \"NetSteps\": ", progress.steps);
-    put_unsigned(text, ", \"NetStepsDone\": ", progress.steps_done);
+    put_unsigned(text, ", \"ProxyOps\": ", progress->proxy_ops);
+    put_unsigned(text, ", \"ProxyOpsDone\": ", progress->proxy_ops_done);
+    put_unsigned(text, ", \"NetSteps\": ", progress->steps);
+    put_unsigned(text, ", \"NetStepsDone\": ", progress->steps_done);
     if (node->task.user_tag)
         put_unsigned(text, ", \"UserTag\": ", node->task.user_tag);
 }
 
-static void put_pending(struct chrome *chrome, const struct node *node, uint64_t now_ns)
+static void put_pending(struct chrome *chrome, const struct node *node, const struct progress *progress,
+                        uint64_t now_ns)
 {
     struct text *text = chrome_note(chrome, "PendingOperation", true, now_ns);
     put_text(text, "\"name\": ", chrome_name(chrome, node));
@@ -265,20 +280,48 @@ static void put_pending(struct chrome *chrome, const struct node *node, uint64_t
     chrome_time(chrome, text, node->stop_ns);
     put_unsigned(text, ", \"CommHash\": ", tree_communicator(chrome->tree, node->context)->known.hash);
     if (node_is_task(node))
-        put_task(chrome, text, node);
+        put_task(chrome, text, node, progress);
     else
         put_signed(text, ", \"Rank\": ", tree_communicator(chrome->tree, node->context)->known.rank);
     chrome_note_end(text);
 }
 
-/* A line if it is time; then when the next one will be, if that is before `next_ns`. */
+/* Of what a line says: everything that only rises is in the sum. */
+static uint32_t state_of(const struct node *node, const struct progress *progress)
+{
+    uint32_t kernels = node_is_task(node) ? node->task.kernels_started + node->task.kernels_stopped : 0u;
+    return kernels + progress->proxy_ops + progress->proxy_ops_done + (node->stop_ns != 0);
+}
+
+static bool wants_report(const struct node *node, uint32_t state, uint32_t steps, uint64_t now_ns)
+{
+    uint64_t since_ns = now_ns - node->reported_ns;
+    if (node->reported_ns == 0 || state != node->reported_state)
+        return true;
+    if (steps != node->reported_steps && since_ns >= MOVING_STEP_NS)
+        return true;
+    return since_ns >= node->report_step_ns;
+}
+
+/* A line if it is time; then when to look again, if that is before `next_ns`. */
 static void report(struct chrome *chrome, struct node *node, uint64_t now_ns, uint64_t *next_ns)
 {
     if (node->report_ns <= now_ns) {
-        put_pending(chrome, node, now_ns);
-        node->report_ns = now_ns + node->report_step_ns;
-        if (node->report_step_ns < REPORT_STEP_MOST_NS)
-            node->report_step_ns *= 2;
+        struct progress progress = {0};
+        if (node_is_task(node))
+            count_progress(chrome->tree, node, &progress);
+        uint32_t state = state_of(node, &progress);
+        uint32_t steps = progress.steps + progress.steps_done;
+        if (wants_report(node, state, steps, now_ns)) {
+            put_pending(chrome, node, &progress, now_ns);
+            node->report_step_ns = node->reported_ns == 0                           ? LOOK_STEP_NS
+                                   : node->report_step_ns * 2 < REPORT_STEP_MOST_NS ? node->report_step_ns * 2
+                                                                                    : REPORT_STEP_MOST_NS;
+            node->reported_ns = now_ns;
+            node->reported_state = state;
+            node->reported_steps = steps;
+        }
+        node->report_ns = now_ns + LOOK_STEP_NS;
     }
     if (node->report_ns < *next_ns)
         *next_ns = node->report_ns;
@@ -311,10 +354,10 @@ static void report_calls(struct chrome *chrome, uint32_t number, uint64_t now_ns
         report_calls(chrome, child, now_ns, next_ns);
 }
 
-void notes_pending(struct chrome *chrome, uint64_t now_ns)
+void notes_pending(struct chrome *chrome, struct files *files, uint64_t now_ns)
 {
     uint32_t following;
-    for (uint32_t root = chrome->tree->first_root; root; root = following) {
+    for (uint32_t root = chrome->tree->first_root; root && files_have_room(files); root = following) {
         struct node *node = tree_node(chrome->tree, root);
         following = node->next_root;
         if (node->reports_ns > now_ns)

@@ -8,16 +8,19 @@
 
 #include "plugin/tree/tree.h"
 #include "plugin/write/chrome_line.h"
+#include "plugin/write/files.h"
 #include "plugin/write/place.h"
+#include "plugin/write/stop.h"
 
 struct notes_process {
-    const char *host;
+    char host[256];
     unsigned api;         /* of the communicator that came first */
     int nccl_version;     /* as ncclGetVersion says; 0 unknown */
     uint32_t mask;        /* enum api_event */
     uint64_t start_ns;    /* CLOCK_MONOTONIC of ts 0 */
     uint64_t realtime_ns; /* CLOCK_REALTIME at the same time */
     char boot[40];
+    char rank[32];       /* as a launcher tells it, else in the communicator that came first */
     bool allocator_hook; /* PyTorch registers its allocator's memory with NCCL */
 };
 
@@ -46,15 +49,19 @@ void notes_process(struct chrome *chrome, const struct notes_process *process);
 void notes_place(struct chrome *chrome, const struct place *place, uint64_t now_ns);
 
 /* What viewers call the process: the Trace Event Format's own line. */
-void notes_process_name(struct chrome *chrome, const struct notes_process *process, const char *rank);
+void notes_process_name(struct chrome *chrome, const struct notes_process *process);
 void notes_communicator(struct chrome *chrome, uint32_t number, uint64_t now_ns);
 void notes_anchor(struct chrome *chrome, const struct notes_anchor *anchor, const char *boot);
 void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns);
+/* As members of a JSON object. */
+void notes_print_drops(struct text *text, const struct notes_drops *drops);
 void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_t now_ns);
+/* That recording stopped while the process went on. */
+void notes_stopped(struct chrome *chrome, const struct stop *stop, uint64_t written_bytes);
 void notes_end(struct chrome *chrome, const char *reason, uint64_t operations, uint64_t unfinished,
                uint64_t now_ns);
 
-/* A line for every operation that is due for one. */
-void notes_pending(struct chrome *chrome, uint64_t now_ns);
+/* A line for every operation that is due for one, as long as there is room in the files. */
+void notes_pending(struct chrome *chrome, struct files *files, uint64_t now_ns);
 
 #endif

@@ -55,29 +55,48 @@ static int identify(struct sink *sink)
     return 0;
 }
 
-int sink_open(struct sink *sink, const char *pattern, int rank, const char *suffix, bool gzip)
+/* Before the job may change its working directory: the file may be made later. */
+static void make_absolute(char *path, size_t size)
 {
-    char whole_suffix[32];
+    char directory[4096];
+    size_t length = strlen(path) + 1;
+    if (path[0] == '/' || !getcwd(directory, sizeof(directory) - 1))
+        return;
+    size_t more = strlen(directory);
+    directory[more++] = '/';
+    if (directory[0] != '/' || more + length > size)
+        return;
+    memmove(path + more, path, length);
+    memcpy(path, directory, more);
+}
+
+int sink_prepare(struct sink *sink, const char *pattern, int rank, const char *suffix, bool gzip)
+{
     *sink = (struct sink){.file = -1};
-    snprintf(whole_suffix, sizeof(whole_suffix), "%s%s", suffix, gzip ? ".gz" : "");
-    if (path_expand(sink->path, sizeof(sink->path), pattern, rank, whole_suffix) != 0) {
+    snprintf(sink->suffix, sizeof(sink->suffix), "%s%s", suffix, gzip ? ".gz" : "");
+    if (path_expand(sink->path, sizeof(sink->path), pattern, rank, sink->suffix) != 0) {
         errno = ENAMETOOLONG;
         return -1;
     }
+    make_absolute(sink->path, sizeof(sink->path));
     sink->text.bytes = malloc(SINK_BYTES);
     if (!sink->text.bytes || (gzip && gzip_open(sink) != 0)) {
         sink_close(sink);
         errno = ENOMEM;
         return -1;
     }
-    sink->file = path_create(sink->path, sizeof(sink->path), whole_suffix);
-    if (sink->file < 0 || identify(sink) != 0) {
-        int reason = errno;
-        sink_close(sink);
-        errno = reason;
-        return -1;
-    }
     return 0;
+}
+
+int sink_create(struct sink *sink)
+{
+    sink->file = path_create(sink->path, sizeof(sink->path), sink->suffix);
+    if (sink->file >= 0 && identify(sink) == 0)
+        return 0;
+    int reason = errno;
+    sink_close(sink);
+    errno = reason;
+    return -1;
 }
 
 /* 0, or errno. */
@@ -105,6 +124,17 @@ static void restore_end(struct sink *sink)
         sink->failure = errno;
 }
 
+/* Behind `length` bytes more, the last of which are these. */
+static void note_last_lines(struct sink *sink, const unsigned char *bytes, size_t length)
+{
+    size_t start = length > SINK_LAST_BYTES ? length - SINK_LAST_BYTES : 0;
+    while (start > 0 && bytes[start - 1] != '\n')
+        start--;
+    if (start > 0)
+        sink->last_lines = (off_t)(sink->written + start);
+    sink->written += length;
+}
+
 /* Of a write that failed half-way only the whole lines are kept: the rest would spoil the line after it. */
 static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size_t done)
 {
@@ -118,6 +148,7 @@ static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size
     off_t end = lseek(sink->file, 0, SEEK_CUR);
     if (end < 0)
         return;
+    note_last_lines(sink, bytes, done);
     if (ftruncate(sink->file, end - (off_t)(done - whole)) != 0)
         sink->failure = errno;
 }
@@ -148,6 +179,8 @@ static void write_bytes(struct sink *sink, const void *from, size_t length)
         bytes += done;
         length -= (size_t)done;
     }
+    if (!sink->failure)
+        note_last_lines(sink, start, (size_t)(bytes - start));
 }
 
 static void write_compressed(struct sink *sink, int mode)
@@ -256,6 +289,18 @@ void sink_flush(struct sink *sink, const char *ending)
     if (sink->gzip || ending[0])
         write_end(sink, ending);
     sink->text.length = 0;
+}
+
+void sink_end_with(struct sink *sink)
+{
+    size_t length = sink->text.length;
+    sink->text.length = 0;
+    if (sink->file < 0 || sink->gzip || length > SINK_LAST_BYTES || sink->last_lines == 0 ||
+        !still_ours(sink))
+        return;
+    if (ftruncate(sink->file, sink->last_lines) == 0 &&
+        write_at(sink, (const unsigned char *)sink->text.bytes, length, sink->last_lines) != 0)
+        (void)!ftruncate(sink->file, sink->last_lines);
 }
 
 static void release_memory(struct sink *sink)

@@ -16,17 +16,24 @@ struct sink_gzip;
 struct sink {
     struct text text;
     int file;
+    uint64_t written; /* bytes, without what only ends the file for now */
     dev_t device; /* which file it is: the job may close our descriptor and open another under its number */
     ino_t inode;
     bool has_ending;     /* the file on disk ends with what sink_flush was given for its end */
     int failure;         /* errno of the write that failed, or 0 */
     uint64_t lines_lost; /* since the failure */
+    off_t last_lines;    /* where whole lines begin that end the file, SINK_LAST_BYTES of them or more; 0:
+                            nowhere */
     struct sink_gzip *gzip;
+    char suffix[16];
     char path[4096];
 };
 
-/* 0; or -1 with errno, and sink->path says what could not be made. */
-int sink_open(struct sink *sink, const char *pattern, int rank, const char *suffix, bool gzip);
+/* Name and memory: reads the environment and touches no file. 0, or -1 with errno. */
+int sink_prepare(struct sink *sink, const char *pattern, int rank, const char *suffix, bool gzip);
+/* Makes the file, and the directories above it. 0; or -1 with errno, and sink->path says what could not be
+ * made. */
+int sink_create(struct sink *sink);
 
 /* Every line starts here: makes sure that TEXT_LINE_MAX bytes are free. */
 static inline struct text *sink_line(struct sink *sink);
@@ -37,12 +44,20 @@ static inline struct text *sink_line(struct sink *sink);
  */
 void sink_flush(struct sink *sink, const char *ending);
 
+/*
+ * After a failed write: puts the lines that were begun since, SINK_LAST_BYTES at most, over the last ones of
+ * the file, whose room is there even where the disk is full. Nothing where the file is compressed or not ours
+ * any more.
+ */
+void sink_end_with(struct sink *sink);
+
 void sink_close(struct sink *sink);
 
 /* In a child after fork: lets go of the parent's file without writing to it. */
 void sink_abandon(struct sink *sink);
 
 #define SINK_BYTES (512u << 10)
+#define SINK_LAST_BYTES 1024
 
 static inline struct text *sink_line(struct sink *sink)
 {

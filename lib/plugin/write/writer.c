@@ -1,8 +1,6 @@
 #include "plugin/write/writer.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,46 +15,52 @@
 #include "plugin/tree/tree.h"
 #include "plugin/write/allocator_hook.h"
 #include "plugin/write/chrome.h"
+#include "plugin/write/drops.h"
+#include "plugin/write/files.h"
 #include "plugin/write/inspector.h"
 #include "plugin/write/notes.h"
 #include "plugin/write/path.h"
-#include "plugin/write/sink.h"
+#include "plugin/write/ring_reader.h"
+#include "plugin/write/stop.h"
+#include "plugin/write/thread.h"
 
 #define MILLISECOND_NS 1000000u
 #define IDLE_NS (5 * MILLISECOND_NS)
-#define PAUSE_NS MILLISECOND_NS
-/* No thread fills a slot faster than this. */
-#define SLOT_NS 16u
+#define STOPPED_PAUSE_NS (1000 * MILLISECOND_NS)
+/* At the end of the process a thread that is held up so long is not waited for any more. */
+#define SILENT_NS (2000 * MILLISECOND_NS)
 #define SWEEP_NS (20 * MILLISECOND_NS)
 #define NOTES_NS (250 * MILLISECOND_NS)
 #define ANCHOR_NS 10000000000u
+/* Between two looks at whether the files are still there and how much room is left, when nothing is written.
+ */
+#define LOOK_NS 1000000000u
 /* How often a GPU's clock is measured anew, and from how many kernel starts and stops at least. */
 #define CLOCK_NS 1000000000u
 #define CLOCK_SAMPLES 64u
 /* After a line of the array, which ends in a comma. */
 #define ARRAY_END "{}]\n"
-/* How many slots are taken from a ring before the room is given back to its thread. */
-#define BATCH_SLOTS 512u
-
-struct cursor {
-    struct ring *ring;
-    uint64_t at, limit, time_ns;
-};
 
 struct due {
-    uint64_t sweep_ns, flush_ns, notes_ns, clock_ns, anchor_ns;
+    uint64_t sweep_ns, flush_ns, notes_ns, clock_ns, anchor_ns, look_ns;
+};
+
+enum state {
+    STATE_OPENING, /* the files are being made: whatever is recorded waits in the rings */
+    STATE_RECORDING,
+    STATE_STOPPED, /* the files have come to their end, or cannot be made */
 };
 
 struct writer {
     struct writer_settings settings;
     struct tree tree;
-    struct sink chrome_sink, inspector_sink;
+    struct files files;
     struct chrome chrome;
     struct inspector inspector;
     struct notes_process process;
     struct place place;
-    struct notes_drops drops;     /* as last written */
-    struct ring_drops ring_drops; /* as last logged */
+    struct notes_anchor start;
+    struct drops drops;
     struct due due;
     uint64_t operations, unfinished;
     uint64_t broken_off; /* operations that were pending when their communicator ended: it was aborted */
@@ -64,14 +68,10 @@ struct writer {
     uint32_t rest_seen;
     uint32_t communicators_written;
     unsigned tag_names_written;
-    bool failure_logged;
-    struct cursor *cursors;
-    unsigned cursor_room;
-    uint64_t pause_ns; /* between two looks at rings that are being filled */
-    _Alignas(64) unsigned char record[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
-    char host[256];
+    bool chrome_failed, inspector_failed; /* told */
+    bool stop_told;
+    struct ring_reader reader;
 
-    pthread_t thread;
     /*
      * What threads of the job ask for, without a lock: one that a signal interrupts here, and whose handler
      * calls exit(), would leave it held for ever. Condition variables have one inside.
@@ -79,7 +79,25 @@ struct writer {
     _Atomic uint32_t asked; /* two for every flush; odd: the thread is to end */
     _Atomic uint32_t done;  /* what was asked, when the last flush began */
     _Atomic uint32_t rest;  /* odd: no communicator is live; rises by two from one such time to the next */
+    _Atomic uint32_t state; /* enum state */
+    _Atomic uint32_t ended; /* 1: the thread has nothing more to do */
+    _Atomic uint32_t
+        signs;            /* of life, counted: the thread is not held up by a file system or NCCL's logger */
+    _Atomic bool is_late; /* a flush took longer than somebody waited for it, and is not over */
 };
+
+/* The file written to, for the log. */
+static const char *writer_path(const struct writer *writer)
+{
+    return writer->settings.chrome ? writer->files.chrome.path : writer->files.inspector.path;
+}
+
+/* Of the thread alone. */
+static void give_sign(struct writer *writer)
+{
+    uint32_t signs = atomic_load_explicit(&writer->signs, memory_order_relaxed);
+    atomic_store_explicit(&writer->signs, signs + 1, memory_order_relaxed);
+}
 
 /* -- trees -> lines -- */
 
@@ -101,11 +119,17 @@ static void tree_done(void *owner, uint32_t root, bool finished)
 {
     struct writer *writer = owner;
     (void)finished;
-    count_tasks(writer, root);
+    if (!files_have_room(&writer->files))
+        return;
+    give_sign(writer);
+    struct files_mark before = files_mark(&writer->files);
     if (writer->settings.chrome)
         chrome_tree(&writer->chrome, root);
     if (writer->settings.inspector)
         inspector_tree(&writer->inspector, root);
+    /* All of an operation, or nothing of it. */
+    if (files_have_room(&writer->files) || !files_go_back(&writer->files, &before))
+        count_tasks(writer, root);
 }
 
 static void write_communicators(struct writer *writer, uint64_t now_ns)
@@ -128,9 +152,14 @@ static void write_tag_names(struct writer *writer, uint64_t now_ns)
     }
 }
 
-static void take_record(struct writer *writer, const struct record *record)
+static void take_record(void *owner, const struct record *record)
 {
+    struct writer *writer = owner;
+    if (writer->files.stop.reason != STOP_NOT)
+        return;
     if (record->kind == RECORD_TAG) {
+        if (!files_have_room(&writer->files))
+            return;
         if (record->tag.length == 0 || record->tag.text[0] != '{')
             tree_tag(&writer->tree, record);
         if (writer->settings.chrome)
@@ -145,154 +174,36 @@ static void take_record(struct writer *writer, const struct record *record)
         notes_communicator(&writer->chrome, record->context, record->time_ns);
 }
 
-/* -- rings -> trees -- */
-
-static bool cursor_room(struct writer *writer, unsigned count)
-{
-    if (count <= writer->cursor_room)
-        return true;
-    struct cursor *more = realloc(writer->cursors, (size_t)count * 2 * sizeof(*more));
-    if (!more)
-        return false;
-    writer->cursors = more;
-    writer->cursor_room = count * 2;
-    return true;
-}
-
-/* Rings that hold something up to `until`; the share of the fullest one, in 1/256. */
-static unsigned open_cursors(struct writer *writer, uint64_t until_ns, unsigned *fullest)
-{
-    unsigned count = ring_count();
-    unsigned used = 0;
-    if (!cursor_room(writer, count))
-        return 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct ring *ring = ring_at(i);
-        int owner = atomic_load_explicit(&ring->owner, memory_order_acquire);
-        uint64_t at;
-        uint64_t limit;
-        if (!ring_unread(ring, &at, &limit)) {
-            if (owner == RING_RETIRED)
-                ring_recycle(ring);
-            continue;
-        }
-        ring_map_ahead(ring);
-        uint64_t time_ns = ring_time_ns(ring, at);
-        unsigned full = (unsigned)((limit - at) * 256 / ring->capacity);
-        *fullest = full > *fullest ? full : *fullest;
-        if (time_ns <= until_ns)
-            writer->cursors[used++] = (struct cursor){ring, at, limit, time_ns};
-    }
-    return used;
-}
-
-/* Takes records from one ring while they are older than any other ring's next. False when it has no more. */
-static bool take_run(struct writer *writer, struct cursor *cursor, uint64_t until_ns)
-{
-    uint64_t given_back = cursor->at;
-    bool more = true;
-    while (cursor->time_ns <= until_ns) {
-        unsigned slots = ring_copy(cursor->ring, cursor->at, writer->record);
-        if (slots == 0 || slots > cursor->limit - cursor->at)
-            slots = (unsigned)(cursor->limit - cursor->at); /* cannot be; but never loop on it */
-        else
-            take_record(writer, (const struct record *)writer->record);
-        cursor->at += slots;
-        if (cursor->at - given_back >= BATCH_SLOTS) {
-            atomic_store_explicit(&cursor->ring->tail, cursor->at, memory_order_release);
-            given_back = cursor->at;
-        }
-        more = cursor->at < cursor->limit;
-        if (!more)
-            break;
-        cursor->time_ns = ring_time_ns(cursor->ring, cursor->at);
-    }
-    atomic_store_explicit(&cursor->ring->tail, cursor->at, memory_order_release);
-    return more;
-}
-
-/*
- * Takes everything recorded up to now, in the order of its times. The time is read before the rings' heads:
- * whatever caused a record that we see was published before it, and is therefore seen too. Returns for how
- * long to leave the rings alone now: looking at them all the time would take the lines that their threads
- * write to away from them, and a processor of the job's.
- */
 static uint64_t take_all(struct writer *writer)
 {
-    uint64_t until_ns = clock_monotonic_ns();
-    unsigned fullest = 0;
-    unsigned count = open_cursors(writer, until_ns, &fullest);
-    uint64_t pause_ns = fullest < 4 ? IDLE_NS : fullest < 32 ? writer->pause_ns : 0;
-    write_communicators(writer, until_ns);
-    write_tag_names(writer, until_ns);
-    while (count > 0) {
-        unsigned first = 0;
-        uint64_t second_ns = until_ns;
-        for (unsigned i = 1; i < count; i++)
-            if (writer->cursors[i].time_ns < writer->cursors[first].time_ns)
-                first = i;
-        for (unsigned i = 0; i < count; i++)
-            if (i != first && writer->cursors[i].time_ns < second_ns)
-                second_ns = writer->cursors[i].time_ns;
-        bool more = take_run(writer, &writer->cursors[first], second_ns);
-        if (!more || writer->cursors[first].time_ns > until_ns)
-            writer->cursors[first] = writer->cursors[--count];
-    }
+    uint64_t pause_ns = ring_reader_look(&writer->reader, IDLE_NS);
+    write_communicators(writer, writer->reader.until_ns);
+    write_tag_names(writer, writer->reader.until_ns);
+    ring_reader_take(&writer->reader);
     return pause_ns;
 }
 
 /* -- what is due -- */
 
-static void log_drop(const struct writer *writer, uint64_t count, uint64_t before, const char *cause,
-                     const char *settings)
+static void write_drops(struct writer *writer, bool always)
 {
-    if (count && !before)
-        log_line(API_LOG_WARN, "%s are dropped and counted in %s%s", cause, writer_path(writer), settings);
+    drops_write(&writer->drops, &writer->tree.counts, writer->settings.chrome ? &writer->chrome : NULL,
+                writer->settings.inspector ? &writer->inspector : NULL, always);
 }
 
-/* Each cause once. */
-static void log_drops(const struct writer *writer, const struct ring_drops *drops)
+static void put_anchor(struct writer *writer, const struct notes_anchor *anchor)
 {
-    const struct ring_drops *before = &writer->ring_drops;
-    log_drop(writer, drops->ringless, before->ringless,
-             "more threads than there may be rings; events of some", " (NCCLPROF_MAX_THREADS)");
-    log_drop(writer, drops->full, before->full, "events come faster than they can be written; some",
-             " (NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)");
-    log_drop(writer, drops->other, before->other,
-             "tags that a signal's handler sets in the middle of an event, or that find no memory,", "");
-}
-
-static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
-{
-    const struct tree_counts *counts = &writer->tree.counts;
-    struct ring_drops rings = ring_drops();
-    struct notes_drops drops = {.ring = rings.full + rings.ringless + rings.other,
-                                .lost = counts->lost,
-                                .evicted = counts->evicted,
-                                .late = counts->late,
-                                .orphans = counts->orphans,
-                                .unknown = ring_unknown(),
-                                .communicators = communicator_refused()};
-    if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
-        return;
-    log_drops(writer, &rings);
-    if (drops.communicators && !writer->drops.communicators)
-        log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
-                 writer_path(writer));
-    writer->drops = drops;
-    writer->ring_drops = rings;
-    if (writer->settings.chrome)
-        notes_drops(&writer->chrome, &drops, now_ns);
+    writer->inspector.realtime_offset_ns = (int64_t)(anchor->realtime_ns - anchor->monotonic_ns);
+    if (writer->settings.chrome) {
+        notes_anchor(&writer->chrome, anchor, writer->process.boot);
+        notes_gpu_clocks(&writer->chrome, anchor->monotonic_ns);
+    }
 }
 
 static void write_anchor(struct writer *writer)
 {
     struct notes_anchor anchor = notes_anchor_now();
-    writer->inspector.realtime_offset_ns = (int64_t)(anchor.realtime_ns - anchor.monotonic_ns);
-    if (writer->settings.chrome) {
-        notes_anchor(&writer->chrome, &anchor, writer->process.boot);
-        notes_gpu_clocks(&writer->chrome, anchor.monotonic_ns);
-    }
+    put_anchor(writer, &anchor);
 }
 
 /*
@@ -305,19 +216,61 @@ static const char *array_end(const struct writer *writer)
     return writer->rests && !writer->broken_off ? ARRAY_END : "";
 }
 
-static void flush_sinks(struct writer *writer, const char *ending)
+/* Over the last lines of one that cannot be written to any more: that it is not whole. */
+static void tell_failure(struct writer *writer, struct sink *failed)
 {
-    sink_flush(&writer->chrome_sink, ending);
-    sink_flush(&writer->inspector_sink, "");
-    const struct sink *failed = writer->chrome_sink.failure      ? &writer->chrome_sink
-                                : writer->inspector_sink.failure ? &writer->inspector_sink
-                                                                 : NULL;
-    if (!failed || writer->failure_logged)
-        return;
-    writer->failure_logged = true;
     char reason[128];
+    struct stop stop = {.reason = STOP_ERROR,
+                        .error = failed->failure,
+                        .at_ns = clock_monotonic_ns(),
+                        .realtime_ns = clock_read_ns(CLOCK_REALTIME)};
+    if (failed == &writer->files.chrome)
+        notes_stopped(&writer->chrome, &stop, failed->written);
+    else
+        inspector_stopped(&writer->inspector, &stop, failed->written);
+    sink_end_with(failed);
     log_line(API_LOG_WARN, "cannot write to %s: %s; the trace ends there, the job goes on", failed->path,
              strerror_r(failed->failure, reason, sizeof(reason)));
+}
+
+static void flush_files(struct writer *writer, const char *ending)
+{
+    files_flush(&writer->files, ending);
+    give_sign(writer);
+    if (writer->files.chrome.failure && !writer->chrome_failed)
+        tell_failure(writer, &writer->files.chrome);
+    if (writer->files.inspector.failure && !writer->inspector_failed)
+        tell_failure(writer, &writer->files.inspector);
+    writer->chrome_failed = writer->files.chrome.failure != 0;
+    writer->inspector_failed = writer->files.inspector.failure != 0;
+}
+
+/* The traces end here, and say why: what is pending is not known to have ended, nor not to. */
+static void tell_stop(struct writer *writer)
+{
+    const struct files *files = &writer->files;
+    uint64_t written = files->chrome.written + files->inspector.written;
+    char reason[256];
+    writer->stop_told = true;
+    atomic_store_explicit(&writer->state, STATE_STOPPED, memory_order_release);
+    futex_wake(&writer->state);
+    if (writer->settings.stopped)
+        writer->settings.stopped();
+    if (files->stop.reason == STOP_ERROR)
+        return; /* told of each file */
+    stop_describe(reason, sizeof(reason), &files->stop);
+    log_line(API_LOG_WARN, "recording stopped: %s; %s ends there, the job goes on", reason,
+             writer_path(writer));
+    if (files->stop.reason == STOP_DELETED) {
+        files_close(&writer->files);
+        return;
+    }
+    write_drops(writer, true);
+    if (writer->settings.chrome)
+        notes_stopped(&writer->chrome, &files->stop, written);
+    if (writer->settings.inspector)
+        inspector_stopped(&writer->inspector, &files->stop, written);
+    flush_files(writer, array_end(writer));
 }
 
 static void do_due(struct writer *writer, bool flush)
@@ -330,8 +283,8 @@ static void do_due(struct writer *writer, bool flush)
     }
     if (flush || now_ns >= due->notes_ns) {
         if (writer->settings.chrome)
-            notes_pending(&writer->chrome, now_ns);
-        write_drops(writer, now_ns, false);
+            notes_pending(&writer->chrome, &writer->files, now_ns);
+        write_drops(writer, false);
         due->notes_ns = now_ns + NOTES_NS;
     }
     if (now_ns >= due->clock_ns) {
@@ -344,25 +297,38 @@ static void do_due(struct writer *writer, bool flush)
         due->anchor_ns = now_ns + ANCHOR_NS;
     }
     if (flush || now_ns >= due->flush_ns) {
-        flush_sinks(writer, array_end(writer));
+        flush_files(writer, array_end(writer));
         due->flush_ns = now_ns + writer->settings.flush_ns;
     }
+    if (now_ns >= due->look_ns) {
+        files_look(&writer->files);
+        due->look_ns = now_ns + LOOK_NS;
+    }
+}
+
+static void write_last(struct writer *writer)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    write_drops(writer, true);
+    if (writer->settings.chrome) {
+        notes_end(&writer->chrome, "exit", writer->operations, writer->unfinished, now_ns);
+        text_literal(sink_line(&writer->files.chrome), ARRAY_END);
+    }
+    flush_files(writer, "");
 }
 
 static void finish(struct writer *writer)
 {
-    take_all(writer);
-    uint64_t now_ns = clock_monotonic_ns();
-    tree_sweep(&writer->tree, now_ns, true);
-    write_anchor(writer);
-    write_drops(writer, now_ns, true);
-    if (writer->settings.chrome) {
-        notes_end(&writer->chrome, "exit", writer->operations, writer->unfinished, now_ns);
-        text_literal(sink_line(&writer->chrome_sink), ARRAY_END);
+    if (!writer->stop_told) {
+        take_all(writer);
+        tree_sweep(&writer->tree, clock_monotonic_ns(), true);
+        write_anchor(writer);
+        if (writer->files.stop.reason != STOP_NOT)
+            tell_stop(writer);
     }
-    flush_sinks(writer, "");
-    sink_close(&writer->chrome_sink);
-    sink_close(&writer->inspector_sink);
+    if (writer->files.stop.reason != STOP_DELETED && writer->files.stop.reason != STOP_ERROR)
+        write_last(writer);
+    files_close(&writer->files);
 }
 
 /* -- the thread -- */
@@ -386,11 +352,81 @@ static void write_place(struct writer *writer)
     notes_place(&writer->chrome, &writer->place, clock_monotonic_ns());
 }
 
+static void write_beginning(struct writer *writer)
+{
+    notes_read_boot(writer->process.boot);
+    if (writer->settings.chrome) {
+        text_literal(sink_line(&writer->files.chrome), "[\n");
+        notes_process(&writer->chrome, &writer->process);
+        notes_process_name(&writer->chrome, &writer->process);
+    }
+    put_anchor(writer, &writer->start);
+    flush_files(writer, "");
+}
+
+static bool make_files(struct writer *writer)
+{
+    const char *path;
+    char reason[128];
+    if (files_create(&writer->files, &path) == 0)
+        return true;
+    log_line(API_LOG_WARN, "cannot create %s: %s; nothing will be recorded", path,
+             strerror_r(errno, reason, sizeof(reason)));
+    return false;
+}
+
+/* Here, not where the job waits: a file system may never answer. */
+static bool begin(struct writer *writer)
+{
+    bool is_made = make_files(writer);
+    if (is_made) {
+        files_look(&writer->files);
+        write_beginning(writer);
+    }
+    atomic_store_explicit(&writer->state, is_made ? STATE_RECORDING : STATE_STOPPED, memory_order_release);
+    futex_wake(&writer->state);
+    if (!is_made && writer->settings.stopped)
+        writer->settings.stopped();
+    if (is_made)
+        log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), writer->process.mask);
+    return is_made;
+}
+
+/* Takes what was recorded and writes what is due; for how long there is nothing more to do. */
+static uint64_t go_on(struct writer *writer, bool flush)
+{
+    uint64_t pause_ns = STOPPED_PAUSE_NS;
+    give_sign(writer);
+    if (writer->stop_told) {
+        if (flush)
+            flush_files(writer, array_end(writer));
+        return pause_ns;
+    }
+    /* Before what they recorded is taken: all of it has been published. */
+    tree_learn_ends(&writer->tree);
+    pause_ns = take_all(writer);
+    do_due(writer, flush);
+    if (writer->files.stop.reason != STOP_NOT)
+        tell_stop(writer);
+    return pause_ns;
+}
+
+static void end_thread(struct writer *writer)
+{
+    atomic_store(&writer->ended, 1);
+    atomic_store(&writer->done, atomic_load(&writer->asked) & ~1u);
+    futex_wake(&writer->done);
+    futex_wake(&writer->ended);
+}
+
 static void *writer_main(void *argument)
 {
     struct writer *writer = argument;
-    bool stopping = false;
-    write_place(writer);
+    thread_name("ncclprof");
+    bool is_made = begin(writer);
+    bool stopping = !is_made;
+    if (is_made)
+        write_place(writer);
     while (!stopping) {
         uint32_t seen = atomic_load_explicit(&writer->asked, memory_order_acquire);
         uint32_t asked = seen & ~1u;
@@ -398,116 +434,65 @@ static void *writer_main(void *argument)
         stopping = seen & 1;
         /* After what was asked: who asks for a flush says first whether there is a communicator. */
         see_rest(writer);
-        /* Before what they recorded is taken: all of it has been published. */
-        tree_learn_ends(&writer->tree);
-        uint64_t pause_ns = take_all(writer);
-        do_due(writer, flush);
+        uint64_t pause_ns = go_on(writer, flush);
         if (flush) {
-            atomic_store_explicit(&writer->done, asked, memory_order_release);
+            atomic_store(&writer->done, asked);
+            atomic_store(&writer->is_late, false);
             futex_wake(&writer->done);
         } else if (pause_ns && !stopping) {
             (void)futex_wait(&writer->asked, seen, clock_monotonic_ns() + pause_ns);
         }
     }
-    finish(writer);
+    if (is_made)
+        finish(writer);
+    end_thread(writer);
     return NULL;
 }
 
-static int start_thread(struct writer *writer)
-{
-    /* The job's signals are the job's: none may be handled on this thread. */
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return -1;
-    int result = pthread_create(&writer->thread, NULL, writer_main, writer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (result == 0)
-        pthread_setname_np(writer->thread, "ncclprof");
-    return result == 0 ? 0 : -1;
-}
-
-static int open_files(struct writer *writer, int rank, char *failure, size_t failure_bytes)
-{
-    struct sink *sink = &writer->chrome_sink;
-    writer->chrome_sink.file = writer->inspector_sink.file = -1;
-    int result = 0;
-    if (writer->settings.chrome)
-        result = sink_open(sink, writer->settings.path, rank, ".json", writer->settings.gzip);
-    if (result == 0 && writer->settings.inspector) {
-        sink = &writer->inspector_sink;
-        result = sink_open(sink, writer->settings.path, rank, ".jsonl", writer->settings.gzip);
-    }
-    if (result == 0)
-        return 0;
-    char reason[128];
-    snprintf(failure, failure_bytes, "cannot create %s: %s", sink->path,
-             strerror_r(errno, reason, sizeof(reason)));
-    return -1;
-}
-
-/*
- * Not on the writer's: whatever happens to the process next leaves a file that has its beginning. This thread
- * takes signals, though, and the one for a file at its limit of bytes would kill the job.
- */
-static void flush_on_thread_of_job(struct writer *writer)
-{
-    const struct timespec at_once = {0};
-    sigset_t limit;
-    sigset_t before;
-    sigset_t pending;
-    sigemptyset(&limit);
-    sigaddset(&limit, SIGXFSZ);
-    sigemptyset(&pending);
-    sigpending(&pending);
-    if (pthread_sigmask(SIG_BLOCK, &limit, &before) != 0)
-        return;
-    flush_sinks(writer, "");
-    /* Not one of the job's own. */
-    if (!sigismember(&pending, SIGXFSZ))
-        while (sigtimedwait(&limit, NULL, &at_once) < 0 && errno == EINTR)
-            continue;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static void write_beginning(struct writer *writer, const struct writer_origin *origin)
+/* What the environment and the clocks say, while nothing of the job goes on beside it. */
+static void prepare(struct writer *writer, const struct writer_origin *origin)
 {
     struct notes_anchor anchor = notes_anchor_now();
-    path_host(writer->host, sizeof(writer->host));
-    writer->process = (struct notes_process){.host = writer->host,
-                                             .allocator_hook = allocator_hook_is_on(),
+    writer->start = anchor;
+    writer->process = (struct notes_process){.allocator_hook = allocator_hook_is_on(),
                                              .api = origin->api,
                                              .nccl_version = origin->nccl_version,
                                              .mask = origin->mask,
                                              .start_ns = anchor.monotonic_ns,
                                              .realtime_ns = anchor.realtime_ns};
-    notes_read_boot(writer->process.boot);
+    path_host(writer->process.host, sizeof(writer->process.host));
+    path_rank(writer->process.rank, sizeof(writer->process.rank), origin->rank);
     place_read_environment(&writer->place);
-    chrome_init(&writer->chrome, &writer->chrome_sink, &writer->tree, anchor.monotonic_ns, (long)getpid());
-    writer->inspector =
-        (struct inspector){.sink = &writer->inspector_sink, .tree = &writer->tree, .process = (long)getpid()};
-    memcpy(writer->inspector.host, writer->host, sizeof(writer->host));
+    chrome_init(&writer->chrome, &writer->files.chrome, &writer->tree, anchor.monotonic_ns, (long)getpid());
+    writer->inspector = (struct inspector){.sink = &writer->files.inspector,
+                                           .tree = &writer->tree,
+                                           .process = (long)getpid(),
+                                           .rank = origin->rank,
+                                           .host = writer->process.host};
     writer->due.clock_ns = anchor.monotonic_ns + CLOCK_NS;
     writer->due.anchor_ns = anchor.monotonic_ns + ANCHOR_NS;
-    if (writer->settings.chrome) {
-        text_literal(sink_line(&writer->chrome_sink), "[\n");
-        char rank[32];
-        path_rank(rank, sizeof(rank), origin->rank);
-        notes_process(&writer->chrome, &writer->process);
-        notes_process_name(&writer->chrome, &writer->process, rank);
-    }
-    write_anchor(writer);
-    flush_on_thread_of_job(writer);
 }
 
 static void writer_free(struct writer *writer)
 {
-    sink_close(&writer->chrome_sink);
-    sink_close(&writer->inspector_sink);
+    files_close(&writer->files);
     tree_release(&writer->tree);
-    free(writer->cursors);
+    ring_reader_release(&writer->reader);
     free(writer);
+}
+
+static int prepare_files(struct writer *writer, int rank, char *failure, size_t failure_bytes)
+{
+    const struct writer_settings *settings = &writer->settings;
+    const char *path;
+    char reason[128];
+    writer->files.most_bytes = settings->most_bytes;
+    writer->files.free_bytes = settings->free_bytes;
+    if (files_prepare(&writer->files, settings->path, rank, settings->chrome, settings->inspector,
+                      settings->gzip, &path) == 0)
+        return 0;
+    snprintf(failure, failure_bytes, "cannot create %s: %s", path, strerror_r(errno, reason, sizeof(reason)));
+    return -1;
 }
 
 struct writer *writer_start(const struct writer_settings *settings, const struct writer_origin *origin,
@@ -518,31 +503,25 @@ struct writer *writer_start(const struct writer_settings *settings, const struct
     if (posix_memalign((void **)&writer, 64, sizeof(*writer)) != 0)
         return NULL;
     memset(writer, 0, sizeof(*writer));
-    writer->chrome_sink.file = writer->inspector_sink.file = -1;
+    writer->files.chrome.file = writer->files.inspector.file = -1;
     writer->settings = *settings;
     if (tree_init(&writer->tree, settings->pending_events, origin->mask, getpid(), origin->api) != 0 ||
-        open_files(writer, origin->rank, failure, failure_bytes) != 0) {
+        prepare_files(writer, origin->rank, failure, failure_bytes) != 0) {
         writer_free(writer);
         return NULL;
     }
     writer->tree.done = tree_done;
     writer->tree.owner = writer;
     writer->communicators_written = 1;
-    writer->pause_ns = settings->buffer_slots * SLOT_NS / 2;
-    if (writer->pause_ns > PAUSE_NS)
-        writer->pause_ns = PAUSE_NS;
-    write_beginning(writer, origin);
-    if (start_thread(writer) != 0) {
+    ring_reader_init(&writer->reader, settings->buffer_slots, take_record, writer);
+    prepare(writer, origin);
+    if (thread_start(writer_main, writer) != 0) {
         snprintf(failure, failure_bytes, "cannot start the writer thread");
         writer_free(writer);
         return NULL;
     }
+    failure[0] = '\0';
     return writer;
-}
-
-const char *writer_path(const struct writer *writer)
-{
-    return writer->settings.chrome ? writer->chrome_sink.path : writer->inspector_sink.path;
 }
 
 static uint32_t ask_for_flush(struct writer *writer)
@@ -570,22 +549,51 @@ uint32_t writer_ask(struct writer *writer, bool at_rest)
 void writer_await(struct writer *writer, uint32_t asked, unsigned timeout_ms)
 {
     uint64_t until_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * MILLISECOND_NS;
-    uint32_t done;
-    do
-        done = atomic_load_explicit(&writer->done, memory_order_acquire);
-    while ((int32_t)(done - asked) < 0 && futex_wait(&writer->done, done, until_ns));
+    if (atomic_load_explicit(&writer->is_late, memory_order_relaxed))
+        return;
+    for (;;) {
+        uint32_t done = atomic_load(&writer->done);
+        if ((int32_t)(done - asked) >= 0 || atomic_load(&writer->ended))
+            return;
+        if (!futex_wait(&writer->done, done, until_ns))
+            break;
+    }
+    atomic_store(&writer->is_late, true);
+    if ((int32_t)(atomic_load(&writer->done) - asked) >= 0)
+        atomic_store(&writer->is_late, false);
 }
 
-void writer_stop(struct writer *writer, const struct timespec *until)
+bool writer_records(struct writer *writer, unsigned wait_ms)
+{
+    uint64_t until_ns = writer->process.start_ns + (uint64_t)wait_ms * MILLISECOND_NS;
+    uint32_t state;
+    do
+        state = atomic_load_explicit(&writer->state, memory_order_acquire);
+    while (state == STATE_OPENING && futex_wait(&writer->state, state, until_ns));
+    return state != STATE_STOPPED;
+}
+
+/* Until the thread has ended, or shown no sign of life for SILENT_NS. */
+static bool await_sign(struct writer *writer, uint64_t until_ns)
+{
+    uint32_t signs = atomic_load_explicit(&writer->signs, memory_order_relaxed);
+    uint64_t silent_ns = clock_monotonic_ns() + SILENT_NS;
+    until_ns = silent_ns < until_ns ? silent_ns : until_ns;
+    while (!atomic_load(&writer->ended) && futex_wait(&writer->ended, 0, until_ns))
+        continue;
+    return signs != atomic_load_explicit(&writer->signs, memory_order_relaxed);
+}
+
+void writer_stop(struct writer *writer, uint64_t until_ns)
 {
     atomic_fetch_or_explicit(&writer->asked, 1, memory_order_release);
     futex_wake(&writer->asked);
     /* Past the time (a file system that hangs) the process ends without it. */
-    (void)pthread_timedjoin_np(writer->thread, NULL, until);
+    while (!atomic_load(&writer->ended) && await_sign(writer, until_ns) && clock_monotonic_ns() < until_ns)
+        continue;
 }
 
 void writer_abandon(struct writer *writer)
 {
-    sink_abandon(&writer->chrome_sink);
-    sink_abandon(&writer->inspector_sink);
+    files_abandon(&writer->files);
 }

@@ -368,6 +368,58 @@ static void a_killed_process_in_the_middle_of_an_operation(void **state)
     recording_release(&recording);
 }
 
+static void assert_stopped(const struct recording *recording, const char *detail)
+{
+    assert_int_equal(recording_notes(recording, "recording stopped"), 1);
+    for (size_t i = 0; i < recording->note_count; i++)
+        if (strcmp(recording->notes[i].reason, "recording stopped") == 0)
+            assert_string_equal(recording->notes[i].detail, detail);
+    assert_int_equal(recording_damage(recording), 0);
+}
+
+/* Its process went on: nothing of that is damage, and when and why is told. */
+static void recording_that_stopped(void **state)
+{
+    static const struct {
+        const char *line, *detail;
+    } ways[] = {
+        {NOTE("Stopped", "M", "20.0",
+              "\"reason\": \"limit\", \"bytes\": 1048576, \"written_bytes\": 1044480, \"realtime_ns\": "
+              "1795236511000000000"),
+         "2026-11-21 04:48:31 UTC: limit of 1048576 bytes reached"},
+        {NOTE("Stopped", "M", "20.0",
+              "\"reason\": \"space\", \"bytes\": 1073741824, \"realtime_ns\": 1795236511000000000"),
+         "2026-11-21 04:48:31 UTC: less than 1073741824 bytes free on the file system"},
+        {NOTE("Stopped", "M", "20.0",
+              "\"reason\": \"error\", \"error\": \"Disk quota exceeded\", \"realtime_ns\": "
+              "1795236511000000000"),
+         "2026-11-21 04:48:31 UTC: Disk quota exceeded"},
+        {NOTE("Stopped", "M", "20.0", "\"reason\": \"whim\""), "time unknown: whim"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct recording recording;
+        char lines[1024];
+        snprintf(lines, sizeof lines, "%s{}]\n", ways[i].line);
+        read_lines(&recording, lines);
+        assert_stopped(&recording, ways[i].detail);
+        recording_release(&recording);
+    }
+}
+
+/* Over the last lines of a disk that ran full: the operation that they cut off did not hang. */
+static void recording_that_stopped_within_an_operation(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               OPERATION_BEGIN NOTE(
+                   "Stopped", "M", "20.0",
+                   "\"reason\": \"error\", \"error\": \"No space left on device\", \"realtime_ns\": 0"));
+    assert_stopped(&recording, "time unknown: No space left on device");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    assert_false(recording_event(&recording, EVENT_OPERATION, 0)->operation.unfinished);
+    recording_release(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +435,8 @@ int main(void)
         cmocka_unit_test(too_many_pending_operations),
         cmocka_unit_test(a_killed_process),
         cmocka_unit_test(a_killed_process_in_the_middle_of_an_operation),
+        cmocka_unit_test(recording_that_stopped),
+        cmocka_unit_test(recording_that_stopped_within_an_operation),
     };
     return cmocka_run_group_tests_name("chrome, bundled plugin", tests, NULL, NULL);
 }

@@ -311,6 +311,35 @@ static void cut_logs_are_recognised(void **state)
     assert_int_equal(format_inspector.sniff("a \"coll_perf\" of\n", 17, "x"), 0);
 }
 
+/* Of the bundled plugin: what it dropped in its whole process, and that it stopped. */
+static void the_recorder_about_itself(void **state)
+{
+    struct recording recording;
+    static const char *const meanings[] = {"events that found no room in their thread's ring",
+                                           "operations written unfinished to make room"};
+    static const int64_t totals[] = {12, 4};
+    read_text(&recording,
+              WHO("0", "0", "v4.0") ",\"ncclprof_drops\":{\"ring\": 12, \"lost\": 0, \"evicted\": 4}}\n" WHO("a", "1", "v4.0") "," PERF("1")
+                  WHO("0", "0", "v4.0") ",\"ncclprof_stopped\":{\"reason\": \"limit\", \"bytes\": 65536, \"written_bytes\": "
+                                        "61440, \"realtime_ns\": 1795236511000000000}}\n");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    assert_int_equal(recording_count(&recording, EVENT_LOSS), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct event *loss = recording_event(&recording, EVENT_LOSS, i);
+        assert_int_equal(loss->loss.events, totals[i]);
+        assert_string_equal(loss->loss.what, meanings[i]);
+        assert_true(loss->loss.is_total);
+        assert_string_equal(loss->origin.host, "h");
+        assert_int_equal(loss->origin.pid, 7);
+        assert_int_equal(loss->origin.communicator_hash, 0);
+    }
+    assert_int_equal(recording.note_count, 1);
+    assert_string_equal(recording.notes[0].reason, "recording stopped");
+    assert_string_equal(recording.notes[0].detail, "2026-11-21 04:48:31 UTC: limit of 65536 bytes reached");
+    assert_int_equal(recording.notes[0].damage, 0);
+    recording_release(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +359,7 @@ int main(void)
         cmocka_unit_test(times_that_are_not_kept),
         cmocka_unit_test(where_files_with_markers_are_cut),
         cmocka_unit_test(cut_logs_are_recognised),
+        cmocka_unit_test(the_recorder_about_itself),
     };
     return cmocka_run_group_tests_name("inspector markers", tests, NULL, NULL);
 }

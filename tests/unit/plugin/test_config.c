@@ -85,12 +85,39 @@ static void nearest_value_that_is_allowed(void **state)
     assert_int_equal(with("NCCLPROF_MAX_THREADS", "100000")->threads, 4096);
 }
 
+static uint64_t most_bytes(const char *value)
+{
+    return with("NCCLPROF_MAX_BYTES", value)->writer.most_bytes;
+}
+
+static void bytes_with_units(void **state)
+{
+    (void)state;
+    uint64_t otherwise = UINT64_C(16) << 30;
+    assert_int_equal(most_bytes(""), otherwise);
+    assert_int_equal(most_bytes("1000000"), 1000000);
+    assert_int_equal(most_bytes("64k"), 65536);
+    assert_int_equal(most_bytes("5M"), 5 << 20);
+    assert_int_equal(most_bytes("3g"), UINT64_C(3) << 30);
+    assert_int_equal(most_bytes("2T"), UINT64_C(2) << 40);
+    assert_int_equal(most_bytes("0"), UINT64_MAX);
+    assert_int_equal(most_bytes("1"), 65536);
+    static const char *const senseless[] = {
+        "-1", "k", "5 M", "5MB", "5x", "99999999999T", "18446744073709551616"};
+    for (size_t i = 0; i < sizeof(senseless) / sizeof(senseless[0]); i++)
+        assert_int_equal(most_bytes(senseless[i]), otherwise);
+    assert_int_equal(with("NCCLPROF_MIN_FREE_BYTES", "2k")->writer.free_bytes, 2048);
+    assert_int_equal(with("NCCLPROF_MIN_FREE_BYTES", "0")->writer.free_bytes, 0);
+    assert_int_equal(with("NCCLPROF_MIN_FREE_BYTES", "much")->writer.free_bytes, FILES_FREE_BY_SIZE);
+}
+
 static int clear(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "NCCLPROF_EVENT_MASK",    "NCCL_PROFILE_EVENT_MASK", "NCCLPROF_GZIP",          "NCCLPROF_FLUSH_MS",
-        "NCCLPROF_BUFFER_EVENTS", "NCCLPROF_MAX_THREADS",    "NCCLPROF_PENDING_EVENTS"};
+        "NCCLPROF_EVENT_MASK",     "NCCL_PROFILE_EVENT_MASK", "NCCLPROF_GZIP",
+        "NCCLPROF_FLUSH_MS",       "NCCLPROF_BUFFER_EVENTS",  "NCCLPROF_MAX_THREADS",
+        "NCCLPROF_PENDING_EVENTS", "NCCLPROF_MAX_BYTES",      "NCCLPROF_MIN_FREE_BYTES"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         unsetenv(names[i]);
     return 0;
@@ -105,6 +132,7 @@ int main(void)
         cmocka_unit_test(zero_counts_as_unset),
         cmocka_unit_test(strange_numbers_count_as_unset),
         cmocka_unit_test(nearest_value_that_is_allowed),
+        cmocka_unit_test(bytes_with_units),
     };
     return cmocka_run_group_tests(tests, clear, NULL);
 }

@@ -69,7 +69,8 @@ static void open_sink(struct sink *sink, const char *name, bool gzip)
 {
     char pattern[128];
     snprintf(pattern, sizeof(pattern), "%s/%s", folder, name);
-    assert_int_equal(sink_open(sink, pattern, 0, ".json", gzip), 0);
+    assert_int_equal(sink_prepare(sink, pattern, 0, ".json", gzip), 0);
+    assert_int_equal(sink_create(sink), 0);
 }
 
 static void close_sink(struct sink *sink)

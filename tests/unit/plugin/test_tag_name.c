@@ -92,12 +92,23 @@ static void more_than_there_is_room_for_are_counted(void **state)
 static void within_another_is_counted(void **state)
 {
     (void)state;
-    assert_int_equal(lock_take(&lock, LOCK_NO_LIMIT), LOCK_TAKEN);
+    assert_int_equal(lock_take(&lock), LOCK_TAKEN);
     ncclprof_tag_name(42, "forward");
     lock_release(&lock);
     assert_int_equal(dropped, 1);
     ncclprof_tag_name(42, "forward");
     assert_string_equal(tag_name_of(42), "forward");
+}
+
+/* Whoever holds it is gone for ever: whoever wants it does not wait for that. */
+static void held_by_nobody_who_lives(void **state)
+{
+    (void)state;
+    lock.holder = 1;
+    ncclprof_tag_name(42, "forward");
+    lock.holder = 0;
+    assert_int_equal(dropped, 1);
+    assert_null(tag_name_of(42));
 }
 
 static int in_child(void (*play)(void))
@@ -158,6 +169,7 @@ int main(void)
         cmocka_unit_test_setup(long_names_are_cut, forget),
         cmocka_unit_test_setup(more_than_there_is_room_for_are_counted, forget),
         cmocka_unit_test_setup(within_another_is_counted, forget),
+        cmocka_unit_test_setup(held_by_nobody_who_lives, forget),
         cmocka_unit_test_setup(child_has_its_parents, forget),
         cmocka_unit_test_setup(fork_within_a_fork_leaves_it_free, forget),
     };

@@ -1,0 +1,168 @@
+#include "plugin/write/files.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "plugin/ring/clock.h"
+
+/* For what says why the trace ends, what was dropped and that the process came to its end. */
+#define LAST_LINES_BYTES 4096u
+/* Of level 1, of lines like these. */
+#define LEAST_COMPRESSION 4
+#define FREE_MOST_BYTES (UINT64_C(1) << 30)
+/* Several processes write between two looks, so this is a small part of what stays free. */
+#define LOOK_BYTES (UINT64_C(16) << 20)
+/* A call that takes longer may never return. */
+#define SLOW_CALL_NS 50000000u
+
+static void enter_system(struct files *files)
+{
+    atomic_store_explicit(&files->calling_since_ns, clock_monotonic_ns(), memory_order_relaxed);
+}
+
+static void leave_system(struct files *files)
+{
+    atomic_store_explicit(&files->calling_since_ns, 0, memory_order_relaxed);
+}
+
+int files_prepare(struct files *files, const char *pattern, int rank, bool chrome, bool inspector, bool gzip,
+                  const char **path)
+{
+    *path = files->chrome.path;
+    files->chrome.file = files->inspector.file = -1;
+    if (chrome && sink_prepare(&files->chrome, pattern, rank, ".json", gzip) != 0)
+        return -1;
+    *path = files->inspector.path;
+    return inspector ? sink_prepare(&files->inspector, pattern, rank, ".jsonl", gzip) : 0;
+}
+
+int files_create(struct files *files, const char **path)
+{
+    enter_system(files);
+    *path = files->chrome.path;
+    int result = files->chrome.text.bytes ? sink_create(&files->chrome) : 0;
+    if (result == 0 && files->inspector.text.bytes) {
+        *path = files->inspector.path;
+        result = sink_create(&files->inspector);
+    }
+    int reason = errno;
+    leave_system(files);
+    errno = reason;
+    return result;
+}
+
+static void stop(struct files *files, struct stop why)
+{
+    if (files->stop.reason != STOP_NOT)
+        return;
+    why.at_ns = clock_monotonic_ns();
+    why.realtime_ns = clock_read_ns(CLOCK_REALTIME);
+    files->stop = why;
+}
+
+/* Its file is there, but under no name any more: by a remote file system's word, it is not there. */
+static bool is_deleted(const struct sink *sink)
+{
+    struct stat now;
+    return fstat(sink->file, &now) == 0 ? now.st_nlink == 0 : errno == ESTALE;
+}
+
+static void look_at_space(struct files *files, const struct sink *sink)
+{
+    struct statvfs now;
+    /* Some file systems do not tell their size. */
+    if (fstatvfs(sink->file, &now) != 0 || now.f_blocks == 0)
+        return;
+    uint64_t kept = files->free_bytes;
+    if (kept == FILES_FREE_BY_SIZE) {
+        kept = (uint64_t)now.f_blocks * now.f_frsize / 20;
+        kept = kept < FREE_MOST_BYTES ? kept : FREE_MOST_BYTES;
+    }
+    if ((uint64_t)now.f_bavail * now.f_frsize < kept)
+        stop(files, (struct stop){.reason = STOP_SPACE, .bytes = kept});
+}
+
+static void look_at(struct files *files, const struct sink *sink)
+{
+    if (sink->file < 0 || sink->failure)
+        return;
+    if (is_deleted(sink))
+        stop(files, (struct stop){.reason = STOP_DELETED});
+    else if (files->free_bytes > 0)
+        look_at_space(files, sink);
+}
+
+void files_look(struct files *files)
+{
+    files->looked_at_bytes = files->chrome.written + files->inspector.written;
+    enter_system(files);
+    look_at(files, &files->chrome);
+    look_at(files, &files->inspector);
+    leave_system(files);
+}
+
+/* With what is not written yet; of that to be compressed, more than it will be. */
+static uint64_t bytes_of(const struct sink *sink)
+{
+    return sink->written + sink->text.length / (sink->gzip ? LEAST_COMPRESSION : 1);
+}
+
+bool files_have_room(struct files *files)
+{
+    uint64_t written = files->chrome.written + files->inspector.written;
+    if (files->stop.reason != STOP_NOT)
+        return false;
+    if (bytes_of(&files->chrome) + bytes_of(&files->inspector) > files->most_bytes - LAST_LINES_BYTES)
+        stop(files, (struct stop){.reason = STOP_LIMIT, .bytes = files->most_bytes});
+    else if (written - files->looked_at_bytes >= LOOK_BYTES)
+        files_look(files);
+    return files->stop.reason == STOP_NOT;
+}
+
+struct files_mark files_mark(const struct files *files)
+{
+    return (struct files_mark){.chrome_written = files->chrome.written,
+                               .inspector_written = files->inspector.written,
+                               .chrome_length = files->chrome.text.length,
+                               .inspector_length = files->inspector.text.length};
+}
+
+bool files_go_back(struct files *files, const struct files_mark *mark)
+{
+    if (files->chrome.written != mark->chrome_written || files->inspector.written != mark->inspector_written)
+        return false;
+    files->chrome.text.length = mark->chrome_length;
+    files->inspector.text.length = mark->inspector_length;
+    return true;
+}
+
+void files_flush(struct files *files, const char *ending)
+{
+    enter_system(files);
+    sink_flush(&files->chrome, ending);
+    sink_flush(&files->inspector, "");
+    leave_system(files);
+    const struct sink *some = files->chrome.file >= 0 ? &files->chrome : &files->inspector;
+    bool all_failed = (files->chrome.file < 0 || files->chrome.failure) &&
+                      (files->inspector.file < 0 || files->inspector.failure);
+    if (some->file >= 0 && all_failed)
+        stop(files, (struct stop){.reason = STOP_ERROR, .error = some->failure});
+}
+
+void files_close(struct files *files)
+{
+    enter_system(files);
+    sink_close(&files->chrome);
+    sink_close(&files->inspector);
+    leave_system(files);
+}
+
+void files_abandon(struct files *files)
+{
+    uint64_t since_ns = atomic_load_explicit(&files->calling_since_ns, memory_order_relaxed);
+    if (since_ns && clock_monotonic_ns() - since_ns > SLOW_CALL_NS)
+        return;
+    sink_abandon(&files->chrome);
+    sink_abandon(&files->inspector);
+}
