@@ -139,7 +139,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
            caution_diagnosed(job, judgement->baseline, table, error) ||
            caution_crowd(&findings->crowd, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
-           caution_standstill(job, findings, table, error) ||
+           caution_snapshot(job, findings, table, error) ||
            (is_told && caution_scope(judgement, table, error)) ||
            caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
 }

@@ -24,6 +24,7 @@
 #include "postmortem/first_unfinished.h"
 #include "postmortem/late_start.h"
 #include "postmortem/missing.h"
+#include "postmortem/reported_absence.h"
 #include "postmortem/reported_errors.h"
 #include "postmortem/unanswering.h"
 #include "postmortem/unmade.h"
@@ -173,8 +174,9 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     int failed = find_both(&search, error);
     findings_release(&search.stopped);
     if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
-                    find_unmade(job, findings) || find_reported_errors(job, findings) ||
-                    find_late_starts(job, findings) || note_steps(findings, job, baseline)))
+                    find_unmade(job, findings) || find_reported_absence(job, findings) ||
+                    find_reported_errors(job, findings) || find_late_starts(job, findings) ||
+                    note_steps(findings, job, baseline)))
         failed = error_no_memory(error);
     return failed ? -1 : 0;
 }

@@ -4,6 +4,7 @@
 #include "job/excerpts.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
+#include "verdict/standstill_text.h"
 #include "verdict/words.h"
 
 #include <string.h>
@@ -184,6 +185,20 @@ static int say_partly_judged(const struct judgement *judgement, struct buffer *t
                : 0;
 }
 
+static int say_undetermined(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer said = BUFFER_INIT;
+    int failed = standstill_say_reason(&judgement->standstill, judgement->job, &said) ||
+                 buffer_append_text(text, "who is at fault cannot be determined: ") ||
+                 escape_terminal(text, said.data, said.length);
+    buffer_clear(&said);
+    failed = failed || standstill_say_remedy(&judgement->standstill, judgement->job, &said) ||
+             buffer_append_text(text, ".\n    Next: ") || escape_terminal(text, said.data, said.length) ||
+             buffer_append_text(text, ".\n");
+    buffer_release(&said);
+    return failed;
+}
+
 int headline_say_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     const struct scope *scope = &judgement->scope;
@@ -192,9 +207,13 @@ int headline_say_verdict(const struct judgement *judgement, int names_run, struc
         return 0;
     if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
         return -1;
+    if (judgement->standstill.is_known && say_undetermined(judgement, text))
+        return -1;
     if (is_longer)
         return buffer_append_text(text, "steps became longer, and no rank stands out that is to blame\n") ||
                say_judged(judgement, text);
+    if (judgement->standstill.is_known)
+        return 0;
     if (scope->blindness != BLIND_NOT)
         return buffer_append_text(text, "could not be judged: ") || scope_say_blindness(scope, text) ||
                buffer_append_byte(text, '\n');

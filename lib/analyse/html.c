@@ -51,6 +51,7 @@ struct report {
     size_t findings;
     size_t operations;
     int judged;         /* something of some run was */
+    int undetermined;   /* a run stands still, and its record cannot say for whom */
     struct buffer name; /* of the last run */
 };
 
@@ -81,6 +82,7 @@ static int add_judged(struct report *report, struct html_run *run, struct judged
         failed = error_no_memory(error);
     report->findings += failed ? 0 : html_run_told(run);
     report->judged |= run->judgement->scope.blindness == BLIND_NOT;
+    report->undetermined |= run->judgement->standstill.is_known;
     return failed ? -1 : 0;
 }
 
@@ -150,6 +152,8 @@ static int say_title(const struct report *report, struct buffer *title)
                                    : buffer_printf(title, "%zu runs", report->runs);
     return failed || (report->findings ? buffer_printf(title, ": %zu finding%s", report->findings,
                                                        report->findings == 1 ? "" : "s")
+                      : report->undetermined
+                          ? buffer_append_text(title, ": who is at fault cannot be determined")
                       : report->judged ? buffer_append_text(title, ": nothing stands out")
                                        : buffer_append_text(title, ": not judged"))
                ? -1

@@ -22,7 +22,7 @@ static int is_bad(const struct html_run *run)
 static int is_doubtful(const struct html_run *run)
 {
     const struct scope *scope = &run->judgement->scope;
-    return scope->blindness != BLIND_NOT || scope_is_partial(scope);
+    return scope->blindness != BLIND_NOT || scope_is_partial(scope) || run->judgement->standstill.is_known;
 }
 
 /* A line for each finding; without any, what diagnose says. */

@@ -10,6 +10,8 @@ static int say_link(const struct html_run *run, struct buffer *text)
         return -1;
     if (told)
         return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
+    if (run->judgement->standstill.is_known)
+        return buffer_append_text(text, "cannot be determined");
     return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "nothing stands out"
                                                                                  : "not judged");
 }

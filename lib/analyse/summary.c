@@ -6,6 +6,7 @@
 #include "verdict/finding_place.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
+#include "verdict/standstill_text.h"
 #include "verdict/words.h"
 
 /* So small a part of a store may be in runs that were not judged. */
@@ -29,6 +30,10 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     *judgement = (struct judgement){
         .job = job, .told = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
     scope_measure(&judgement->scope, job, baseline);
+    /* What moves between two looks of NCCL's RAS does not stand still, and where no end is ever recorded that
+     * one is lacking says nothing. */
+    if (!findings_stop_job(findings) && !job->watch.has_moved && judgement->scope.blindness != BLIND_NO_ENDS)
+        judgement->standstill = findings->standstill;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
                    time_shares_measure(&judgement->shares, job, baseline) ||
@@ -83,6 +88,22 @@ static int is_unseen(const struct job *job)
            (!job->screened.is_told || job->screened.left_steps > job_run_steps(job) / PART_LEFT_OUT);
 }
 
+/* {"run": 1, "reason": "...", "remedy": "...", "us": null} */
+static int add_undetermined(const struct judgement *judgement, struct buffer *json)
+{
+    struct buffer reason = BUFFER_INIT, remedy = BUFFER_INIT;
+    int failed = standstill_say_reason(&judgement->standstill, judgement->job, &reason) ||
+                 standstill_say_remedy(&judgement->standstill, judgement->job, &remedy) ||
+                 buffer_append_text(json, json->length ? ",{" : "{") ||
+                 text_json_integer(json, "run", judgement->job->run_id) ||
+                 text_json_string(json, "reason", reason.data) ||
+                 text_json_string(json, "remedy", remedy.data) || text_json_key(json, "us") ||
+                 buffer_append_text(json, "null}");
+    buffer_release(&reason);
+    buffer_release(&remedy);
+    return failed;
+}
+
 int summary_add_run(struct summary *summary, const struct judgement *judgement)
 {
     const struct scope *scope = &judgement->scope;
@@ -105,17 +126,21 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     add_shares(summary, judgement);
     summary->smallest = judgement->smallest;
     summary->longer_steps |= longer_steps_alarm(&judgement->longer);
+    if (judgement->standstill.is_known && add_undetermined(judgement, &summary->undetermined))
+        return -1;
     return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
 }
 
 void summary_release(struct summary *summary)
 {
     buffer_release(&summary->longer);
+    buffer_release(&summary->undetermined);
 }
 
 int summary_is_doubtful(const struct summary *summary)
 {
-    return !summary->operations || summary->doubtful > summary->operations / PART_LEFT_OUT;
+    return !summary->operations || summary->undetermined.length ||
+           summary->doubtful > summary->operations / PART_LEFT_OUT;
 }
 
 static int add_smallest(const struct summary *summary, struct buffer *json)
@@ -179,6 +204,9 @@ int summary_add_json(const struct summary *summary, struct buffer *json)
                    text_json_integer(json, "steps", summary->steps) || add_times(summary, json) ||
                    text_json_key(json, "longer_steps") || buffer_append_byte(json, '[') ||
                    buffer_append(json, summary->longer.data, summary->longer.length) ||
+                   buffer_append_byte(json, ']') || text_json_key(json, "undetermined") ||
+                   buffer_append_byte(json, '[') ||
+                   buffer_append(json, summary->undetermined.data, summary->undetermined.length) ||
                    buffer_append_byte(json, ']') ||
                    text_json_integer(json, "judged_operations", summary->judged) ||
                    text_json_integer(json, "operations", summary->operations) || add_gaps(summary, json) ||

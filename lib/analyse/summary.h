@@ -25,7 +25,8 @@ struct summary {
     int64_t gaps[GAP_COUNT];
     struct smallest_fault smallest; /* of the last run */
     int longer_steps;               /* some became longer without anybody to blame */
-    struct buffer longer;           /* JSON objects */
+    struct buffer longer;           /* JSON objects, as below */
+    struct buffer undetermined;     /* runs that stand still, and the record cannot say for whom */
 };
 
 /* What is known of a run once it is diagnosed. */
@@ -38,8 +39,9 @@ struct judgement {
     struct longer_steps longer;
     struct smallest_fault smallest;
     struct time_shares shares;
-    size_t hosts;         /* 0: not known */
-    int32_t stopped_step; /* the job stands still in it; -1 */
+    size_t hosts;                 /* 0: not known */
+    int32_t stopped_step;         /* the job stands still in it; -1 */
+    struct standstill standstill; /* not known where a finding says for whom */
 };
 
 /* What all ranks that recorded something waited together; TIME_UNKNOWN. */

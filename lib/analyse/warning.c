@@ -166,18 +166,9 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
                      (long long)job->run_id);
 }
 
-/* Dumps without timing do not tell which GPUs began a call. */
-static const char *what_would_tell(const struct job *job)
+int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
+                     struct error *error)
 {
-    return job->calls && !job->timed_operations
-               ? "; with TORCH_NCCL_ENABLE_TIMING=1 the next dump tells whose GPU began it"
-               : "";
-}
-
-int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
-                       struct error *error)
-{
-    struct buffer text = BUFFER_INIT;
     if (findings->is_snapshot)
         return table_add_warning(
             table, error,
@@ -185,21 +176,7 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
             "while the job ran, and so who waits for whom was not asked; if it is stuck, "
             "dump it again",
             (long long)job->run_id);
-    if (!findings->standstill.is_known || job->watch.has_moved)
-        return 0;
-    const struct job_instance *instance = &job->instances[findings->standstill.instance];
-    int is_begun_by_all = instance->members >= instance->expected;
-    int failed = text_operation(&text, job, instance, instance->function) ? error_no_memory(error) : 0;
-    failed =
-        failed ||
-        table_add_warning(
-            table, error,
-            is_begun_by_all ? "run %lld: %s was called by all its ranks and never ended; the trace does not "
-                              "tell why: the network, a GPU, or what the recorder leaves out (sizes, roots)%s"
-                            : "run %lld: %s never ended; only the missing traces could tell who never came%s",
-            (long long)job->run_id, text.data, what_would_tell(job));
-    buffer_release(&text);
-    return failed;
+    return 0;
 }
 
 int caution_parts(const struct job *job, struct table *table, struct error *error)

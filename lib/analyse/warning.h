@@ -46,9 +46,9 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
 
-/* Where a job stands still and nobody can be named: in what, and what would tell. */
-int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
-                       struct error *error);
+/* Where dumps were written while the job ran, so that who waits for whom is not asked. */
+int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
+                     struct error *error);
 
 /* Of the store as a whole: that shards are not there (shard_notes.h); that it holds no runs, hence no
  * operations, and what calls without one it knows of. */

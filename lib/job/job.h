@@ -179,6 +179,7 @@ struct job_rank {
     enum cut cut;
     int64_t seen_until_ns; /* its recorder was still there, on the host's clock: marks beside operations; 0
                               unknown */
+    int tells_progress;    /* it says how far it came with the calls of some communicator */
     int told_late;         /* its recorder tells of what has no end only once it was pending for a second */
     int may_lack_file;   /* it is in fewer communicators than another, and some have a place for it, or a rank
                             is silent */

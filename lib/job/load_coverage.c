@@ -36,6 +36,7 @@ static int read_progress(struct loader *loader, struct statement *statement, str
     if (array_reserve((void **)&job->progress, &job->progress_capacity, job->progress_count + 1,
                       sizeof *job->progress))
         return error_no_memory(error);
+    job->ranks[member >> 32].tells_progress = 1;
     job->progress[job->progress_count++] = (struct job_progress){
         .rank = (int32_t)(member >> 32),
         .communicator = (int32_t)(member & 0xffffffff),

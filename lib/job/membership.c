@@ -43,10 +43,10 @@ static int is_rank_before(const void *rank, const void *number)
 }
 
 /* Ranks are in order of their global number, those without one last. */
-static int32_t numbered(const struct job *job, int64_t number)
+int32_t job_rank_numbered(const struct job *job, int64_t global_rank)
 {
-    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &number);
-    return at < job->rank_count && job->ranks[at].global_rank == number ? (int32_t)at : -1;
+    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &global_rank);
+    return at < job->rank_count && job->ranks[at].global_rank == global_rank ? (int32_t)at : -1;
 }
 
 static int agrees(const struct job *job, const struct job_communicator *communicator, const int64_t *members,
@@ -76,7 +76,7 @@ int job_seat_told(const struct job *job, struct job_communicator *communicator, 
         return -1;
     for (size_t i = 0; i < count; i++) {
         int is_seated = seated(communicator->seats, communicator->seat_count, (int64_t)i) >= 0;
-        int32_t rank = is_seated ? -1 : numbered(job, members[i]);
+        int32_t rank = is_seated ? -1 : job_rank_numbered(job, members[i]);
         if (rank >= 0)
             communicator->told[communicator->told_count++] = (struct job_seat){(int64_t)i, rank};
     }
@@ -127,6 +127,6 @@ int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
     if (rank < 0)
         rank = seated(of->told, of->told_count, number);
     if (rank < 0 && of->is_whole)
-        rank = numbered(job, number);
+        rank = job_rank_numbered(job, number);
     return rank >= 0 ? rank : of->silent;
 }

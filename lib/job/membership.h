@@ -16,6 +16,9 @@ int job_seat_told(const struct job *job, struct job_communicator *communicator, 
 /* All members are seated: says where the ranks are that recorded nothing. */
 void job_seat_silent_ranks(struct job *job);
 
+/* The job rank (index) of a global rank; -1 unknown. */
+int32_t job_rank_numbered(const struct job *job, int64_t global_rank);
+
 /* The job rank (index) of a communicator's rank; -1 unknown. */
 int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
 

@@ -165,7 +165,7 @@ static int make(struct work *work, struct store *store, size_t threads, struct e
 }
 
 /* Counted up whenever other tables would come of the same files: what an earlier ncclprof joined is stale. */
-enum { RULES = 7 };
+enum { RULES = 8 };
 
 static int read_state(struct store *store, int64_t *joined, int64_t *rules, struct error *error)
 {

@@ -1,9 +1,11 @@
 #include "join/told_members.h"
 
+#include "base/array.h"
 #include "base/disjoint.h"
 #include "base/intern.h"
 #include "base/map.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SEVERAL = -1 };
@@ -12,6 +14,7 @@ enum { SEVERAL = -1 };
 struct told {
     struct intern sets;
     struct map processes;
+    unsigned char *is_used; /* owned: of each communicator, whether any operation of it is recorded */
 };
 
 static struct map_key key_of(int64_t set, int64_t rank)
@@ -27,10 +30,24 @@ static int64_t set_of(struct told *told, const struct work_process *process)
     return intern_put(&told->sets, process->file_set, length);
 }
 
+/*
+ * The global rank that a process is told to have: itself, or the only place that is known of it, in a
+ * communicator of which no operation is recorded. -1.
+ */
+static int64_t told_rank_of(const struct told *told, const struct work *work, size_t process)
+{
+    const struct grouping *members = &work->by_process;
+    const struct work_process *of = &work->processes[process];
+    if (of->told_rank >= 0 || members->first[process + 1] - members->first[process] != 1)
+        return of->told_rank;
+    const struct work_member *member = &work->members[members->items[members->first[process]]];
+    return told->is_used[member->communicator] ? -1 : member->told_rank;
+}
+
 static int note_processes(struct told *told, const struct work *work)
 {
     for (size_t i = 0; i < work->process_count; i++) {
-        int64_t rank = work->processes[i].told_rank, set = rank < 0 ? 0 : set_of(told, &work->processes[i]);
+        int64_t rank = told_rank_of(told, work, i), set = rank < 0 ? 0 : set_of(told, &work->processes[i]);
         int added = 1;
         int64_t *at = rank < 0 ? NULL : map_put(&told->processes, key_of(set, rank), (int64_t)i, &added);
         if (set < 0 || (rank >= 0 && !at))
@@ -60,11 +77,14 @@ static int unite_members(struct told *told, const struct work *work, int32_t *pa
 
 int work_unite_told(const struct work *work, int32_t *parent, struct error *error)
 {
-    struct told told;
+    struct told told = {.is_used = array_new(work->communicator_count, 1)};
     intern_init(&told.sets);
     map_init(&told.processes);
-    int failed = note_processes(&told, work) || unite_members(&told, work, parent);
+    for (size_t i = 0; told.is_used && i < work->member_count; i++)
+        told.is_used[work->members[i].communicator] |= work->members[i].operations > 0;
+    int failed = !told.is_used || note_processes(&told, work) || unite_members(&told, work, parent);
     intern_release(&told.sets);
     map_release(&told.processes);
+    free(told.is_used);
     return failed ? error_no_memory(error) : 0;
 }

@@ -170,10 +170,29 @@ static void leave_silent(struct numbers *numbers, const struct numbers *recorded
     numbers->count = kept;
 }
 
-static int add_silent(struct work *work, int32_t run, const struct numbers *silent)
+static struct map_key place_key(int32_t run, int64_t rank)
+{
+    return (struct map_key){{(uint64_t)run, (uint64_t)rank}};
+}
+
+int work_list_unplaced(const struct work *work, struct map *unplaced, struct error *error)
+{
+    const struct grouping *members = &work->by_process;
+    for (size_t i = 0; i < work->process_count; i++) {
+        const struct work_process *process = &work->processes[i];
+        if (process->told_rank >= 0 && members->first[i] == members->first[i + 1] &&
+            !map_put(unplaced, place_key(process->run, process->told_rank), (int64_t)i, NULL))
+            return error_no_memory(error);
+    }
+    return 0;
+}
+
+static int add_silent(struct work *work, int32_t run, const struct map *unplaced,
+                      const struct numbers *silent)
 {
     for (size_t i = 0; silent->count <= MOST_SILENT_RANKS && i < silent->count; i++) {
-        int64_t at = work_add_rank(work, run, -1);
+        const int64_t *process = map_get(unplaced, place_key(run, silent->items[i]));
+        int64_t at = work_add_rank(work, run, process ? (int32_t)*process : -1);
         if (at < 0)
             return -1;
         work->ranks[at].global_rank = silent->items[i];
@@ -181,7 +200,7 @@ static int add_silent(struct work *work, int32_t run, const struct numbers *sile
     return 0;
 }
 
-int work_fill_told(struct work *work, int32_t run, struct error *error)
+int work_fill_told(struct work *work, int32_t run, const struct map *unplaced, struct error *error)
 {
     struct numbers recorded = {0}, silent = {0};
     int64_t ranks = (int64_t)(work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run]);
@@ -195,7 +214,7 @@ int work_fill_told(struct work *work, int32_t run, struct error *error)
         int64_t size = told_size(work, run);
         sort_integers(recorded.items, recorded.count);
         leave_silent(&silent, &recorded);
-        failed = add_silent(work, run, &silent);
+        failed = add_silent(work, run, unplaced, &silent);
         ranks += (int64_t)silent.count;
         size = world_size > size ? world_size : size;
         work->runs[run].expected_ranks = size > ranks ? size : ranks;

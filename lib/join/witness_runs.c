@@ -256,6 +256,17 @@ static int may_go_by_numbers(const struct witness_run *one, const struct witness
     return one->kind == KIND_DUMP && (other->kind == KIND_LOG || other->kind == KIND_FRAMEWORK_LOG);
 }
 
+static int has_operations(const struct work *work, int32_t rank)
+{
+    int32_t process = work->ranks[rank].process;
+    for (size_t i = work->by_process.first[process]; i < work->by_process.first[process + 1]; i++) {
+        const struct work_member *member = &work->members[work->by_process.items[i]];
+        if (member->job_rank == rank && member->operations)
+            return 1;
+    }
+    return 0;
+}
+
 static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *hearing,
                                  const struct witness_runs *runs, int32_t other, struct tally *tally,
                                  struct error *error)
@@ -263,8 +274,9 @@ static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *he
     const struct work *work = hearing->work;
     int32_t one = rank_of(work, encounter->one, work->ranks[other].global_rank);
     struct numbers_match match;
+    /* A rank of which a log says nothing but that it is there may have left no dump. */
     if (one < 0) {
-        tally->without++;
+        tally->without += has_operations(work, other);
         return 0;
     }
     const struct witness_side here = {one, &runs->clocks[work->ranks[one].process], 0};

@@ -221,18 +221,24 @@ int work_make_room(struct work *work, struct error *error)
     return failed;
 }
 
+static int fill_run(struct work *work, int32_t number, const struct map *unplaced, struct error *error)
+{
+    struct work_run *run = &work->runs[number];
+    if (run->is_told)
+        return work_fill_told(work, number, unplaced, error);
+    if (run->world >= 0 && fill_world(work, number, error))
+        return -1;
+    run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;
+    return 0;
+}
+
 int work_fill_worlds(struct work *work, struct error *error)
 {
-    for (size_t i = 0; i < work->run_count; i++) {
-        struct work_run *run = &work->runs[i];
-        if (run->is_told) {
-            if (work_fill_told(work, (int32_t)i, error))
-                return -1;
-            continue;
-        }
-        if (run->world >= 0 && fill_world(work, (int32_t)i, error))
-            return -1;
-        run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;
-    }
-    return 0;
+    struct map unplaced;
+    map_init(&unplaced);
+    int failed = work_list_unplaced(work, &unplaced, error);
+    for (size_t i = 0; !failed && i < work->run_count; i++)
+        failed = fill_run(work, (int32_t)i, &unplaced, error);
+    map_release(&unplaced);
+    return failed ? -1 : 0;
 }

@@ -338,9 +338,16 @@ enum warning_kind {
     WARNING_SYSTEM = 14,     /* a call of the operating system failed, and NCCL with it */
     WARNING_USAGE = 15,      /* NCCL was called in a way that it does not allow */
     /* 16 to 31 are those of PyTorch's log. */
-    WARNING_CARD_BACK = 32, /* no failure: the port of a card is there again */
-    WARNING_NETWORK = 33,   /* no warning: which network NCCL uses, its `text` */
-    WARNING_GOT_OVER = 34,  /* an error of the rank's own, in words, after which it went on as if none */
+    WARNING_STUCK = 16,        /* its watchdog hangs in a call of CUDA or NCCL */
+    WARNING_RAISED = 17,       /* its program raised an exception that is no effect of another rank's */
+    WARNING_FAILED = 18,       /* an error of NCCL, of no kind above */
+    WARNING_NEVER_JOINED = 19, /* rank `status` did not join what others did, by a report of all ranks */
+    WARNING_UNFINISHED = 20,   /* rank `status` did not finish what others did, likewise */
+    WARNING_NO_DUMP = 21,      /* its Flight Recorder could not be dumped */
+    WARNING_ENDED = 22,        /* its launcher says that a signal ended it */
+    WARNING_CARD_BACK = 32,    /* no failure: the port of a card is there again */
+    WARNING_NETWORK = 33,      /* no warning: which network NCCL uses, its `text` */
+    WARNING_GOT_OVER = 34,     /* an error of the rank's own, in words, after which it went on as if none */
     WARNING_KINDS = 35
 };
 
@@ -350,7 +357,7 @@ struct warning {
     int64_t at_ns;    /* on the clock of the log; TIME_UNKNOWN */
     int64_t gpu;      /* the thread's device; COUNT_UNKNOWN */
     int64_t calls;    /* that the process had made by then, as far as the same file tells */
-    int64_t status;   /* of a completion (InfiniBand's numbers) or request; COUNT_UNKNOWN */
+    int64_t status;   /* of a completion (InfiniBand's numbers) or request, or a global rank; COUNT_UNKNOWN */
     const char *nic;  /* the process's own; NULL */
     const char *peer; /* address or name of the other end's host; NULL */
     const char *text;

@@ -15,9 +15,11 @@ int call_is_cut(const struct job *job, int32_t rank)
     return job->most_cut != CUT_NOT || job->ranks[rank].cut != CUT_NOT;
 }
 
+/* A process of which only a line tells, or whose dump failed, says nothing of its calls. */
 int call_is_recorded(const struct job *job, int32_t rank)
 {
-    return job->ranks[rank].process_id >= 0;
+    const struct job_rank *of = &job->ranks[rank];
+    return of->process_id >= 0 && (of->count > 0 || of->tells_progress);
 }
 
 static struct map_key wanted_key(const struct job *job, int32_t at)
@@ -129,7 +131,8 @@ static int note_progress(struct call_states *states)
     for (size_t i = 0; i < job->progress_count; i++) {
         const struct job_progress *progress = &job->progress[i];
         states->has_told[progress->rank] = 1;
-        states->has_open[progress->rank] |= progress->enqueued > progress->completed;
+        states->has_open[progress->rank] |=
+            progress->completed >= 0 && progress->enqueued > progress->completed;
         if (states->has_pairs[progress->communicator] || progress->enqueued < 0)
             continue;
         struct call_reach *reach = reach_at(states, progress->rank, progress->communicator);

@@ -29,8 +29,8 @@ static int is_like(const struct job *job, int32_t one, int32_t other)
         return 0;
     if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
         return 0;
-    return a->function == FUNCTION_ALL_TO_ALL ? is_same(job->calls[one].count, job->calls[other].count)
-                                              : is_same(a->bytes, b->bytes);
+    int is_counted = a->function == FUNCTION_ALL_TO_ALL || a->bytes < 0 || b->bytes < 0;
+    return is_counted ? is_same(job->calls[one].count, job->calls[other].count) : is_same(a->bytes, b->bytes);
 }
 
 static void count_votes(struct ballot *ballot)

@@ -486,6 +486,9 @@ enum { PART_NAMED = 4, PAIR = 2 };
 static int can_be_told(const struct stops *stops)
 {
     size_t ranks = job_recorded_ranks(stops->job);
+    /* Who stopped may wait for a send, which is not recorded, of a rank that left no record at all. */
+    if (stops->job->blind_to_pairs && job_silent_ranks(stops->job))
+        return 0;
     return stops->count && stops->count < ranks &&
            (stops->count <= PAIR || stops->count * PART_NAMED <= ranks);
 }

@@ -23,8 +23,9 @@
  *
  * - who is absent from a pending operation and waits in none itself, by a record that has its end;
  * - who called something else than the others or than its own programme has there, where everybody waits;
- * - who is absent by a record that is not there, or was cut: it may have died, or its file may be lost. Where
- *   one of the former is known it explains the waiting, and that a file is lost is no more than that;
+ * - who is absent by a record that is not there, or was cut: it may wait elsewhere, or have died, or its file
+ *   may be lost. Where one of the former is known it explains the waiting, and that a file is lost is no more
+ *   than that;
  * - whose GPU never began what its host called;
  * - of whom nothing but its own record is there, and who left in the middle of a step.
  */
@@ -260,22 +261,45 @@ static enum confidence confidence_of_unrecorded(const struct absence *absence, s
     return absence->job->most_cut && absence->job->ranks[rank].count ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
+/* That it left no file says nothing of whether it ended. */
+static void doubt_unrecorded(const struct absence *absence, const struct findings *findings,
+                             struct finding *finding)
+{
+    finding_ask(findings, finding, RULE_UNRECORDED, 1);
+    finding_ask(findings, finding, RULE_HALF_ABSENT,
+                (double)job_silent_ranks(absence->job) / (double)job_recorded_ranks(absence->job));
+}
+
+/* How many of them have a record all the same, that ends before the others'. */
+static size_t count_ended(const struct absence *absence)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < absence->job->rank_count; i++)
+        count += absence_of(absence, i) == IS_UNRECORDED && absence->job->ranks[i].count;
+    return count;
+}
+
+/* Where one of several candidates left no file, none is known to have ended. */
 static int name_unrecorded(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
-    size_t before = findings->count, departures = count_departed(absence);
+    size_t before = findings->count, departures = count_departed(absence), ended = count_ended(absence);
+    enum finding_kind kind = ended == absence->unrecorded_count ? FINDING_ENDED_EARLY : FINDING_MISSING;
     if (!can_name_unrecorded(absence))
         return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
         if (absence_of(absence, i) != IS_UNRECORDED)
             continue;
-        struct finding *finding =
-            add_finding(absence, FINDING_ENDED_EARLY, (int32_t)i,
-                        (int)confidence_of_unrecorded(absence, i, departures), findings);
+        int is_recorded = job->ranks[i].count > 0;
+        struct finding *finding = add_finding(
+            absence, kind, (int32_t)i, (int)confidence_of_unrecorded(absence, i, departures), findings);
         if (!finding || finding_add_candidate(finding, (int32_t)i) ||
             (departures && add_departed(absence, finding)))
             return -1;
-        if (job->most_cut && job->ranks[i].count)
+        if (!is_recorded)
+            doubt_unrecorded(absence, findings, finding);
+        finding->is_unrecorded = !ended;
+        if (kind == FINDING_ENDED_EARLY && job->most_cut && is_recorded)
             finding_ask(findings, finding, RULE_OUTLIVED, outlived_by_s(absence, i));
     }
     return findings_unite_candidates(findings, before);

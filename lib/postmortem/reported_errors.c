@@ -29,6 +29,9 @@ static const struct reported {
     [WARNING_INTERNAL] = {WEIGHS_ERROR, "an internal error of NCCL"},
     [WARNING_CUDA] = {WEIGHS_ERROR, "a CUDA error"},
     [WARNING_MEMORY] = {WEIGHS_ERROR, "that memory is out"},
+    [WARNING_STUCK] = {WEIGHS_ERROR, "that its watchdog is stuck in a call of CUDA or NCCL"},
+    [WARNING_RAISED] = {WEIGHS_ERROR, "an exception of its program"},
+    [WARNING_FAILED] = {WEIGHS_ERROR, "an error of NCCL"},
     [WARNING_CARD_FATAL] = {WEIGHS_ERROR, "a fatal error of its network card"},
     [WARNING_SYSTEM] = {WEIGHS_ERROR, "that a call of the operating system failed"},
     [WARNING_USAGE] = {WEIGHS_ERROR, "an invalid use of NCCL"},
@@ -199,6 +202,19 @@ static int say_report(const struct reports *reports, const struct job_warning *w
             buffer_printf(text, " and %lld more like it", (long long)warning->count - 1));
 }
 
+/* Ranks whose reports are quoted; more are counted. */
+enum { REPORTS_SAID = 2 };
+
+static int say_reports(const struct reports *reports, struct buffer *text)
+{
+    size_t said = 0;
+    for (size_t i = 0; i < reports->job->rank_count && said < REPORTS_SAID; i++)
+        if (reports->of_rank[i] && (said++, say_report(reports, reports->of_rank[i], text)))
+            return -1;
+    size_t more = reports->count - said;
+    return more ? buffer_printf(text, ". %zu more rank%s logged the like", more, more == 1 ? "" : "s") : 0;
+}
+
 static int say_effects(const struct reports *reports, struct finding *finding)
 {
     figures_add(&finding->figures, "ranks_reporting", (double)reports->count);
@@ -215,25 +231,34 @@ static int say_effects(const struct reports *reports, struct finding *finding)
         (long long)reports->effects, reports->effects == 1 ? "" : "s", reports->effects == 1 ? "s" : "");
 }
 
-/* The finding that says already that this rank alone stopped the job; NULL. */
-static struct finding *stopped_by(const struct findings *findings, int32_t rank)
+/* Whether all ranks with a report are those that a finding accuses, or among its candidates. */
+static int are_accused(const struct reports *reports, const struct finding *finding)
+{
+    size_t count = !finding->candidate_count && finding->rank >= 0 && reports->of_rank[finding->rank];
+    for (size_t i = 0; i < finding->candidate_count; i++)
+        count += reports->of_rank[finding->candidates[i]] != NULL;
+    return count == reports->count;
+}
+
+/* The finding that says already that these ranks, and no other, stopped the job, or may have; NULL. */
+static struct finding *stopped_by(const struct reports *reports, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        if (finding->stops_job && finding->rank == rank && !finding->candidate_count &&
-            !finding->rank_count && finding->kind >= FINDING_MISSING)
+        size_t count = finding->candidate_count ? finding->candidate_count : 1;
+        if (finding->stops_job && finding->kind >= FINDING_MISSING && !finding->rank_count &&
+            count == reports->count && are_accused(reports, finding))
             return finding;
     }
     return NULL;
 }
 
-/* Who may be missing, or have ended, is not in doubt once a rank among them reports its error. */
+/* Who may be missing, or have ended, is less in doubt once ranks among them report their error. */
 static void forget_candidates(const struct reports *reports, struct findings *findings)
 {
-    int32_t rank = first_of(reports)->rank;
     for (size_t i = findings->count; i-- > 0;) {
         const struct finding *finding = &findings->items[i];
-        if (finding->stops_job && finding->candidate_count && finding_has_rank(finding, rank))
+        if (finding->stops_job && finding->candidate_count && are_accused(reports, finding))
             findings_remove(findings, i);
     }
 }
@@ -268,15 +293,15 @@ static int name_reporting(const struct reports *reports, struct findings *findin
 static int judge(const struct reports *reports, struct findings *findings)
 {
     const struct job_warning *first = first_of(reports);
-    struct finding *stopped = reports->count == 1 ? stopped_by(findings, first->rank) : NULL;
+    struct finding *stopped = stopped_by(reports, findings);
     if (stopped) {
         stopped->warning = stopped->warning ? stopped->warning : first->id;
-        return say_report(reports, first, &stopped->evidence);
+        return say_reports(reports, &stopped->evidence);
     }
     /* What need not end a job is no reason beside one that did. */
     if (reports->weight < WEIGHS_ERROR && findings_stop_surely(findings))
         return 0;
-    if (reports->weight == WEIGHS_ERROR && reports->count == 1)
+    if (reports->weight == WEIGHS_ERROR)
         forget_candidates(reports, findings);
     return name_reporting(reports, findings);
 }

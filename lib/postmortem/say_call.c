@@ -15,6 +15,8 @@ static int say_size(const struct job *job, int32_t operation, struct buffer *tex
     if (of->function == FUNCTION_ALL_TO_ALL && job->calls && job->calls[operation].count >= 0)
         return buffer_printf(text, " with rows of %lld", (long long)job->calls[operation].count) ||
                (type && buffer_printf(text, " %s", type));
+    if (of->bytes < 0 && job->calls && job->calls[operation].count >= 0)
+        return buffer_printf(text, " with %lld elements", (long long)job->calls[operation].count);
     if (of->bytes < 0)
         return 0;
     return buffer_printf(text, " with %lld bytes", (long long)of->bytes) ||

@@ -71,7 +71,7 @@ static int note_members(struct wait_graph *graph, int32_t operation)
         if (note_member(graph, operation, communicator->told[i].rank))
             return -1;
     for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
-        if (!call_is_recorded(job, (int32_t)i) &&
+        if (job->ranks[i].process_id < 0 &&
             job_rank_in(job, number, job->ranks[i].global_rank) == (int32_t)i &&
             note_member(graph, operation, (int32_t)i))
             return -1;

@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "postmortem/called_otherwise.h"
 #include "postmortem/say_call.h"
+#include "postmortem/stuck_sender.h"
+#include "postmortem/unrecorded.h"
 #include "postmortem/usual_next.h"
 #include "postmortem/wait_graph.h"
 
@@ -14,20 +16,24 @@
  * - who made another call than the others (called_otherwise.c);
  * - whose own GPU has not finished what all others of the call have;
  * - who has nothing open and is waited for;
- * - who left no record, where somebody waits for nobody else;
+ * - who left no record of its calls, where somebody waits for nobody else, and most ranks left one;
  * - who went on past a call that another one waits in, where they wait for each other;
- * - whose GPU has not begun a call that all made, where others' have.
+ * - whose GPU has not begun a call that all made, where others' have;
+ * - whose GPU is stuck before a send, with all others behind that (stuck_sender.c).
  */
 
 struct accused {
     int32_t operation; /* that it never made, or never finished; -1: it is not accused */
     int is_own_gpu;
     int is_unsure;
+    int is_lost;   /* a peer of it: what it does not do is an effect */
+    int has_ended; /* as its launcher, or NCCL's RAS, says */
 };
 
 struct trial {
     const struct job *job;
     struct wait_graph graph;
+    struct unrecorded unrecorded;
     struct accused *accused; /* owned: of each rank */
     size_t count;            /* that are accused */
     struct findings *findings;
@@ -46,7 +52,9 @@ static void accuse(struct trial *trial, int32_t rank, int32_t operation, int is_
     if (!is_new && called_at(trial->job, operation) >= called_at(trial->job, accused->operation))
         return;
     trial->count += is_new;
-    *accused = (struct accused){.operation = operation, .is_own_gpu = is_own_gpu, .is_unsure = is_unsure};
+    accused->operation = operation;
+    accused->is_own_gpu = is_own_gpu;
+    accused->is_unsure = is_unsure;
 }
 
 static void withdraw(struct trial *trial, int32_t rank)
@@ -58,7 +66,7 @@ static void withdraw(struct trial *trial, int32_t rank)
 /* It has nothing open in a record that may lack its end, and that does not say how far it came. */
 static int is_in_doubt(const struct trial *trial, int32_t rank)
 {
-    return call_is_recorded(trial->job, rank) && call_is_cut(trial->job, rank) &&
+    return trial->job->ranks[rank].process_id >= 0 && call_is_cut(trial->job, rank) &&
            trial->graph.states.oldest[rank] < 0 && !trial->graph.states.has_told[rank];
 }
 
@@ -131,6 +139,8 @@ static void accuse_idle(struct trial *trial)
 /* Of whom nothing tells whether it came: one that left no record, or has nothing open. */
 static int may_be_absent(const struct trial *trial, int32_t rank)
 {
+    if (trial->accused[rank].is_lost)
+        return 0;
     return !call_is_recorded(trial->job, rank) || is_idle(trial, rank) || is_in_doubt(trial, rank);
 }
 
@@ -163,7 +173,9 @@ static void accuse_absent(struct trial *trial, int want_several)
         const struct wait *last = NULL;
         int is_explained;
         size_t count = waiter->operation < 0 ? 0 : count_absent(trial, waiter, &last, &is_explained);
-        if (count == 0 || is_explained || (count > 1) != want_several)
+        if (count == 0 || is_explained || (count > 1) != want_several ||
+            !unrecorded_can_be_named(&trial->unrecorded,
+                                     trial->job->operations[waiter->operation].communicator))
             continue;
         for (size_t k = 0; k < waiter->count; k++) {
             const struct wait *wait = &trial->graph.waits[waiter->first + k];
@@ -261,15 +273,6 @@ static void accuse_unstarted(struct trial *trial)
         }
 }
 
-/* As many records as are there must say what those that are not would. */
-static int are_records_few(const struct job *job)
-{
-    return job_silent_ranks(job) > job_recorded_ranks(job);
-}
-
-/* A dump may only be lost: then all may have called it, and who was not to blame would be. */
-enum { NO_DUMP_AT_MOST = CONFIDENCE_MEDIUM };
-
 /* Ranks that are named; more are counted. */
 enum { RANKS_NAMED = 4 };
 
@@ -312,12 +315,31 @@ static int say_why(const struct trial *trial, int32_t rank, struct finding *find
     return say_who_waits(trial, rank, accused->operation, text) || say_call(job, accused->operation, text);
 }
 
+/* Whose record is lacking, and why, where a file tells that. */
+static int say_unrecorded(const struct job *job, int32_t rank, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    if (finding->candidate_count)
+        return buffer_append_text(text, ". These files hold no record of their calls");
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->rank != rank || (warning->kind != WARNING_NO_DUMP && warning->kind != WARNING_ENDED))
+            continue;
+        finding->warning = warning->id;
+        const char *said = warning->text ? warning->text : "no dump", *name = job->ranks[rank].name;
+        return warning->kind == WARNING_ENDED
+                   ? buffer_printf(text, ". The launcher says of rank %s: \"%s\"", name, said)
+                   : buffer_printf(text, ". Of rank %s there is %s", name, said);
+    }
+    return buffer_printf(text, ". These files hold no record of the calls of rank %s", job->ranks[rank].name);
+}
+
 static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
     const char *name = job->ranks[rank].name;
     if (!call_is_recorded(job, rank))
-        return buffer_printf(text, ". Rank %s left no dump", name);
+        return say_unrecorded(job, rank, finding);
     if (!job->ranks[rank].count)
         return buffer_printf(text, ". All calls of rank %s have ended", name);
     int32_t last = (int32_t)(job->ranks[rank].first + job->ranks[rank].count - 1);
@@ -329,17 +351,22 @@ static int add_finding(struct trial *trial, int32_t rank)
     const struct job *job = trial->job;
     const struct accused *accused = &trial->accused[rank];
     int is_recorded = call_is_recorded(job, rank);
+    const struct job_operation *operation = &job->operations[accused->operation];
+    int has_ended = accused->has_ended && !is_recorded;
     struct finding *finding =
-        findings_add_at(trial->findings, job, is_recorded ? FINDING_MISSING : FINDING_ENDED_EARLY, rank,
-                        &job->instances[job->operations[accused->operation].instance]);
+        findings_add_at(trial->findings, job, has_ended ? FINDING_ENDED_EARLY : FINDING_MISSING, rank,
+                        &job->instances[operation->instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
     finding->never_ended = accused->is_own_gpu;
     finding->called = accused->operation;
-    finding->confidence = accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW
-                          : is_recorded                                                ? CONFIDENCE_HIGH
-                                                                                       : NO_DUMP_AT_MOST;
+    finding->is_unrecorded = !is_recorded && !has_ended;
+    finding->confidence = accused->is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    if (is_recorded)
+        finding_ask(trial->findings, finding, RULE_UNRECORDED, 0);
+    else if (!has_ended)
+        unrecorded_doubt(&trial->unrecorded, trial->findings, operation->communicator, finding);
     if (accused->is_unsure && finding_add_candidate(finding, rank))
         return -1;
     return say_why(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding)) ? -1
@@ -387,10 +414,33 @@ static int has_open(const struct trial *trial)
     return 0;
 }
 
+/* Whoever lost a peer, or was aborted, stopped for that; who ended may be why. */
+static void note_warnings(struct trial *trial)
+{
+    const struct job *job = trial->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        struct accused *of = &trial->accused[job->warnings[i].rank];
+        enum warning_kind kind = job->warnings[i].kind;
+        of->is_lost |= kind == WARNING_CLOSED || kind == WARNING_ABORTED;
+        of->has_ended |= kind == WARNING_ENDED || kind == WARNING_DEAD;
+    }
+}
+
+/* A rank that left no record, and of which it is said that it ended. */
+static void accuse_ended(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->graph.wait_count; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (trial->accused[wait->to].has_ended && !call_is_recorded(trial->job, wait->to))
+            accuse(trial, wait->to, wait->operation, 0, 0);
+    }
+}
+
 static int judge(struct trial *trial)
 {
     for (size_t i = 0; i < trial->job->rank_count; i++)
         trial->accused[i].operation = -1;
+    note_warnings(trial);
     if (find_called_otherwise(&trial->graph, trial->findings))
         return -1;
     if (findings_stop_surely(trial->findings))
@@ -403,6 +453,8 @@ static int judge(struct trial *trial)
     accuse_own_gpus(trial);
     accuse_idle(trial);
     /* Where a record tells whose fault it is, that another one is lost is no more than that. */
+    if (!trial->count)
+        accuse_ended(trial);
     if (!trial->count) {
         accuse_absent(trial, 0);
         doubt_absent(trial);
@@ -414,6 +466,8 @@ static int judge(struct trial *trial)
         accuse_unstarted(trial);
     if (add_findings(trial))
         return -1;
+    if (!findings_stop_job(trial->findings) && find_stuck_sender(&trial->graph, trial->findings))
+        return -1;
     if (!findings_stop_job(trial->findings))
         note_standstill(trial);
     return 0;
@@ -423,8 +477,10 @@ int find_waited_for(const struct job *job, struct findings *findings, struct err
 {
     struct trial trial = {
         .job = job, .findings = findings, .accused = array_new(job->rank_count, sizeof *trial.accused)};
-    int failed = wait_graph_init(&trial.graph, job) || !trial.accused || judge(&trial);
+    int failed = wait_graph_init(&trial.graph, job) || unrecorded_init(&trial.unrecorded, job) ||
+                 !trial.accused || judge(&trial);
     wait_graph_release(&trial.graph);
+    unrecorded_release(&trial.unrecorded);
     free(trial.accused);
     return failed ? error_no_memory(error) : 0;
 }

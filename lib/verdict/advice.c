@@ -143,6 +143,10 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
     const char *host = finding_host(finding, job);
     if (finding->never_ended)
         return advise_gpu(finding, job, text);
+    if (finding->is_unrecorded &&
+        (buffer_append_text(text, "add the logs, dumps or traces of ") ||
+         finding_name_ranks(finding, job, text) || buffer_append_text(text, ", if there are any; ")))
+        return -1;
     if (finding->unmade)
         return buffer_append_text(text, "py-spy dump and stderr of ") ||
                (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)

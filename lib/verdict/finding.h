@@ -60,6 +60,7 @@ struct finding {
     int64_t warning;     /* the record of the warning that says it (struct job_warning); 0: none */
     const char *link[2]; /* network, broke: the hosts at both ends of all that failed, of the job's; NULL */
     const char *nic;     /* network: the card, of the job's; NULL: the one that its process names */
+    int is_unrecorded;   /* missing: it left no record of its calls */
     int never_ended;     /* missing: its GPU did not end what it began, or never began it */
     enum unmade unmade;  /* missing: in the making of a communicator, not in an operation */
     int32_t called;      /* the operation whose place in the program tells where; -1: none */

@@ -57,6 +57,9 @@ static const struct phrase *phrase_for(const struct finding *finding)
     static const struct phrase never_ended = {
         {"GPU of ", "GPUs of "},
         {" never ended an operation that others wait for", " never ended operations that others wait for"}};
+    static const struct phrase unrecorded = {
+        {"other ranks wait for ", "other ranks wait for "},
+        {", which left no record of its calls", ", which left no record of their calls"}};
     static const struct phrase unmade[] = {
         [UNMADE_ABSENT] = {{"", ""},
                            {" never came to the making of a communicator that others wait in",
@@ -70,8 +73,8 @@ static const struct phrase *phrase_for(const struct finding *finding)
         [UNMADE_STUCK] = {{"", ""},
                           {" never got out of the making of a communicator",
                            " never got out of the making of a communicator"}}};
-    if (finding->never_ended)
-        return &never_ended;
+    if (finding->never_ended || finding->is_unrecorded)
+        return finding->never_ended ? &never_ended : &unrecorded;
     if (finding->unmade)
         return &unmade[finding->unmade];
     if (finding->at_start || finding->broke)

@@ -111,4 +111,9 @@ const struct limit limits[LIMIT_COUNT] = {
                             "logs tell whole seconds: what differs by two is one apart, or more"},
     [LIMIT_OUTLIVED] = {"outlived", 15, "seconds",
                         "the plugin of a process that lives notes its clock every ten seconds"},
+    [LIMIT_RECORDS] = {"records", 1, "times the ranks without one",
+                       "where fewer left a record than not, those are what was kept of the job"},
+    [LIMIT_RECORDS_UNSIZED] = {"records-unsized", 3, "times the ranks without one",
+                               "where no record tells how many ranks there are, more may be absent than the "
+                               "gaps in their numbers show; no measured reason"},
 };

@@ -319,6 +319,25 @@ const struct rule rules[RULE_COUNT] = {
          "for how many seconds more the bundled plugin wrote of each rank that waits; 0 where clocks do not "
          "tell, or another wrote",
          "has a file that ends about when others do: it may merely have been cut elsewhere"},
+    [RULE_UNRECORDED] =
+        {"unrecorded", OF_MISSING, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
+         "a rank that others wait for, or that one reports; where it left no record, records of records "
+         "times as "
+         "many ranks as without, or records-unsized times where none tells how many there are",
+         "1 where no call of it is recorded, else 0",
+         "left no record of its calls: that may be lost, and it may have made the call"},
+    [RULE_UNSIZED] = {"unsized", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                      "a rank without a record, and others that tell how far calls came",
+                      "1 where no record tells how many ranks the communicator has, else 0",
+                      "is known from a gap in the numbers of ranks alone, and more ranks may be absent"},
+    [RULE_HALF_ABSENT] =
+        {"half-absent", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, "a rank without a record",
+         "how many ranks the files say nothing of, for each that they say anything of",
+         "is one of as many ranks without a trace as there are with one: it may wait for another of them"},
+    [RULE_REPORTS_DIFFER] = {"reports-differ", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_NONE,
+                             "a report of PyTorch's on how far all ranks came",
+                             "how many ranks made a report that does not name it",
+                             "is not named by the reports of all ranks that made one"},
 };
 
 int rule_speaks(enum rule_id rule, double reading)

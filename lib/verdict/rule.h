@@ -81,6 +81,12 @@ enum rule_id {
     RULE_NO_TRACE,
     /* How the file of a rank stops that others wait for. */
     RULE_OUTLIVED,
+    /* Of a rank that others wait for no call is recorded. */
+    RULE_UNRECORDED,
+    RULE_UNSIZED,
+    RULE_HALF_ABSENT,
+    /* PyTorch's report of how far all ranks came. */
+    RULE_REPORTS_DIFFER,
     RULE_COUNT
 };
 

@@ -26,6 +26,8 @@ WITH of_run AS (
       FROM job_rank CROSS JOIN member_join USING (job_rank_id) CROSS JOIN member USING (member_id)
      WHERE run_id = ?1
     UNION
+    SELECT job_rank_id, process_id FROM job_rank WHERE run_id = ?1 AND process_id IS NOT NULL
+    UNION
     SELECT job_rank_id, witness.process_id
       FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
      WHERE run_id = ?1

@@ -119,8 +119,10 @@ SELECT r.run_id AS run,
        c.count,
        CASE c.kind WHEN 1 THEN 'transfer' WHEN 2 THEN 'card' WHEN 3 THEN 'connection' WHEN 4 THEN 'no answer' WHEN 5 THEN 'dead'
             WHEN 6 THEN 'internal error' WHEN 7 THEN 'CUDA' WHEN 8 THEN 'memory' WHEN 9 THEN 'request' WHEN 10 THEN 'card not opened'
-            WHEN 11 THEN 'mismatch' WHEN 12 THEN 'aborted' WHEN 13 THEN 'card, fatal' WHEN 14 THEN 'system' WHEN 15 THEN 'usage' WHEN 32 THEN 'card back' WHEN 34 THEN 'got over' ELSE 'other' END AS about,
-       c.status AS ib_status,
+            WHEN 11 THEN 'mismatch' WHEN 12 THEN 'aborted' WHEN 13 THEN 'card, fatal' WHEN 14 THEN 'system' WHEN 15 THEN 'usage'
+            WHEN 16 THEN 'stuck' WHEN 17 THEN 'exception' WHEN 18 THEN 'NCCL error' WHEN 19 THEN 'never joined' WHEN 20 THEN 'not finished'
+            WHEN 21 THEN 'no dump' WHEN 22 THEN 'ended' WHEN 32 THEN 'card back' WHEN 34 THEN 'got over' ELSE 'other' END AS about,
+       CASE WHEN c.kind NOT IN (19, 20) THEN c.status END AS ib_status,
        c.nic,
        c.peer,
        w.text

@@ -14,7 +14,7 @@ PLANTED = {
     "tp2dp2pp2-slow-rank": ("compute", 1, (4, 8), {"forward", "backward", "grad_sync", "optimizer"}),
     "tp2dp2pp2-slow-sender": ("network", 1, (6, 8), {"forward", "backward", "grad_sync", "optimizer"}),
     "tp2dp2pp2-hang": ("missing", 5, (6, 6), {"grad_sync"}),
-    "tp2dp2pp2-kill": ("ended_early", 2, (5, 5), {"grad_sync"}),
+    "tp2dp2pp2-kill": ("missing", 2, (5, 5), {"grad_sync"}),
 }
 WHERE = ("kind", "rank", "tag", "first_step", "last_step")
 HEALTHY = ("tp2dp2pp2-clean", "fsdp-clean")
@@ -72,7 +72,7 @@ class Diagnose(Case):
                 self.assertLessEqual(abs(finding["last_step"] - last), 1)
                 self.assertIn(finding["tag"], phases)
                 self.assertNotIn(rank, finding["peers"])
-                self.assertIn(f"rank {rank} ", finding["text"])
+                self.assertRegex(finding["text"], rf"\brank {rank}\b")
                 self.assertTrue(finding["evidence"])
 
     def test_who_waits(self):
@@ -112,8 +112,11 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *(file for file in files if pid in file.read_text()))
         report = self.json("diagnose")
         self.assertEqual([finding for finding in report["findings"] if finding["kind"] in STOPS], [])
-        self.assertIn("never ended; only the missing traces could tell who never came",
-                      " ".join(report["warnings"]))
+        undetermined, = report["summary"]["undetermined"]
+        self.assertIn("never ended", undetermined["reason"])
+        self.assertIn("add the logs, dumps or traces of the other ranks", undetermined["remedy"])
+        said = self.run_program("diagnose", "--exit-code", status=4).verdict
+        self.assertTrue(said.startswith("who is at fault cannot be determined: "), said)
 
     def test_candidates_are_one_finding(self):
         """Ranks 2 and 3 share what neither finished, and only finished operations are listed."""

@@ -153,7 +153,9 @@ class StandstillTest(Dumps):
         job.call("0")
         job.call("0", state="scheduled", line=12)
         self.assertEqual(self.accused_of(job), [])
-        self.assertTrue(any("TORCH_NCCL_ENABLE_TIMING" in warning for warning in self.answer["warnings"]))
+        undetermined, = self.answer["summary"]["undetermined"]
+        self.assertIn("called by all its ranks and never ended", undetermined["reason"])
+        self.assertIn("TORCH_NCCL_ENABLE_TIMING", undetermined["remedy"])
         self.assertEqual(self.run_program("diagnose", "--exit-code", status=4).returncode, 4)
 
     def test_a_gpu_that_never_began_it(self):
@@ -179,7 +181,7 @@ class StandstillTest(Dumps):
         job.call("1")
         job.call("3", state="scheduled", line=30, but=[2])
         job.call("4", state="scheduled", line=30, but=[3])
-        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "ended_early", "medium", "/home/user/train.py:20")])
+        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "missing", "medium", "/home/user/train.py:20")])
 
     def snapshot(self, seconds, called, done, only=None, **more):
         """Ranks that have called and finished so many, each dump written so long after its last call."""
@@ -209,7 +211,101 @@ class StandstillTest(Dumps):
             with self.subTest(seconds=seconds):
                 self.assertEqual(self.snapshot(seconds, [9, 9, 8, 9], [8, 8, 8, 8]), [(2, "missing", "high")])
                 self.assertFalse(any("while the job ran" in warning for warning in self.answer["warnings"]))
-        self.assertEqual(self.snapshot(0.1, [9, 9, 9, 9], [8, 8, 8, 8], only=[0, 1, 3]), [(2, "ended_early", "medium")])
+        self.assertEqual(self.snapshot(0.1, [9, 9, 9, 9], [8, 8, 8, 8], only=[0, 1, 3]), [(2, "missing", "medium")])
+
+    def test_dumps_of_few_ranks_name_nobody(self):
+        """Of six ranks two: the other four may all wait as well. Of three, the three others are candidates."""
+        job = Job(6, {"0": list(range(6))})
+        job.call("0")
+        job.call("0", state="scheduled", line=20, but=[5])
+        self.assertEqual(self.accused_of(job, only=[0, 3]), [])
+        undetermined, = self.answer["summary"]["undetermined"]
+        self.assertIn("Only 2 ranks of 6 left a record", undetermined["reason"])
+        self.assertIn("the other 4 ranks (1, 2, 4 and 5)", undetermined["remedy"])
+        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith("who is at fault cannot be"))
+        self.assertEqual(self.accused_of(job, only=[0, 1, 3]), [((2, 4, 5), "missing", "low", "/home/user/train.py:20")])
+        self.run_program("diagnose", "--exit-code", status=3)
+
+    def test_a_dump_that_failed_has_its_reason(self):
+        """Ray writes why there is none: the rank is there, and its calls are not known."""
+        job = Job(4, {"0": [0, 1, 2, 3]})
+        job.call("0")
+        job.call("0", but=[1], state="scheduled", line=22)
+        folder = self.write_job(job, only=[0, 2, 3], form="json", prefix="rank_")
+        (folder / "rank_1.json").write_text('{"ok": false, "reason": "no reply in 5 s"}')
+        self.assertEqual(self.accused(folder), [(1, "missing", "medium", "/home/user/train.py:22")])
+        finding, = self.answer["findings"]
+        self.assertIn("Of rank 1 there is no dump: no reply in 5 s", finding["evidence"])
+        self.assertTrue(finding["at"]["file"].endswith("rank_1.json"))
+        self.assertIn("no dump", {row["reason"] for row in self.json("info", "--ledger")["rows"]})
+
+    def test_an_exception_on_the_rank_without_a_dump(self):
+        """Rank 1 raised, and hangs where it ends its process group: it is alive, and its stderr says why."""
+        job = Job(2, {"0": [0, 1]})
+        for line in range(30):
+            job.call("0", line=line)
+        job.call("0", but=[1], state="scheduled", line=22)
+        folder = self.write_job(job, only=[0])
+        (folder / "stderr").write_text(
+            '[rank1]: Traceback (most recent call last):\n[rank1]:   File "train.py", line 9, in f\n'
+            "[rank1]: KeyError: 'label'\n"
+            "[rank0]:[E1 1:2:3.4 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL("
+            "SeqNum=31, OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) ran for 600086 milliseconds before "
+            "timing out.\n[rank0]:[E1 1:2:3.4 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure "
+            "detected by watchdog at work sequence id: 31 PG status: last enqueued work: 31, last completed work: 30\n")
+        self.assertEqual(self.accused(folder), [(1, "missing", "medium", "/home/user/train.py:22")])
+        self.assertIn("KeyError: 'label'", self.answer["findings"][0]["evidence"])
+        self.assertTrue(self.answer["findings"][0]["at"]["file"].endswith("stderr"))
+
+    def test_calls_that_are_retired_when_they_are_issued(self):
+        """Nothing tells whether they ended: that one rank issued less is no hang."""
+        job = Job(3, {"0": [0, 1, 2]})
+        for number in range(9):
+            job.call("0", state="scheduled", but=[2] if number > 6 else [])
+        for dump in job.dumps.values():
+            for entry in dump["entries"]:
+                entry["retired"] = True
+        folder = self.write_job(job)
+        for path in folder.iterdir():
+            os.utime(path, ns=(1, 1))
+        self.assertEqual(self.accused(folder), [])
+        self.assertEqual(self.answer["summary"]["undetermined"], [])
+
+    def pipeline(self, stages, ended, batches=9):
+        """Sends from stage to stage; `ended` says of (stage, function, batch) whether it has."""
+        job = Job(stages, {"0": list(range(stages))})
+        for batch in range(batches):
+            for stage in range(stages):
+                if stage:
+                    job.entry(stage, "0", f"recv {stage}<-{stage - 1}",
+                              "completed" if ended(stage, "recv", batch) else "scheduled", 30)
+                if stage + 1 < stages:
+                    job.entry(stage, "0", f"send {stage}->{stage + 1}",
+                              "completed" if ended(stage, "send", batch) else "scheduled", 31)
+        return [(who, kind) for who, kind, _, _ in self.accused_of(job)]
+
+    def test_a_frozen_gpu_in_a_pipeline(self):
+        """Its stage has received, and not sent; hosts ran ahead. Batches end up to where they meet it. What the last stage but
+        one keeps from the last shows by receives of others, if these do not wait for sends."""
+        stages = 5
+        for ahead in 1, 2:
+            for frozen in range(stages - 1):
+                def ended(stage, function, batch, frozen=frozen, ahead=ahead):
+                    if stage > frozen:
+                        return batch < 4
+                    if stage == frozen:
+                        return batch < 4 or (function == "recv" and batch == 4)
+                    # A stage before can send as long as the next receives: each holds a batch more, or two.
+                    return batch < 4 + ahead * (frozen - stage) + (ahead if function == "recv" else 0)
+                with self.subTest(frozen=frozen, ahead=ahead):
+                    is_told = frozen + 2 < stages or ahead == 2
+                    self.assertEqual(self.pipeline(stages, ended, batches=14), [(frozen, "missing")] if is_told else [])
+
+    def test_a_send_that_alone_stands_still(self):
+        """Both ends called it, and the sender goes on to receive: the network, or the receiver's GPU."""
+        self.assertEqual(self.pipeline(3, lambda stage, function, batch: batch < 4 or (stage < 2 and (
+            stage == 0 or function == "recv"))), [])
+        self.assertTrue(self.answer["summary"]["undetermined"])
 
     def test_a_lost_dump_of_a_healthy_job(self):
         job = self.groups()

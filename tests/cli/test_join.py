@@ -246,7 +246,7 @@ class Join(Case):
                 self.write(f"dump{pair}.json", "[\n" + self.hanging(0, 1000 + pair, 7 + pair) + "{}]\n")
             self.ingest(*(f"dump{pair}.json" for pair in range(pairs)), status=1)
             self.assertEqual([(finding["kind"], finding["rank"], finding["confidence"])
-                              for finding in self.json("diagnose")["findings"]], [("ended_early", 1, "low")] * pairs)
+                              for finding in self.json("diagnose")["findings"]], [("missing", 1, "low")] * pairs)
 
     def test_threads_come_to_the_same(self):
         """With tags and without, with sequence numbers and with pairs."""

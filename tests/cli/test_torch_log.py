@@ -1,5 +1,7 @@
 """What PyTorch's watchdog prints of stuck process groups."""
 
+import json
+
 from .support import TOP, Case
 
 HANG = TOP / "fixtures/torch-log-hang"
@@ -52,3 +54,127 @@ class TorchLog(Case):
         """Rank 3 died and left no log: works of ranks 0 and 2 failed for it, and rank 1 waits."""
         gone = [EXCEPTION.format(rank, number) + STATUS.format(rank, number, 52, number - 1) for rank, number in ((0, 51), (2, 52))]
         self.assertEqual(self.findings(gone[0], waits(1), gone[1]), [])
+
+    def diagnose(self, *texts):
+        """Of logs of these contents: findings of any confidence, and what cannot be determined."""
+        for number, text in enumerate(texts):
+            self.write(f"stderr.{number}", text)
+        self.run_program("ingest", self.folder, status=None)
+        self.report = json.loads(self.run_program("diagnose", "--format", "json", status=None).out)
+        return [(finding["kind"], finding["candidates"] or finding["ranks"], finding["confidence"])
+                for finding in self.report["findings"]]
+
+    def assert_undetermined(self, reason, remedy):
+        undetermined, = self.report["summary"]["undetermined"]
+        self.assertIn(reason, undetermined["reason"])
+        self.assertIn(remedy, undetermined["remedy"])
+        said = self.run_program("diagnose", "--exit-code", status=4).verdict
+        self.assertTrue(said.startswith("who is at fault cannot be determined: "), said)
+
+    def test_one_rank_of_several_accuses_nobody(self):
+        """What goes in and comes out of the gather tells of six ranks; an AllReduce tells of none."""
+        gather = waits(2, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={6 * 4096}")
+        self.assertEqual(self.diagnose(gather), [])
+        self.assert_undetermined("Only 1 rank of 6 left a record", "the other 5 ranks (0, 1, 3, 4 and 5)")
+        self.store.unlink()
+        self.assertEqual(self.diagnose(waits(2)), [])
+        self.assert_undetermined("no record tells how many ranks there are", "the other ranks")
+
+    def test_all_but_one_are_candidates_at_most(self):
+        """The rank that has no line may be anywhere: it is missing, and has not ended. By a gap in numbers, low."""
+        gather = [waits(rank, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={5 * 4096}") for rank in (0, 1, 3, 4)]
+        self.assertEqual(self.diagnose("".join(gather)), [("missing", [2], "medium")])
+        self.assertNotIn("ended", self.report["findings"][0]["text"])
+        self.store.unlink()
+        self.assertEqual(self.diagnose("".join(waits(rank) for rank in (0, 1, 3, 4))), [("missing", [2], "low")])
+        self.store.unlink()
+        self.assertEqual(self.diagnose("".join(waits(rank) for rank in (0, 1, 4))), [])
+
+    def test_all_who_have_a_line_wait_and_there_may_be_more(self):
+        self.assertEqual(self.diagnose("".join(waits(rank) for rank in range(3))), [])
+        self.assert_undetermined("no record tells how many ranks there are", "the other ranks")
+        self.assertNotIn("all its ranks", self.report["summary"]["undetermined"][0]["reason"])
+
+    def test_another_number_of_elements_than_the_others(self):
+        """With the group in a line of its own, and in lines that name none."""
+        other = "NumelIn=8192, NumelOut=8192"
+        lines = [TIMEOUT.format(rank, 53, "ALLREDUCE").replace("NumelIn=4096, NumelOut=4096", other if rank == 2 else
+                                                               "NumelIn=4096, NumelOut=4096") for rank in range(4)]
+        self.assertEqual(self.diagnose("".join(lines)), [("mismatch", [2], "high")])
+        self.store.unlink()
+        self.assertEqual(self.diagnose(*(line + STATUS.format(rank, 53, 53, 52) for rank, line in enumerate(lines))),
+                         [("mismatch", [2], "high")])
+        self.assertIn("8192 elements", self.report["findings"][0]["evidence"])
+
+    def test_works_of_groups_that_are_not_named(self):
+        """They are of different groups, and of which nobody knows."""
+        old = "[E ProcessGroupNCCL.cpp:828] [Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType=" \
+              "ALLREDUCE, Timeout(ms)=600000) ran for 608700 milliseconds before timing out.\n"
+        self.assertEqual(self.diagnose("".join(old.format(rank, work) for rank, work in ((0, 257), (0, 1032), (3, 33)))), [])
+        self.assert_undetermined("never ended", "add the logs")
+
+    REPORT = ("[rank{0}]:[E515 18:36:47.3 ProcessGroupNCCL.cpp:1937] Rank {0}\n\t - [{0}] Timeout at collective: ALLREDUCE, #53\n"
+              "\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:\n"
+              "\t   [{1}] finished collective #20, but didn't join collective #21 (count from 1)\n"
+              "\t - Snapshot of ranks' latest states:\n\t   #20 finished ranks:\n\t     [{1}] finished ALLREDUCE\n"
+              "\t   #53 started ranks:\n\t     [{2}] started ALLREDUCE\n")
+
+    def test_a_desync_report(self):
+        """One rank's log names the rank, and how many there are. Where that one's own log shows that it waits, it came."""
+        report = self.REPORT.format(0, 3, "0, 1, 2, 4")
+        self.assertEqual(self.diagnose(waits(0) + report), [("missing", [3], "medium")])
+        finding, = self.report["findings"]
+        self.assertIn("didn't join collective #21", finding["evidence"])
+        self.assertEqual(finding["at"]["byte_offset"], (waits(0) + report).index("\t   [3] finished"))
+        self.assertEqual(self.report["coverage"][0]["expected_ranks"], 5)
+        self.store.unlink()
+        self.assertEqual(self.diagnose(waits(0) + report, *(waits(rank) for rank in range(1, 5))), [])
+
+    def test_reports_that_differ(self):
+        found = self.diagnose(waits(0) + self.REPORT.format(0, 3, "0, 1, 2"), waits(1) + self.REPORT.format(1, 2, "0, 1, 3"))
+        self.assertEqual(found, [("missing", [2, 3], "low")])
+
+    STUCK = (HEAD + "1743] [PG ID 0 PG GUID 0(default_pg) Rank {0}] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making "
+             "progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API hang blocking the watchdog.\n")
+
+    def test_a_stuck_watchdog(self):
+        """Alone it is noticed; beside ranks that time out it says for whom they wait; on one that timed out, nothing."""
+        self.assertEqual(self.diagnose(self.STUCK.format(1)), [("error", [1], "medium")])
+        self.assertIn("watchdog is stuck", self.report["findings"][0]["text"])
+        self.store.unlink()
+        gather = [waits(rank, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={6 * 4096}") for rank in (0, 1, 4)]
+        self.assertEqual(self.diagnose("".join(gather) + self.STUCK.format(3) + self.STUCK.format(0)), [("error", [3], "medium")])
+
+    def test_errors_of_one_rank_and_their_echo(self):
+        own = EXCEPTION.replace("remote process exited or there was a network error", "internal error")
+        self.assertEqual(self.diagnose(own.format(2, 53) + "ncclInternalError: Internal check failed.\nLast error:\nno slot\n"
+                                       + "".join(waits(rank) for rank in (0, 1, 3)) + EXCEPTION.format(4, 53)),
+                         [("error", [2], "high")])
+        finding, = self.report["findings"]
+        self.assertIn("Last error: no slot", finding["evidence"])
+        self.assertEqual(finding["at"]["byte_offset"], 0)
+        self.store.unlink()
+        self.assertEqual(self.diagnose("".join(EXCEPTION.format(rank, 53) for rank in range(4))), [])
+
+    def test_lines_that_a_terminal_broke(self):
+        text = "".join(TIMEOUT.format(rank, 53, "BROADCAST") for rank in range(1, 5))
+        broken = "".join(line[at:at + 100] + "\n" for line in text.splitlines() for at in range(0, len(line), 100))
+        self.assertEqual(self.diagnose(broken), [("missing", [0], "low")])
+
+    def test_a_rank_that_its_launcher_saw_end(self):
+        """Few left a line, and it is known all the same that it ended."""
+        gather = waits(0, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={6 * 4096}")
+        killed = "srun: error: node3: task 4: Killed\n"
+        self.assertEqual(self.diagnose(gather + killed), [("ended_early", [4], "high")])
+        finding, = self.report["findings"]
+        self.assertIn("task 4: Killed", finding["evidence"])
+        self.assertEqual(finding["at"]["byte_offset"], len(gather))
+
+    def test_a_desync_report_in_the_words_of_torch_1(self):
+        """It names the ranks that never joined anything, and lists no others; works have no number."""
+        old = "[E ProcessGroupNCCL.cpp:737] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, " \
+              "TensorShape=[1], Timeout(ms)=1800000) ran for 1805027 milliseconds before timing out.\n"
+        report = "  what():  [Rank 0] Watchdog caught collective operation timeout\n\t - [0] Timeout at collective: ALLREDUCE, #2\n" \
+                 "\t - To our best knowledge, ranks [2, 3] are the lagging ranks that caused this timeout. They never joined any " \
+                 "collectives\n"
+        self.assertEqual(self.diagnose(old + report), [("missing", [2, 3], "medium")])

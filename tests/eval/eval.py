@@ -245,8 +245,9 @@ def judge(result):
     for finding in strong:
         if finding["kind"] == "network":
             finding["rank"] = same.get(finding["rank"], finding["rank"])
-        if kind_of_trace.startswith("Inspector") and finding["kind"] in ("missing", "ended_early"):
-            # A rank that hangs and one that dies both just stop writing lines there.
+        left_nothing = kind_of_trace.startswith("Inspector") or "left no record" in finding.get("text", "")
+        if left_nothing and finding["kind"] in ("missing", "ended_early"):
+            # A rank that hangs and one that dies both just stop writing lines there, or leave no file.
             finding["kind"] = next((f["kind"] for f in faults if f["rank"] == finding["rank"]
                                     and f["kind"] in ("missing", "ended_early")), finding["kind"])
         if finding["kind"] == "host" and result["shape"] in OPTIMIZER_LAST:

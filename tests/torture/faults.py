@@ -71,7 +71,7 @@ FIXTURES = [
     "fixtures/nccl-log-hang/nccl.node1.4103.log",
     "fixtures/nccl-log-late-start/nccl.node0.4101.log",
     "fixtures/kineto-batched/kineto-rank0.json.gz",
-    "fixtures/torch-log-hang/stderr.2",
+    "fixtures/torch-log-told/stderr",
     "fixtures/registered-memory/nccl.vm.1041.log",
     "fixtures/registered-memory/memsnap-rank1.json",
     "fixtures/registered-memory/memsnap-rank3.pickle",

@@ -10,7 +10,7 @@
 enum { ENTRY_BYTES_LEAST = 11 };
 
 /* The newest version whose keys are known. */
-enum { VERSION_MAJOR = 2, VERSION_MINOR = 10 };
+enum { VERSION_MAJOR = 2, VERSION_MINOR = 11 };
 
 void dump_init(struct dump *dump)
 {
@@ -97,6 +97,23 @@ static int note_gaps(const struct dump *dump, const struct format_sink *sink, st
                : 0;
 }
 
+/* {"ok": false, "reason": "timed out after ..."} */
+static void take_failure(struct dump *dump, const struct value *root)
+{
+    const struct value *ok = value_member(root, "ok"), *reason = value_member(root, "reason");
+    if (ok && ok->kind == VALUE_BOOLEAN && !ok->integer && reason && reason->kind == VALUE_TEXT)
+        dump->no_dump = reason;
+}
+
+/* Calls that were retired when they were issued may be over, and may not: nothing waits in them as recorded.
+ */
+static void take_as_done(struct dump *dump)
+{
+    for (size_t i = 0; i < dump->entry_count; i++)
+        if (dump_group_tells_no_ends(&dump->groups[dump->entries[i].group]))
+            dump->entries[i].state = DUMP_COMPLETED;
+}
+
 int dump_take(struct dump *dump, const struct value *root, size_t bytes, const struct format_sink *sink,
               struct error *error)
 {
@@ -118,7 +135,10 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
     for (; unread > 0; unread--)
         if (note(sink, "value of another type", 1, 0, NULL, error))
             return -1;
+    if (!items)
+        take_failure(dump, root);
     dump_settle_launches(dump);
+    take_as_done(dump);
     if (items && items->is_cut)
         dump_leave_out_last(dump);
     return note_gaps(dump, sink, error);

@@ -32,7 +32,9 @@ struct dump_group {
     int has_status;
     int has_collectives;
     int has_pairs;
-    int has_launches; /* of several calls at once */
+    int has_launches;  /* of several calls at once */
+    int has_completed; /* of some call it is recorded that it completed */
+    int has_unretired; /* some call was not retired */
 };
 
 struct dump_entry {
@@ -45,6 +47,7 @@ struct dump_entry {
     int is_pair;                 /* a send or receive */
     int is_closing;              /* "coalesced": stands for the calls before it that were launched with it */
     int is_member;               /* it was launched with others, whose closing entry has its state */
+    int is_retired;              /* nothing more is recorded of it */
     int is_left_out;             /* of no operation of its own: a closing entry whose members are there */
     int64_t record;              /* record_id; COUNT_UNKNOWN */
     int64_t collective_sequence; /* COUNT_UNKNOWN, as below */
@@ -68,8 +71,15 @@ struct dump {
     struct dump_entry *entries; /* owned */
     size_t entry_count;
     size_t entry_capacity;
-    struct intern sources; /* "file:line" */
+    struct intern sources;       /* "file:line" */
+    const struct value *no_dump; /* why there is none: Ray writes the reason instead; NULL */
 };
+
+/* Whether backends of a group retire calls as they issue them, and tell nothing of their end. */
+static inline int dump_group_tells_no_ends(const struct dump_group *group)
+{
+    return !group->has_completed && !group->has_unretired && (group->has_collectives || group->has_pairs);
+}
 
 void dump_init(struct dump *dump);
 void dump_release(struct dump *dump);

@@ -114,13 +114,14 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
     const struct buffer *description = &emission->seats[at].description;
     if (!group->has_status || (group->has_collectives && group->has_pairs))
         return 0;
-    event.group_status = (struct group_status){.name = emission->seats[at].name.data,
-                                               .description = description->length ? description->data : NULL,
-                                               .enqueued = status_number(group->last_enqueued),
-                                               .started = status_number(group->last_started),
-                                               .completed = status_number(group->last_completed),
-                                               .timed_out = COUNT_UNKNOWN,
-                                               .at_ns = TIME_UNKNOWN};
+    event.group_status = (struct group_status){
+        .name = emission->seats[at].name.data,
+        .description = description->length ? description->data : NULL,
+        .enqueued = status_number(group->last_enqueued),
+        .started = status_number(group->last_started),
+        .completed = dump_group_tells_no_ends(group) ? COUNT_UNKNOWN : status_number(group->last_completed),
+        .timed_out = COUNT_UNKNOWN,
+        .at_ns = TIME_UNKNOWN};
     return hand_over(emission, &event, error);
 }
 
@@ -174,6 +175,25 @@ static int emit_calls(const struct emission *emission, struct error *error)
             return -1;
     }
     return 0;
+}
+
+int dump_emit_failure(const struct dump *dump, int64_t rank, const struct format_sink *sink,
+                      struct error *error)
+{
+    struct emission emission = {.dump = dump, .sink = sink, .rank = rank};
+    struct event event = {.kind = EVENT_WARNING, .origin = origin_of(&emission)};
+    struct buffer text = BUFFER_INIT;
+    int failed = buffer_append_text(&text, "no dump: ") || append_value(&text, dump->no_dump)
+                     ? error_no_memory(error)
+                     : emit_process(&emission, error);
+    event.warning = (struct warning){.kind = WARNING_NO_DUMP,
+                                     .at_ns = TIME_UNKNOWN,
+                                     .gpu = COUNT_UNKNOWN,
+                                     .status = COUNT_UNKNOWN,
+                                     .text = text.data};
+    failed = failed || hand_over(&emission, &event, error);
+    buffer_release(&text);
+    return failed ? -1 : 0;
 }
 
 int dump_emit(const struct dump *dump, int64_t rank, const struct format_sink *sink, struct error *error)

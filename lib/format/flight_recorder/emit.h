@@ -10,4 +10,8 @@
  */
 int dump_emit(const struct dump *dump, int64_t rank, const struct format_sink *sink, struct error *error);
 
+/* Where a rank has no dump: that it is there, and why there is none (dump->no_dump). */
+int dump_emit_failure(const struct dump *dump, int64_t rank, const struct format_sink *sink,
+                      struct error *error);
+
 #endif

@@ -33,6 +33,7 @@ static const char *const key_words[KEY_COUNT] = {
     [KEY_TIME_DISCOVERED_COMPLETED_NS] = "time_discovered_completed_ns",
     [KEY_IS_P2P] = "is_p2p",
     [KEY_FRAMES] = "frames",
+    [KEY_RETIRED] = "retired",
 };
 
 void entry_reader_init(struct entry_reader *reader, struct dump *dump, size_t bytes)
@@ -265,11 +266,15 @@ static void take_times(const struct value *const *fields, struct dump_entry *ent
     entry->completed_ns = moment_of(fields[KEY_TIME_DISCOVERED_COMPLETED_NS], 1);
     entry->duration_ns = duration_of(fields[KEY_DURATION_MS]);
     entry->state = state_of(fields[KEY_STATE]);
+    const struct value *retired = fields[KEY_RETIRED];
+    entry->is_retired = retired && retired->kind == VALUE_BOOLEAN && retired->integer;
 }
 
 static void note_in_group(struct dump_group *group, const struct dump_entry *entry)
 {
     group->has_pairs |= entry->is_pair || entry->pair_sequence > 0;
+    group->has_completed |= entry->state == DUMP_COMPLETED;
+    group->has_unretired |= !entry->is_retired;
     group->has_collectives |= !entry->is_pair || entry->collective_sequence > 0;
     if (!entry->is_pair || entry->own_rank < 0)
         return;

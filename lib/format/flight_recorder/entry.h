@@ -29,6 +29,7 @@ enum entry_key {
     KEY_TIME_DISCOVERED_COMPLETED_NS,
     KEY_IS_P2P,
     KEY_FRAMES,
+    KEY_RETIRED,
     KEY_COUNT
 };
 

@@ -5,6 +5,7 @@
 #include "format/flight_recorder/emit.h"
 #include "format/flight_recorder/json.h"
 #include "format/flight_recorder/rank.h"
+#include "format/path_rank.h"
 #include "format/sniff.h"
 #include "input/unpickle.h"
 #include "input/whole.h"
@@ -36,6 +37,15 @@ static int holds_any(const char *bytes, size_t length, const char *const *words)
     return 0;
 }
 
+/* What Ray writes where a rank could not be dumped is short: {"ok": false, "reason": "..."}. */
+enum { FAILURE_BYTES_MOST = 4096 };
+
+static int is_failure(const char *bytes, size_t length)
+{
+    return bytes[0] == '{' && length < FAILURE_BYTES_MOST && holds(bytes, length, "\"ok\"") &&
+           holds(bytes, length, "\"reason\"") && holds(bytes, length, "false");
+}
+
 /* A profiler's trace has pg_config, too: among what it says of the job. */
 static int sniff_json(const char *bytes, size_t length)
 {
@@ -48,6 +58,8 @@ static int sniff_json(const char *bytes, size_t length)
         at++;
     if (at == length || (bytes[at] != '{' && bytes[at] != '[') || holds_any(bytes, length, others))
         return 0;
+    if (is_failure(bytes + at, length - at))
+        return 80;
     if (holds(bytes, length, "\"profiling_name\"") || holds(bytes, length, "\"time_created_ns\""))
         return 95;
     return bytes[at] == '{' && holds_any(bytes, length, marks) && holds(bytes, length, "\"version\"") ? 80
@@ -131,6 +143,20 @@ static int tell_rank(const struct dump_rank *rank, const char *path, const struc
                                    : 0;
 }
 
+/* Its name alone tells which rank's dump there is not. */
+static int read_failure(const struct dump *dump, const char *path, const struct format_sink *sink,
+                        struct error *error)
+{
+    int64_t rank = rank_of_path(path);
+    const struct value *reason = dump->no_dump;
+    return sink->note(sink->context, "no dump", 0, 0, reason->text, reason->length, error) ||
+                   (rank == COUNT_UNKNOWN ? sink->note(sink->context, "dump that does not tell its rank", 0,
+                                                       0, path, strlen(path), error)
+                                          : dump_emit_failure(dump, rank, sink, error))
+               ? -1
+               : 0;
+}
+
 static int read_dump(struct reading *reading, const char *path, const struct format_sink *sink, char *dialect,
                      size_t dialect_bytes, struct error *error)
 {
@@ -142,6 +168,8 @@ static int read_dump(struct reading *reading, const char *path, const struct for
         struct dump_rank rank = dump_rank(&dump, path);
         failed = tell_rank(&rank, path, sink, error) || dump_emit(&dump, rank.rank, sink, error);
     }
+    if (!failed && dump.no_dump)
+        failed = read_failure(&dump, path, sink, error);
     dump_release(&dump);
     return failed ? -1 : 0;
 }

@@ -1,254 +1,402 @@
 #include "format/torch/ranks.h"
 
 #include "base/array.h"
-#include "model/communicator_hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct torch_seat {
-    int64_t group;       /* text */
-    int64_t description; /* text; -1 */
-    int64_t rank;
-    int64_t global_rank;
-    int64_t enqueued;
-    int64_t completed;
-    int64_t failed;
-    int64_t operation; /* text; -1 */
-    int64_t elements;
-    int lost_peer;
-    uint64_t offset;
-};
-
-struct torch_work {
-    int64_t number;
-    int64_t operation;
-    int64_t elements;
-    int lost_peer;
-};
-
 void torch_ranks_init(struct torch_ranks *ranks)
 {
-    *ranks = (struct torch_ranks){.seats = NULL};
+    *ranks = (struct torch_ranks){.of_all = -1};
     intern_init(&ranks->texts);
     map_init(&ranks->by_seat);
-    map_init(&ranks->timeouts);
+    map_init(&ranks->by_work);
+    map_init(&ranks->latest);
+    map_init(&ranks->by_remark);
+    map_init(&ranks->by_group);
+    map_init(&ranks->waiting);
 }
 
 void torch_ranks_release(struct torch_ranks *ranks)
 {
     intern_release(&ranks->texts);
     map_release(&ranks->by_seat);
-    map_release(&ranks->timeouts);
+    map_release(&ranks->by_work);
+    map_release(&ranks->latest);
+    map_release(&ranks->by_remark);
+    map_release(&ranks->by_group);
+    map_release(&ranks->waiting);
     free(ranks->seats);
     free(ranks->works);
+    free(ranks->remarks);
+    free(ranks->groups);
 }
 
-static int put_text(struct torch_ranks *ranks, struct text text, int64_t *number)
+int torch_ranks_text(struct torch_ranks *ranks, struct text text, int64_t *number)
 {
     *number = text.length ? intern_put(&ranks->texts, text.data, text.length) : -1;
     return text.length && *number < 0 ? -1 : 0;
 }
 
-/* A line that names no group: the next one of its rank about the same work does. */
-static int keep_work(struct torch_ranks *ranks, const struct watchdog_line *said)
+static struct map_key key_of(int64_t one, int64_t other)
 {
-    struct torch_work work = {
-        .number = said->failed, .elements = said->elements, .lost_peer = said->lost_peer};
-    int64_t rank = said->global_rank == COUNT_UNKNOWN ? said->rank : said->global_rank;
-    if (put_text(ranks, said->operation, &work.operation) ||
-        array_reserve((void **)&ranks->works, &ranks->work_capacity, ranks->work_count + 1,
-                      sizeof *ranks->works))
-        return -1;
-    int64_t next = (int64_t)ranks->work_count;
-    int64_t *at = map_put(&ranks->timeouts, (struct map_key){{(uint64_t)rank}}, next, NULL);
-    if (!at)
-        return -1;
-    if (*at == next)
-        ranks->work_count++;
-    ranks->works[*at] = work;
-    return 0;
+    return (struct map_key){{(uint64_t)one, (uint64_t)other}};
 }
 
-static struct torch_seat *seat_of(struct torch_ranks *ranks, const struct watchdog_line *said)
+/* Whose line it is, among the ranks of a file. */
+static int64_t whose(const struct watchdog_line *said)
 {
-    int64_t group;
-    if (put_text(ranks, said->group, &group) || array_reserve((void **)&ranks->seats, &ranks->seat_capacity,
-                                                              ranks->seat_count + 1, sizeof *ranks->seats))
-        return NULL;
+    return said->global_rank == COUNT_UNKNOWN ? said->rank : said->global_rank;
+}
+
+struct torch_seat *torch_ranks_seat(struct torch_ranks *ranks, int64_t group, int64_t rank)
+{
     int added;
-    int64_t *at = map_put(&ranks->by_seat, (struct map_key){{(uint64_t)group, (uint64_t)said->rank}},
-                          (int64_t)ranks->seat_count, &added);
+    if (array_reserve((void **)&ranks->seats, &ranks->seat_capacity, ranks->seat_count + 1,
+                      sizeof *ranks->seats))
+        return NULL;
+    int64_t *at = map_put(&ranks->by_seat, key_of(group, rank), (int64_t)ranks->seat_count, &added);
     if (!at)
         return NULL;
     if (added)
         ranks->seats[ranks->seat_count++] = (struct torch_seat){.group = group,
                                                                 .description = -1,
-                                                                .rank = said->rank,
+                                                                .rank = rank,
                                                                 .global_rank = COUNT_UNKNOWN,
                                                                 .enqueued = COUNT_UNKNOWN,
                                                                 .completed = COUNT_UNKNOWN,
                                                                 .failed = COUNT_UNKNOWN,
                                                                 .operation = -1,
-                                                                .elements = COUNT_UNKNOWN};
+                                                                .elements = COUNT_UNKNOWN,
+                                                                .elements_out = COUNT_UNKNOWN};
     return &ranks->seats[*at];
 }
 
-static void take_failed(struct torch_ranks *ranks, const struct watchdog_line *said, struct torch_seat *seat)
+static struct torch_group *group_at(struct torch_ranks *ranks, int64_t group)
 {
-    int64_t rank = said->global_rank == COUNT_UNKNOWN ? said->rank : said->global_rank;
-    const int64_t *at = map_get(&ranks->timeouts, (struct map_key){{(uint64_t)rank}});
-    const struct torch_work *work =
-        at && ranks->works[*at].number == said->failed ? &ranks->works[*at] : NULL;
-    seat->failed = said->failed;
+    int added;
+    if (array_reserve((void **)&ranks->groups, &ranks->group_capacity, ranks->group_count + 1,
+                      sizeof *ranks->groups))
+        return NULL;
+    int64_t *at = map_put(&ranks->by_group, key_of(group, 0), (int64_t)ranks->group_count, &added);
+    if (at && added)
+        ranks->groups[ranks->group_count++] = (struct torch_group){.greatest = -1};
+    return at ? &ranks->groups[*at] : NULL;
+}
+
+const struct torch_group *torch_ranks_group(const struct torch_ranks *ranks, int64_t group)
+{
+    const int64_t *at = map_get(&ranks->by_group, key_of(group, 0));
+    return at ? &ranks->groups[*at] : NULL;
+}
+
+static int note_size(struct torch_ranks *ranks, int64_t group, int64_t size)
+{
+    struct torch_group *of = group_at(ranks, group);
+    if (!of)
+        return -1;
+    of->is_doubtful |= of->size && size && of->size != size;
+    of->size = size ? size : of->size;
+    return 0;
+}
+
+/* torch's own name of the group of all ranks. */
+static const char OF_ALL[] = "0";
+
+static int name_group_of_all(struct torch_ranks *ranks, int64_t *group)
+{
+    if (ranks->of_all < 0 && torch_ranks_text(ranks, (struct text){OF_ALL, strlen(OF_ALL)}, &ranks->of_all))
+        return -1;
+    *group = ranks->of_all;
+    return 0;
+}
+
+int torch_ranks_list_all(struct torch_ranks *ranks, int64_t group, int64_t size)
+{
+    return group < 0 && name_group_of_all(ranks, &group) ? -1 : note_size(ranks, group, size);
+}
+
+/* A line that names no group: another one of its rank about the same work does. */
+static int keep_work(struct torch_ranks *ranks, const struct watchdog_line *said, uint64_t offset)
+{
+    struct torch_work work = {.rank = said->rank,
+                              .global_rank = said->global_rank,
+                              .number = said->failed,
+                              .elements = said->elements,
+                              .elements_out = said->elements_out,
+                              .offset = offset};
+    int added;
+    if (torch_ranks_text(ranks, said->operation, &work.operation) ||
+        array_reserve((void **)&ranks->works, &ranks->work_capacity, ranks->work_count + 1,
+                      sizeof *ranks->works))
+        return -1;
+    struct map_key key = {{(uint64_t)whose(said), (uint64_t)work.number, (uint64_t)work.operation}};
+    int64_t *at = map_put(&ranks->by_work, key, (int64_t)ranks->work_count, &added);
+    int64_t *latest = at ? map_put(&ranks->latest, key_of(whose(said), work.number), *at, NULL) : NULL;
+    if (!latest)
+        return -1;
+    *latest = *at;
+    if (added)
+        ranks->works[ranks->work_count++] = work;
+    return 0;
+}
+
+static int is_default(const struct watchdog_line *said)
+{
+    return text_is(said->description, "default_pg") || text_is(said->group, OF_ALL);
+}
+
+static void take_failed(struct torch_ranks *ranks, struct torch_seat *seat, int64_t rank)
+{
+    const int64_t *at = map_get(&ranks->latest, key_of(rank, seat->failed));
+    struct torch_work *work = at ? &ranks->works[*at] : NULL;
     if (!work)
         return;
     seat->operation = work->operation;
     seat->elements = work->elements;
+    seat->elements_out = work->elements_out;
     seat->lost_peer |= work->lost_peer;
+    work->is_placed = 1;
 }
 
-/* The group of all ranks, by torch's own name of it. */
-static int is_default(const struct watchdog_line *said)
+static int take_seat(struct torch_ranks *ranks, const struct watchdog_line *said, uint64_t offset)
 {
-    return text_is(said->description, "default_pg") || text_is(said->group, "0");
-}
-
-int torch_ranks_take(struct torch_ranks *ranks, struct text line, uint64_t offset)
-{
-    struct watchdog_line said;
-    if (!watchdog_read(line, &said) || said.rank == COUNT_UNKNOWN)
-        return 1;
-    if (!said.group.length)
-        return keep_work(ranks, &said);
-    struct torch_seat *seat = seat_of(ranks, &said);
-    if (!seat || put_text(ranks, said.description, &seat->description))
+    int64_t group;
+    if (torch_ranks_text(ranks, said->group, &group))
+        return -1;
+    struct torch_seat *seat = torch_ranks_seat(ranks, group, said->rank);
+    if (!seat || torch_ranks_text(ranks, said->description, &seat->description))
         return -1;
     seat->offset = offset;
-    if (said.global_rank != COUNT_UNKNOWN || is_default(&said))
-        seat->global_rank = said.global_rank == COUNT_UNKNOWN ? said.rank : said.global_rank;
-    if (said.enqueued != COUNT_UNKNOWN) {
-        seat->enqueued = said.enqueued;
-        seat->completed = said.completed;
+    if (said->global_rank != COUNT_UNKNOWN || is_default(said))
+        seat->global_rank = whose(said);
+    if (said->enqueued != COUNT_UNKNOWN) {
+        seat->enqueued = said->enqueued;
+        seat->completed = said->completed;
     }
-    if (said.failed != COUNT_UNKNOWN)
-        take_failed(ranks, &said, seat);
+    if (said->failed != COUNT_UNKNOWN) {
+        seat->failed = said->failed;
+        take_failed(ranks, seat, whose(said));
+    }
     return 0;
 }
 
-static const char *text_of(const struct torch_ranks *ranks, int64_t number)
+int torch_ranks_take(struct torch_ranks *ranks, const struct watchdog_line *said, uint64_t offset)
 {
-    return number < 0 ? NULL : intern_text(&ranks->texts, number);
+    if (said->group.length)
+        return take_seat(ranks, said, offset);
+    return said->failed == COUNT_UNKNOWN ? 0 : keep_work(ranks, said, offset);
 }
 
-static struct origin origin_of(const struct torch_ranks *ranks, const struct torch_seat *seat)
+void torch_ranks_lose_peer(struct torch_ranks *ranks, int64_t rank, int64_t number)
 {
-    const char *name = text_of(ranks, seat->group);
-    /* Nothing tells processes of one file apart but their ranks: a number that no process began at does. */
-    return (struct origin){.pid = COUNT_UNKNOWN,
-                           .started_ns = seat->global_rank == COUNT_UNKNOWN ? 0 : seat->global_rank + 1,
-                           .communicator_hash = communicator_hash_of(name, NULL, 0),
-                           .communicator_is_named = 1,
-                           .communicator_name = name,
-                           .rank = seat->rank,
-                           .offset = seat->offset};
+    const int64_t *at = map_get(&ranks->latest, key_of(rank, number));
+    if (at)
+        ranks->works[*at].lost_peer = 1;
 }
 
-/* The number of the work that a rank waits in; COUNT_UNKNOWN: it waits in none. */
-static int64_t waits_in(const struct torch_seat *seat)
+int torch_ranks_remark(struct torch_ranks *ranks, const struct torch_remark *remark)
 {
-    if (seat->failed != COUNT_UNKNOWN)
-        return seat->failed;
-    return seat->completed != COUNT_UNKNOWN && seat->enqueued > seat->completed ? seat->completed + 1
-                                                                                : COUNT_UNKNOWN;
+    int64_t rank = remark->global_rank == COUNT_UNKNOWN ? remark->rank : remark->global_rank;
+    struct map_key key = {
+        {(uint64_t)remark->kind, (uint64_t)rank, (uint64_t)remark->accused, (uint64_t)remark->text}};
+    int added;
+    if (!map_put(&ranks->by_remark, key, 1, &added) ||
+        array_reserve((void **)&ranks->remarks, &ranks->remark_capacity, ranks->remark_count + 1,
+                      sizeof *ranks->remarks))
+        return -1;
+    if (added)
+        ranks->remarks[ranks->remark_count++] = *remark;
+    return 0;
 }
 
-/* torch's names: "ALLREDUCE", "_ALLGATHER_BASE", "REDUCE_SCATTER". */
-static enum function function_of(const struct torch_ranks *ranks, const struct torch_seat *seat)
+/* The only group in which others failed at the same work; -1: there is none, or several. */
+static int64_t group_of_work(const struct map *groups, const struct torch_work *work)
 {
-    static const struct {
-        const char *mark;
-        enum function function;
-    } names[] = {{"ALLREDUCE", FUNCTION_ALL_REDUCE},
-                 {"ALL_REDUCE", FUNCTION_ALL_REDUCE},
-                 {"ALLGATHER", FUNCTION_ALL_GATHER},
-                 {"ALL_GATHER", FUNCTION_ALL_GATHER},
-                 {"REDUCE_SCATTER", FUNCTION_REDUCE_SCATTER},
-                 {"ALLTOALL", FUNCTION_ALL_TO_ALL},
-                 {"ALL_TO_ALL", FUNCTION_ALL_TO_ALL},
-                 {"BROADCAST", FUNCTION_BROADCAST},
-                 {"BARRIER", FUNCTION_BARRIER},
-                 {"GATHER", FUNCTION_GATHER},
-                 {"SCATTER", FUNCTION_SCATTER},
-                 {"REDUCE", FUNCTION_REDUCE}};
-    const char *operation = text_of(ranks, seat->operation);
-    for (size_t i = 0; operation && i < sizeof names / sizeof *names; i++)
-        if (text_holds((struct text){operation, strlen(operation)}, names[i].mark))
-            return names[i].function;
-    return FUNCTION_UNKNOWN;
+    const int64_t *group = map_get(groups, key_of(work->number, work->operation));
+    const int64_t *by_number = map_get(groups, key_of(work->number, -1));
+    return group ? *group : by_number ? *by_number : -1;
 }
 
-static int emit_call(const struct torch_ranks *ranks, const struct torch_seat *seat, int64_t number,
-                     int64_t ordinal, const struct format_sink *sink, struct error *error)
+/* By number and operation of the works that failed in groups, the group; -1: several. */
+static int list_groups(const struct torch_ranks *ranks, struct map *groups)
 {
-    struct event event = {
-        .kind = EVENT_OPERATION, .origin = origin_of(ranks, seat), .operation = OPERATION_UNKNOWN};
-    event.operation.ordinal = ordinal;
-    event.operation.kind = OPERATION_COLLECTIVE;
-    event.operation.function = function_of(ranks, seat);
-    event.operation.sequence = number;
-    event.operation.count = seat->elements;
-    event.operation.unfinished = 1;
-    return sink->event(sink->context, &event, error);
-}
-
-static int emit_seat(const struct torch_ranks *ranks, const struct torch_seat *seat,
-                     const struct format_sink *sink, struct error *error)
-{
-    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(ranks, seat)};
-    struct event process = {
-        .kind = EVENT_PROCESS, .origin = origin_of(ranks, seat), .process = PROCESS_FACTS_NONE};
-    place.communicator.description = text_of(ranks, seat->description);
-    process.process.global_rank = seat->global_rank;
-    return sink->event(sink->context, &place, error) ||
-                   (seat->global_rank != COUNT_UNKNOWN && sink->event(sink->context, &process, error))
-               ? -1
-               : 0;
-}
-
-static int emit_status(const struct torch_ranks *ranks, const struct torch_seat *seat,
-                       const struct format_sink *sink, struct error *error)
-{
-    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(ranks, seat)};
-    event.group_status = (struct group_status){.name = text_of(ranks, seat->group),
-                                               .description = text_of(ranks, seat->description),
-                                               .function = text_of(ranks, seat->operation),
-                                               .enqueued = seat->enqueued,
-                                               .started = COUNT_UNKNOWN,
-                                               .completed = seat->completed,
-                                               .timed_out = seat->failed,
-                                               .at_ns = TIME_UNKNOWN};
-    return sink->event(sink->context, &event, error);
-}
-
-/* Of a rank whose work failed since another was gone it is not known what it would have called. */
-static int emit_lost(const struct torch_seat *seat, const struct format_sink *sink, struct error *error)
-{
-    return sink->note(sink->context, FORMAT_NOTE_OPEN, 0, seat->offset, NULL, 0, error);
-}
-
-int torch_ranks_end(struct torch_ranks *ranks, const struct format_sink *sink, struct error *error)
-{
-    int64_t ordinal = 0;
     for (size_t i = 0; i < ranks->seat_count; i++) {
         const struct torch_seat *seat = &ranks->seats[i];
-        int64_t number = waits_in(seat);
-        if (emit_seat(ranks, seat, sink, error) ||
-            (seat->lost_peer ? emit_lost(seat, sink, error) : emit_status(ranks, seat, sink, error)))
+        if (seat->failed == COUNT_UNKNOWN)
+            continue;
+        int64_t *group = map_put(groups, key_of(seat->failed, seat->operation), seat->group, NULL);
+        if (!group)
             return -1;
-        if (!seat->lost_peer && number != COUNT_UNKNOWN &&
-            emit_call(ranks, seat, number, ordinal++, sink, error))
+        if (*group != seat->group)
+            *group = -1;
+    }
+    return 0;
+}
+
+/*
+ * Of works without a group whether all may be of one, that of all ranks: each rank waits in one, and all in
+ * the same. Before torch 2.4 a rank in brackets is one of any group: else nobody knows which.
+ */
+static int are_of_one_group(const struct torch_ranks *ranks)
+{
+    const struct torch_work *first = NULL;
+    for (size_t i = 0; i < ranks->work_count; i++) {
+        const struct torch_work *work = &ranks->works[i];
+        if (work->is_placed)
+            continue;
+        first = first ? first : work;
+        if (work->number != first->number ||
+            (work->global_rank != COUNT_UNKNOWN && work->global_rank != work->rank))
+            return 0;
+    }
+    return 1;
+}
+
+/* A text of a name that a group gets which has none. */
+static int name_group(struct torch_ranks *ranks, const struct torch_work *work, int is_one, int64_t *group)
+{
+    char name[96];
+    if (is_one)
+        return name_group_of_all(ranks, group);
+    snprintf(name, sizeof name, "group without a name, work %lld of rank %lld", (long long)work->number,
+             (long long)work->rank);
+    return torch_ranks_text(ranks, (struct text){name, strlen(name)}, group);
+}
+
+static int place_work(struct torch_ranks *ranks, struct torch_work *work, int64_t group, int is_default_group)
+{
+    struct torch_seat *seat = torch_ranks_seat(ranks, group, work->rank);
+    if (!seat)
+        return -1;
+    /* A rank that says how far it came says more. */
+    if (seat->failed != COUNT_UNKNOWN)
+        return 0;
+    seat->failed = work->number;
+    seat->operation = work->operation;
+    seat->elements = work->elements;
+    seat->elements_out = work->elements_out;
+    seat->lost_peer |= work->lost_peer;
+    seat->offset = work->offset;
+    work->is_placed = 1;
+    if (work->global_rank != COUNT_UNKNOWN || is_default_group)
+        seat->global_rank = work->global_rank == COUNT_UNKNOWN ? work->rank : work->global_rank;
+    return 0;
+}
+
+static int place_works(struct torch_ranks *ranks, const struct map *groups)
+{
+    for (size_t i = 0; i < ranks->work_count; i++) {
+        struct torch_work *work = &ranks->works[i];
+        int64_t group = work->is_placed ? -1 : group_of_work(groups, work);
+        if (group >= 0 && place_work(ranks, work, group, 0))
+            return -1;
+    }
+    int is_one = are_of_one_group(ranks);
+    for (size_t i = 0; i < ranks->work_count; i++) {
+        struct torch_work *work = &ranks->works[i];
+        int64_t group;
+        if (!work->is_placed &&
+            (name_group(ranks, work, is_one, &group) || place_work(ranks, work, group, is_one)))
             return -1;
     }
     return 0;
+}
+
+/* How many ranks a work has by what goes in and comes out of one; 0: that does not tell. */
+static int64_t size_by_elements(const struct torch_ranks *ranks, const struct torch_seat *seat)
+{
+    const char *operation = seat->operation < 0 ? "" : intern_text(&ranks->texts, seat->operation);
+    int64_t least = seat->elements, most = seat->elements_out;
+    if (strstr(operation, "REDUCE_SCATTER")) {
+        least = seat->elements_out;
+        most = seat->elements;
+    } else if (!strstr(operation, "ALLGATHER"))
+        return 0;
+    return least > 0 && most > least && most % least == 0 && most / least > seat->rank ? most / least : 0;
+}
+
+/* A status may stand before the line of the work that it is of. */
+static void fill_works(struct torch_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->seat_count; i++) {
+        struct torch_seat *seat = &ranks->seats[i];
+        if (seat->failed != COUNT_UNKNOWN && seat->operation < 0)
+            take_failed(ranks, seat, seat->global_rank == COUNT_UNKNOWN ? seat->rank : seat->global_rank);
+    }
+}
+
+static int64_t whose_remark(const struct torch_remark *remark)
+{
+    return remark->global_rank == COUNT_UNKNOWN ? remark->rank : remark->global_rank;
+}
+
+int torch_ranks_waits(const struct torch_ranks *ranks, const struct torch_remark *remark)
+{
+    return map_get(&ranks->waiting, key_of(whose_remark(remark), 0)) != NULL;
+}
+
+/* Ranks of all that a report names are there, whatever else is known of them. */
+static int count_accused(struct torch_ranks *ranks)
+{
+    int64_t group;
+    if (name_group_of_all(ranks, &group))
+        return -1;
+    for (size_t i = 0; i < ranks->remark_count; i++) {
+        const struct torch_remark *remark = &ranks->remarks[i];
+        if ((remark->group < 0 || remark->group == group) && remark->accused >= ranks->least_ranks)
+            ranks->least_ranks = remark->accused + 1;
+    }
+    return 0;
+}
+
+/* Ranks that only remarks are of. */
+static int seat_others(struct torch_ranks *ranks)
+{
+    struct map seated;
+    int64_t group = -1;
+    map_init(&seated);
+    int failed = 0;
+    for (size_t i = 0; !failed && i < ranks->seat_count; i++) {
+        const struct torch_seat *seat = &ranks->seats[i];
+        struct map_key key = key_of(seat->global_rank == COUNT_UNKNOWN ? seat->rank : seat->global_rank, 0);
+        failed = !map_put(&seated, key, 1, NULL) ||
+                 (seat->failed != COUNT_UNKNOWN && !map_put(&ranks->waiting, key, 1, NULL));
+    }
+    for (size_t i = 0; !failed && i < ranks->remark_count; i++) {
+        int64_t rank = whose_remark(&ranks->remarks[i]);
+        if (map_get(&seated, key_of(rank, 0)))
+            continue;
+        struct torch_seat *seat =
+            name_group_of_all(ranks, &group) ? NULL : torch_ranks_seat(ranks, group, rank);
+        failed = !seat || !map_put(&seated, key_of(rank, 0), 1, NULL);
+        if (seat) {
+            seat->global_rank = rank;
+            seat->offset = ranks->remarks[i].offset;
+        }
+    }
+    map_release(&seated);
+    return failed ? -1 : 0;
+}
+
+int torch_ranks_settle(struct torch_ranks *ranks)
+{
+    struct map groups;
+    map_init(&groups);
+    fill_works(ranks);
+    int failed = list_groups(ranks, &groups) || place_works(ranks, &groups) || seat_others(ranks) ||
+                 count_accused(ranks);
+    map_release(&groups);
+    for (size_t i = 0; !failed && i < ranks->seat_count; i++) {
+        const struct torch_seat *seat = &ranks->seats[i];
+        struct torch_group *group = group_at(ranks, seat->group);
+        failed = !group || note_size(ranks, seat->group, size_by_elements(ranks, seat));
+        if (!failed && seat->rank > group->greatest)
+            group->greatest = seat->rank;
+    }
+    for (size_t i = 0; !failed && i < ranks->group_count; i++)
+        if (ranks->groups[i].is_doubtful || ranks->groups[i].size <= ranks->groups[i].greatest)
+            ranks->groups[i].size = 0;
+    return failed ? -1 : 0;
 }

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* What is in each line of the watchdog's. */
+static const char SOURCE[] = "ProcessGroupNCCL.cpp:";
+
 /* The digits at the beginning of a text, behind a sign if there is one; COUNT_UNKNOWN. */
 static int64_t leading_number(struct text text)
 {
@@ -37,6 +40,18 @@ static int64_t rank_before(struct text before)
     return digits && text_begins(behind, ": ") ? leading_number(before) : COUNT_UNKNOWN;
 }
 
+int64_t watchdog_prefix(struct text line)
+{
+    struct text behind = text_after(line, SOURCE);
+    if (!behind.data)
+        return -1;
+    struct text before = {line.data, line.length - behind.length};
+    struct text rank = text_after(before, "[rank"), severity = text_after(before, "[E");
+    if (rank.data)
+        return (int64_t)(before.length - rank.length - strlen("[rank"));
+    return severity.data ? (int64_t)(before.length - severity.length - strlen("[E")) : 0;
+}
+
 /* "0(default_pg) Rank 0]", "0 (default_pg) Rank 0]" or "1 Rank 0]": the name, and what it is for. */
 static void read_group(struct text group, struct watchdog_line *said)
 {
@@ -67,6 +82,26 @@ static int64_t first_number(struct text line, const char *const *marks)
     return number;
 }
 
+/* Elements of "[2, 1024]", as torch 2.0 prints instead of their number. */
+static int64_t elements_of_shape(struct text shape)
+{
+    int64_t count = 1, size;
+    if (!shape.data)
+        return COUNT_UNKNOWN;
+    for (;;) {
+        while (shape.length && shape.data[0] == ' ')
+            shape = (struct text){shape.data + 1, shape.length - 1};
+        size = leading_number(shape);
+        if (size < 0 || __builtin_mul_overflow(count, size, &count))
+            return COUNT_UNKNOWN;
+        while (shape.length && shape.data[0] >= '0' && shape.data[0] <= '9')
+            shape = (struct text){shape.data + 1, shape.length - 1};
+        if (!shape.length || shape.data[0] != ',')
+            return shape.length && shape.data[0] == ']' ? count : COUNT_UNKNOWN;
+        shape = (struct text){shape.data + 1, shape.length - 1};
+    }
+}
+
 static void read_work(struct text line, struct watchdog_line *said)
 {
     struct text work = text_after(line, "WorkNCCL(");
@@ -75,7 +110,9 @@ static void read_work(struct text line, struct watchdog_line *said)
     said->failed = number_after(work, "SeqNum=");
     said->operation = text_word(text_after(work, "OpType="));
     said->elements = number_after(work, "NumelIn=");
-    said->lost_peer = text_holds(work, "raised the following async exception");
+    said->elements_out = number_after(work, "NumelOut=");
+    if (said->elements == COUNT_UNKNOWN)
+        said->elements = elements_of_shape(text_after(work, "TensorShape=["));
 }
 
 /* Of torch 2.3 the completed number can be anything: no work completes before it was enqueued. */
@@ -88,16 +125,89 @@ static void doubt(struct watchdog_line *said)
         said->completed = said->failed - 1;
 }
 
+static int holds_any(struct text line, const char *const *marks)
+{
+    for (; *marks; marks++)
+        if (text_holds(line, *marks))
+            return 1;
+    return 0;
+}
+
+/* That a watchdog ended for a timeout is no error of its own. */
+static struct text failure_in(struct text line)
+{
+    struct text failure = text_after(line, "raised the following async exception: ");
+    if (!failure.data)
+        failure = text_after(line, "async exception when checking for NCCL errors: ");
+    if (!failure.data)
+        failure = text_after(line, "terminated with exception: ");
+    if (!failure.data || (!text_holds(failure, "NCCL error") && !text_holds(failure, "CUDA error")) ||
+        text_holds(failure, "Watchdog caught collective operation timeout"))
+        return (struct text){NULL, 0};
+    return failure;
+}
+
+int watchdog_is_echo(struct text failure)
+{
+    static const char *const marks[] = {"remote process exited",
+                                        "ncclRemoteError",
+                                        "Connection closed by remote peer",
+                                        "Connection reset by peer",
+                                        "Broken pipe",
+                                        "Got completion",
+                                        "communicator was aborted",
+                                        NULL};
+    return holds_any(failure, marks);
+}
+
+static const char *const stuck_marks[] = {"watchdog got stuck for", "watchdog thread got stuck",
+                                          "eartbeat monitor timed out", "no heartbeat of its watchdog", NULL};
+
+struct text watchdog_sentence(struct text line)
+{
+    for (struct text behind = text_after(line, "] "); behind.data && holds_any(behind, stuck_marks);
+         behind = text_after(line, "] "))
+        line = behind;
+    struct text rest = text_after(line, ". ");
+    return (struct text){line.data, rest.data ? line.length - rest.length - 2 : line.length};
+}
+
+/* What a line says once it has begun to, and where that ends. */
+int watchdog_is_cut(struct text line)
+{
+    static const struct {
+        const char *begin;
+        const char *end;
+    } parts[] = {{"WorkNCCL(", "Timeout(ms)="},
+                 {"Timeout(ms)=", ")"},
+                 {"Watchdog caught", "before timing out."},
+                 {"ast enqueued", "ast completed"},
+                 {"got stuck for ", " seconds"},
+                 {"at work sequence id:", "ast completed"},
+                 {"Timeout at NCCL work:", "ast completed"}};
+    static const char *const completed[] = {"ast completed NCCL work: ", "ast completed work: ", NULL};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct text behind = text_after(line, parts[i].begin);
+        if (behind.data && !text_holds(behind, parts[i].end))
+            return 1;
+    }
+    return text_holds(line, "ast completed") && first_number(line, completed) == COUNT_UNKNOWN &&
+           !text_holds(line, "ast completed NCCL work: -");
+}
+
 int watchdog_read(struct text line, struct watchdog_line *said)
 {
     static const char *const enqueued[] = {"ast enqueued NCCL work: ", "ast enqueued work: ", NULL};
     static const char *const completed[] = {"ast completed NCCL work: ", "ast completed work: ", NULL};
     static const char *const failed[] = {
         "at work sequence id: ", "Timeout at NCCL work: ", "detected by watchdog at work: ", NULL};
-    struct text behind = text_after(line, "ProcessGroupNCCL.cpp:");
+    struct text behind = text_after(line, SOURCE);
     if (!behind.data)
         return 0;
-    *said = (struct watchdog_line){.rank = COUNT_UNKNOWN, .failed = COUNT_UNKNOWN, .elements = COUNT_UNKNOWN};
+    *said = (struct watchdog_line){.rank = COUNT_UNKNOWN,
+                                   .failed = COUNT_UNKNOWN,
+                                   .elements = COUNT_UNKNOWN,
+                                   .elements_out = COUNT_UNKNOWN};
     said->global_rank = rank_before((struct text){line.data, (size_t)(behind.data - line.data)});
     struct text group = text_after(behind, "PG GUID ");
     if (!group.data)
@@ -111,5 +221,8 @@ int watchdog_read(struct text line, struct watchdog_line *said)
     said->failed = first_number(behind, failed);
     read_work(behind, said);
     doubt(said);
-    return said->enqueued != COUNT_UNKNOWN || said->failed != COUNT_UNKNOWN;
+    said->is_stuck = holds_any(behind, stuck_marks);
+    said->failure = failure_in(behind);
+    return said->enqueued != COUNT_UNKNOWN || said->failed != COUNT_UNKNOWN || said->is_stuck ||
+           said->failure.length;
 }

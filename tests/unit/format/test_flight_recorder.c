@@ -227,9 +227,55 @@ static void later_versions_are_told(void **state)
     struct recording recording;
     read_text(&recording, "dump_0",
               "{\"version\":\"2.11\",\"pg_config\":{" GROUP("0", "[0]") "},\"entries\":[" ENTRY(
+                  "0", "1", "0", "nccl:all_to_all", "completed") "]}");
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_NEWER), 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    recording_release(&recording);
+    read_text(&recording, "dump_0",
+              "{\"version\":\"2.12\",\"pg_config\":{" GROUP("0", "[0]") "},\"entries\":[" ENTRY(
                   "0", "1", "0", "nccl:all_reduce", "completed") "]}");
     assert_int_equal(recording_notes(&recording, FORMAT_NOTE_NEWER), 1);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    recording_release(&recording);
+}
+
+/* Where a rank could not be dumped, its name and the reason are all there is. */
+static void a_dump_that_failed(void **state)
+{
+    struct recording recording;
+    read_text(&recording, "rank_5.json", "{\"ok\": false, \"reason\": \"no reply\"}");
+    assert_int_equal(recording_count(&recording, EVENT_PROCESS), 1);
+    assert_int_equal(recording_event(&recording, EVENT_PROCESS, 0)->process.global_rank, 5);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 1);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.kind, WARNING_NO_DUMP);
+    assert_string_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.text, "no dump: no reply");
+    assert_int_equal(recording_notes(&recording, "no dump"), 1);
+    recording_release(&recording);
+    read_text(&recording, "dump", "{\"ok\": false, \"reason\": \"no reply\"}");
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 0);
+    assert_int_equal(recording_notes(&recording, "dump that does not tell its rank"), 1);
+    recording_release(&recording);
+}
+
+/* Of a group whose calls are all retired and none completed, nothing is told of their ends; where one
+ * completed, it is. */
+static void calls_that_are_retired_when_issued(void **state)
+{
+#define RETIRED(state, retired)                                                                     \
+    "{\"process_group\":[\"0\",\"x\"],\"collective_seq_id\":1,\"profiling_name\":\"b:all_reduce\"," \
+    "\"state\":\"" state "\",\"retired\":" retired "}"
+    struct recording recording;
+    read_text(&recording, "dump_0",
+              DUMP(GROUP("0", "[0]"), "", RETIRED("scheduled", "true") "," RETIRED("scheduled", "true")));
+    assert_int_equal(operation(&recording, 1)->unfinished, 0);
+    recording_release(&recording);
+    read_text(&recording, "dump_0",
+              DUMP(GROUP("0", "[0]"), "", RETIRED("completed", "true") "," RETIRED("scheduled", "true")));
+    assert_int_equal(operation(&recording, 1)->unfinished, 1);
+    recording_release(&recording);
+    read_text(&recording, "dump_0",
+              DUMP(GROUP("0", "[0]"), "", RETIRED("scheduled", "true") "," RETIRED("scheduled", "false")));
+    assert_int_equal(operation(&recording, 0)->unfinished, 1);
     recording_release(&recording);
 }
 
@@ -260,6 +306,8 @@ int main(void)
         cmocka_unit_test(launches_without_their_closing_entry),
         cmocka_unit_test(wrong_types_are_damage),
         cmocka_unit_test(later_versions_are_told),
+        cmocka_unit_test(a_dump_that_failed),
+        cmocka_unit_test(calls_that_are_retired_when_issued),
         cmocka_unit_test(what_is_cut_is_told_with_its_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static void what_was_called_as_one(void **state)
     played.operations[RECEIVED_AGAIN].group = SENT_AGAIN;
     played.operations[RECEIVED].previous = -1;
     played.operations[RECEIVED_AGAIN].previous = RECEIVED;
-    check_found(&played, "ended_early 2 high 2 <013 ");
+    check_found(&played, "missing 2 medium 2 <013 ");
 }
 
 /* Whoever waits for them is named with them. */
@@ -62,23 +62,23 @@ static void ends_that_are_never_recorded(void **state)
     check("r!r!r!", "r!r!r!", "r!r!r!", "", "");
     check("r!r!r!", "rrr", "r!r!r!", "", "");
     check("r!gr!", "r!gr!", "r!gr!", "", "");
-    check("r!gr!g!", "r!gr!g!", "r!gr!g!", "", "ended_early 3 high 0 <012 ");
+    check("r!gr!g!", "r!gr!g!", "r!gr!g!", "", "missing 3 medium 0 <012 ");
     check("r!r*r!", "r!r*r!", "r!r*r!", "", "");
-    check("r!r!r*!", "r!r!r*!", "r!r!r*!", "", "ended_early 3 high 0 <012 ");
+    check("r!r!r*!", "r!r!r*!", "r!r!r*!", "", "missing 3 medium 0 <012 ");
     check("b!b!b!", "b!b!b!", "b!b!b!", "", "");
     /* The last of its kind says it, whatever others before it. */
     check("rrr!r!", "rrr!r!", "rrr!r!", "", "");
-    check("r!r!rr!", "r!r!rr!", "r!r!rr!", "", "ended_early 3 high 0 <012 ");
+    check("r!r!rr!", "r!r!rr!", "r!r!rr!", "", "missing 3 medium 0 <012 ");
     /* Who is known to have stopped before it is. */
     check("r!r!r!", "r!r!r!", "r!r!r!", "r!r!", "missing 3 high 0 <012 ");
 }
 
 static void who_left_no_trace(void **state)
 {
-    check("r!", "r!", "r!", "", "ended_early 3 high 0 <012 ");
-    check("r!", "r!", "", "", "ended_early 2/3 low 0 <01 ");
+    check("r!", "r!", "r!", "", "missing 3 medium 0 <012 ");
+    check("r!", "r!", "", "", "missing 2/3 low 0 <01 ");
     /* The only one that can be at the other place. */
-    check("rP!", "r", "r", "", "ended_early 3 high 0 <0 ");
+    check("rP!", "r", "r", "", "missing 3 medium 0 <0 ");
     check("rP!", "r", "", "", "");
     /* More that are not there than are: what is there was kept of the job. */
     check("r!", "", "", "", "");
@@ -92,7 +92,7 @@ static void whose_record_ends_before_the_others(void **state)
     check("r|r|r|r!", "r|r|r|r!", "r", "r|r|r|r!", "ended_early 2 high 3 <013 ");
     check("r|r|r|r!", "r|r|r", "r", "r|r|r|r!", "missing 1 high 3 <03 ");
     check("r|r|r|r!", "r", "r", "r|r|r|r!", "ended_early 1/2 low 3 <03 ");
-    check("r|r|r|r!", "r|r|r|r!", "r", "", "ended_early 2/3 low 3 <01 ");
+    check("r|r|r|r!", "r|r|r|r!", "r", "", "missing 2/3 low 3 <01 ");
     /* It lost the file of the communicator; of the other it has one. */
     check("r|r|r!", "rR|rR|r!", "R|R", "r|r|r!", "ended_early 2 high 2 <013 ");
     /* What was pending is not sure. */
@@ -207,7 +207,7 @@ static void who_left_no_trace_where_most_are_cut(void **state)
     struct played played;
     play(&played, (const char *const[]){"r|r!", "r|r!", "r|r!", ""});
     played.job.most_cut = CUT_MIDWAY;
-    check_found(&played, "ended_early 3 high 1 <012 ");
+    check_found(&played, "missing 3 medium 1 <012 ");
 }
 
 /* When plugins wrote of ranks last: of 2 after so many seconds, of 1 after others, of all else after 30. */

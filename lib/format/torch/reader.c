@@ -1,0 +1,322 @@
+#include "format/torch/reader.h"
+
+#include "format/torch/desync.h"
+#include "model/event.h"
+
+#include <string.h>
+
+/* Lines behind an error that tell what it was due to: NCCL's name of it, "Last error:", and that. */
+enum { LINES_OF_FAILURE = 4 };
+
+/* Of an error so much is kept. */
+enum { FAILURE_BYTES_MOST = 400 };
+
+static const struct torch_speaker nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
+
+void torch_reader_init(struct torch_reader *reader)
+{
+    *reader = (struct torch_reader){.speaker = nobody, .launcher = {COUNT_UNKNOWN}};
+    torch_ranks_init(&reader->ranks);
+    wrapped_record_init(&reader->record);
+    map_init(&reader->tracebacks);
+    reader->report.greatest = -1;
+}
+
+void torch_reader_release(struct torch_reader *reader)
+{
+    torch_ranks_release(&reader->ranks);
+    wrapped_record_release(&reader->record);
+    map_release(&reader->tracebacks);
+    buffer_release(&reader->failure.text);
+    buffer_release(&reader->report.line);
+}
+
+static struct torch_remark remark_of(const struct torch_speaker *of, enum torch_remark_kind kind,
+                                     uint64_t offset)
+{
+    return (struct torch_remark){.kind = kind,
+                                 .rank = of->rank,
+                                 .global_rank = of->global_rank,
+                                 .group = of->group,
+                                 .accused = COUNT_UNKNOWN,
+                                 .text = -1,
+                                 .offset = offset};
+}
+
+static int add_remark(struct torch_reader *reader, struct torch_remark remark, struct text text)
+{
+    return torch_ranks_text(&reader->ranks, text, &remark.text) ||
+           torch_ranks_remark(&reader->ranks, &remark);
+}
+
+/* What an error was due to is known: whether it is the rank's own. */
+static int end_failure(struct torch_reader *reader)
+{
+    struct torch_failure *failure = &reader->failure;
+    struct text text = {failure->text.data, failure->text.length};
+    if (!failure->lines_left)
+        return 0;
+    int is_echo = watchdog_is_echo(text);
+    failure->lines_left = 0;
+    if (is_echo && failure->number != COUNT_UNKNOWN)
+        torch_ranks_lose_peer(&reader->ranks,
+                              failure->of.global_rank == COUNT_UNKNOWN ? failure->of.rank
+                                                                       : failure->of.global_rank,
+                              failure->number);
+    return add_remark(
+        reader, remark_of(&failure->of, is_echo ? TORCH_LOST_PEER : TORCH_FAILED, failure->offset), text);
+}
+
+/* As much of a text as is kept. */
+static struct text beginning_of(struct text text)
+{
+    return (struct text){text.data, text.length < FAILURE_BYTES_MOST ? text.length : FAILURE_BYTES_MOST};
+}
+
+static int begin_failure(struct torch_reader *reader, const struct watchdog_line *said, uint64_t offset)
+{
+    struct torch_failure *failure = &reader->failure;
+    struct text text = beginning_of(said->failure);
+    buffer_clear(&failure->text);
+    failure->of = reader->speaker;
+    failure->number = said->failed;
+    failure->offset = offset;
+    failure->lines_left = LINES_OF_FAILURE;
+    return buffer_append(&failure->text, text.data, text.length);
+}
+
+static int begins_failure_line(struct text line)
+{
+    return text_begins(line, "nccl") || text_begins(line, "Last error:") || text_begins(line, "CUDA");
+}
+
+/* 1: the line is not of an error. */
+static int take_failure_line(struct torch_reader *reader, struct text line)
+{
+    struct torch_failure *failure = &reader->failure;
+    if (!failure->lines_left)
+        return 1;
+    int is_behind_last =
+        failure->text.length >= strlen("Last error:") &&
+        strcmp(failure->text.data + failure->text.length - strlen("Last error:"), "Last error:") == 0;
+    if ((!is_behind_last && !begins_failure_line(line)) || !line.length ||
+        failure->text.length + line.length > FAILURE_BYTES_MOST)
+        return end_failure(reader) ? -1 : 1;
+    if (buffer_append_byte(&failure->text, ' ') || buffer_append(&failure->text, line.data, line.length))
+        return -1;
+    failure->lines_left--;
+    return failure->lines_left || !end_failure(reader) ? 0 : -1;
+}
+
+/* Ranks that did not finish what they joined are behind only where others joined more. */
+static int end_report(struct torch_reader *reader)
+{
+    struct torch_report *report = &reader->report;
+    struct text ranks = report->unfinished_ranks;
+    int failed = 0;
+    if (ranks.length && report->furthest > report->lagging)
+        for (int64_t rank; !failed && (rank = desync_next_rank(&ranks)) != COUNT_UNKNOWN;) {
+            report->unfinished.accused = rank;
+            failed = torch_ranks_remark(&reader->ranks, &report->unfinished);
+        }
+    /* It lists all ranks of the group, where it lists them without a gap. */
+    if (!failed && report->is_snapshot && report->listed > 1 && report->listed == report->greatest + 1)
+        failed = torch_ranks_list_all(&reader->ranks, reader->speaker.group, report->listed);
+    struct buffer line = report->line;
+    buffer_clear(&line);
+    *report = (struct torch_report){.greatest = -1, .lagging = COUNT_UNKNOWN, .line = line};
+    return failed ? -1 : 0;
+}
+
+static int take_record(struct torch_reader *reader)
+{
+    struct wrapped_record *record = &reader->record;
+    struct text text = {record->text.data, record->text.length};
+    struct watchdog_line said;
+    if (!record->lines)
+        return 1;
+    record->lines = 0;
+    int is_said = watchdog_read(text, &said) && said.rank != COUNT_UNKNOWN;
+    if (said.rank == COUNT_UNKNOWN)
+        said.rank = said.global_rank;
+    if (said.rank == COUNT_UNKNOWN)
+        return 1;
+    reader->speaker = (struct torch_speaker){said.rank, said.global_rank, -1};
+    if (torch_ranks_text(&reader->ranks, said.group, &reader->speaker.group))
+        return -1;
+    if (!is_said)
+        return 1;
+    if (torch_ranks_take(&reader->ranks, &said, record->offset) ||
+        (said.failure.length && begin_failure(reader, &said, record->offset)))
+        return -1;
+    return said.is_stuck && add_remark(reader, remark_of(&reader->speaker, TORCH_STUCK, record->offset),
+                                       watchdog_sentence(text))
+               ? -1
+               : 0;
+}
+
+static int accuse(struct torch_reader *reader, const struct desync_line *said, uint64_t offset)
+{
+    struct torch_remark remark = remark_of(&reader->speaker, TORCH_NEVER_JOINED, offset);
+    struct text ranks = said->ranks;
+    if (torch_ranks_text(&reader->ranks, said->said, &remark.text))
+        return -1;
+    for (;;) {
+        remark.accused = desync_next_rank(&ranks);
+        if (remark.accused == COUNT_UNKNOWN)
+            return 0;
+        if (torch_ranks_remark(&reader->ranks, &remark))
+            return -1;
+    }
+}
+
+static int hold_unfinished(struct torch_reader *reader, const struct desync_line *said, uint64_t offset)
+{
+    struct torch_report *report = &reader->report;
+    buffer_clear(&report->line);
+    if (buffer_append(&report->line, said->ranks.data, said->ranks.length))
+        return -1;
+    report->unfinished = remark_of(&reader->speaker, TORCH_UNFINISHED, offset);
+    report->unfinished_ranks = (struct text){report->line.data, report->line.length};
+    report->lagging = said->number;
+    return torch_ranks_text(&reader->ranks, said->said, &report->unfinished.text);
+}
+
+static void list_ranks(struct torch_report *report, const struct desync_line *said)
+{
+    struct text ranks = said->ranks;
+    for (int64_t rank; (rank = desync_next_rank(&ranks)) != COUNT_UNKNOWN;) {
+        report->listed++;
+        report->greatest = rank > report->greatest ? rank : report->greatest;
+    }
+}
+
+/* 1: the line is of no desync report. */
+static int take_report_line(struct torch_reader *reader, struct text line, uint64_t offset)
+{
+    struct torch_report *report = &reader->report;
+    struct desync_line said;
+    if (reader->speaker.rank == COUNT_UNKNOWN || !desync_read(line, &said))
+        return 1;
+    switch (said.kind) {
+    case DESYNC_NEVER_JOINED:
+        return accuse(reader, &said, offset);
+    case DESYNC_UNFINISHED:
+        return hold_unfinished(reader, &said, offset);
+    case DESYNC_SNAPSHOT:
+        report->is_snapshot = 1;
+        return 0;
+    case DESYNC_NUMBER:
+        if (report->is_snapshot && said.is_started && said.number > report->furthest)
+            report->furthest = said.number;
+        return !report->is_snapshot;
+    default:
+        if (!report->is_snapshot)
+            return 1;
+        list_ranks(report, &said);
+        return 0;
+    }
+}
+
+/* "[rank1]: Traceback ..." and what follows: the rank, and the text behind. */
+static int64_t prefixed_rank(struct text line, struct text *behind)
+{
+    struct text mark = text_after(line, "[rank");
+    int64_t rank = COUNT_UNKNOWN;
+    size_t digits = 0;
+    while (mark.data && digits < mark.length && mark.data[digits] >= '0' && mark.data[digits] <= '9')
+        digits++;
+    if (!digits || digits > 9 || mark.length < digits + 3 || memcmp(mark.data + digits, "]: ", 3) != 0)
+        return COUNT_UNKNOWN;
+    rank = 0;
+    for (size_t i = 0; i < digits; i++)
+        rank = rank * 10 + (mark.data[i] - '0');
+    *behind = (struct text){mark.data + digits + 3, mark.length - digits - 3};
+    return rank;
+}
+
+/* "ValueError: bad sample", "torch.OutOfMemoryError: ..." */
+static int is_exception(struct text text)
+{
+    size_t length = 0;
+    while (length < text.length && text.data[length] != ':' && text.data[length] != ' ')
+        length++;
+    struct text name = {text.data, length};
+    return length > 0 && (length == text.length || text.data[length] == ':') &&
+           (text_holds(name, "Error") || text_holds(name, "Exception"));
+}
+
+/* An exception that a rank gets as others, or its own watchdog, have ended what it was in. */
+static int is_raised_by_others(struct text text)
+{
+    return watchdog_is_echo(text) || text_holds(text, "torch.distributed.") || text_holds(text, "c10::") ||
+           text_holds(text, "NCCL") || text_holds(text, "Connection");
+}
+
+/* 1: the line is of no traceback. */
+static int take_traceback(struct torch_reader *reader, struct text line, uint64_t offset)
+{
+    struct text text;
+    int64_t rank = prefixed_rank(line, &text);
+    if (rank == COUNT_UNKNOWN)
+        return 1;
+    struct map_key key = {{(uint64_t)rank}};
+    if (text_begins(text, "Traceback (most recent call last)"))
+        return map_put(&reader->tracebacks, key, 1, NULL) ? 0 : -1;
+    if (!map_get(&reader->tracebacks, key) || !text.length || text.data[0] == ' ' || !is_exception(text))
+        return 1;
+    map_remove(&reader->tracebacks, key);
+    if (is_raised_by_others(text))
+        return 1;
+    struct torch_speaker of = {rank, rank, -1};
+    return add_remark(reader, remark_of(&of, TORCH_RAISED, offset), beginning_of(text));
+}
+
+/* 1: no launcher says in the line that a rank ended. */
+static int take_end(struct torch_reader *reader, struct text line, uint64_t offset)
+{
+    int64_t rank = launcher_ended_rank(&reader->launcher, line);
+    struct torch_speaker of = {rank, rank, -1};
+    if (rank == COUNT_UNKNOWN)
+        return 1;
+    while (line.length && (line.data[0] == ' ' || line.data[0] == '\t'))
+        line = (struct text){line.data + 1, line.length - 1};
+    return add_remark(reader, remark_of(&of, TORCH_ENDED, offset), beginning_of(line));
+}
+
+/* What came before is done with: a record begins, or a line that is of nothing. */
+static int finish(struct torch_reader *reader)
+{
+    return end_failure(reader) || end_report(reader) ? -1 : 0;
+}
+
+static int begin_record(struct torch_reader *reader, struct text line, uint64_t offset)
+{
+    if (take_record(reader) < 0 || finish(reader) || wrapped_record_begin(&reader->record, line, offset))
+        return -1;
+    struct watchdog_line said;
+    return (watchdog_read(line, &said) || watchdog_is_cut(line)) && said.rank != COUNT_UNKNOWN ? 0 : 1;
+}
+
+int torch_reader_take(struct torch_reader *reader, struct text line, uint64_t offset)
+{
+    if (watchdog_prefix(line) >= 0)
+        return begin_record(reader, line, offset);
+    int status = wrapped_record_add(&reader->record, line);
+    if (status)
+        return status < 0 ? -1 : 0;
+    struct text behind = wrapped_record_strip(&reader->record, line);
+    if (take_record(reader) < 0)
+        return -1;
+    status = take_failure_line(reader, behind);
+    if (status > 0)
+        status = take_report_line(reader, behind, offset);
+    if (status > 0)
+        status = take_traceback(reader, line, offset);
+    return status > 0 ? take_end(reader, line, offset) : status;
+}
+
+int torch_reader_end(struct torch_reader *reader)
+{
+    return take_record(reader) < 0 || finish(reader) || torch_ranks_settle(&reader->ranks) ? -1 : 0;
+}
