@@ -263,7 +263,7 @@ static enum confidence confidence_of_unrecorded(const struct absence *absence, s
 static int name_unrecorded(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
-    size_t before = findings->count, departures = count_departed(absence);
+    size_t before = findings->count, into = before, departures = count_departed(absence);
     if (!can_name_unrecorded(absence))
         return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
@@ -277,6 +277,8 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
             return -1;
         if (job->most_cut && job->ranks[i].count)
             finding_ask(findings, finding, RULE_OUTLIVED, outlived_by_s(absence, i));
+        if (findings_unite_last(findings, before, &into))
+            return -1;
     }
     return findings_unite_candidates(findings, before);
 }
