@@ -24,6 +24,20 @@ enum { FORMAT_RECORD_BYTES = 16 };
 #define FORMAT_NOTE_NEWER "newer format version"
 
 /*
+ * How many bytes of rows and texts a file may become, by the bytes that were read of it: a pickle, and a
+ * table of texts, hold once what they refer to often. Records that are written out become less: some, and a
+ * text that all of them have from one line. More is refused, and told. A file of a few records may say little
+ * in few bytes.
+ */
+enum { FORMAT_TOLD_A_BYTE = 8, FORMAT_TOLD_AT_LEAST = 1 << 20 };
+
+static inline uint64_t format_told_most(uint64_t bytes_read)
+{
+    return FORMAT_TOLD_AT_LEAST +
+           (bytes_read < UINT64_MAX / 2 / FORMAT_TOLD_A_BYTE ? bytes_read * FORMAT_TOLD_A_BYTE : bytes_read);
+}
+
+/*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */
 struct format_sink {

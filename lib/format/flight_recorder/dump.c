@@ -16,15 +16,22 @@ void dump_init(struct dump *dump)
 {
     *dump = (struct dump){.version = NULL};
     intern_init(&dump->sources);
+    map_init(&dump->group_of);
+    dump_shared_init(&dump->shared);
 }
 
 void dump_release(struct dump *dump)
 {
-    for (size_t i = 0; i < dump->group_count; i++)
-        free(dump->groups[i].members);
     free(dump->groups);
     free(dump->entries);
     intern_release(&dump->sources);
+    map_release(&dump->group_of);
+    dump_shared_release(&dump->shared);
+}
+
+struct rank_list dump_members(const struct dump *dump, const struct dump_group *group)
+{
+    return group->list < 0 ? (struct rank_list){.ranks = NULL} : dump->shared.lists[group->list];
 }
 
 static int note(const struct format_sink *sink, const char *reason, int damage, uint64_t offset,
