@@ -37,6 +37,9 @@ static inline uint64_t format_told_most(uint64_t bytes_read)
            (bytes_read < UINT64_MAX / 2 / FORMAT_TOLD_A_BYTE ? bytes_read * FORMAT_TOLD_A_BYTE : bytes_read);
 }
 
+/* The reason of a note, of what is refused for that. */
+#define FORMAT_NOTE_BEYOND "record beyond what the file accounts for"
+
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */

@@ -615,8 +615,10 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
         builder->samples > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
+    size_t before = batch->bytes.length;
     if (add_row(builder, batch, event))
         return error_no_memory(error);
+    builder->told_bytes += batch->bytes.length - before + BATCH_ROW_BYTES;
     builder->events += !is_part;
     return 0;
 }
