@@ -24,10 +24,9 @@ enum { FORMAT_RECORD_BYTES = 16 };
 #define FORMAT_NOTE_NEWER "newer format version"
 
 /*
- * How many bytes of rows and texts a file may become, by the bytes that were read of it: a pickle, and a
- * table of texts, hold once what they refer to often. Records that are written out become less: some, and a
- * text that all of them have from one line. More is refused, and told. A file of a few records may say little
- * in few bytes.
+ * The expansion limit: how many bytes of rows and texts a file may take, by the bytes that were read of it. A
+ * pickle and a table of texts hold once what they refer to many times. Usual files take about a byte for
+ * each; the least is for short files. What is over the limit is refused and noted.
  */
 enum { FORMAT_TOLD_A_BYTE = 8, FORMAT_TOLD_AT_LEAST = 1 << 20 };
 
@@ -37,8 +36,8 @@ static inline uint64_t format_told_most(uint64_t bytes_read)
            (bytes_read < UINT64_MAX / 2 / FORMAT_TOLD_A_BYTE ? bytes_read * FORMAT_TOLD_A_BYTE : bytes_read);
 }
 
-/* The reason of a note, of what is refused for that. */
-#define FORMAT_NOTE_BEYOND "record beyond what the file accounts for"
+/* The reason of a note on what is refused by it. */
+#define FORMAT_NOTE_BEYOND "record over the expansion limit"
 
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.

@@ -53,7 +53,8 @@ static int must_stop(void *context)
     return stopped(context);
 }
 
-/* Whether a file became more already than what was read of it accounts for. Tables are not read from front to back.
+/* Whether a file became more already than what was read of it accounts for. Tables are not read from front to
+ * back.
  */
 static int is_beyond(const struct reading *reading)
 {
@@ -67,9 +68,9 @@ static int take_event(void *context, const struct event *event, struct error *er
     if (stopped(reading))
         return error_set(error, "interrupted");
     tell_progress(reading, PROGRESS_BYTES);
-    return is_beyond(reading) ? intake_note(&reading->intake, FORMAT_NOTE_BEYOND, 1, event->origin.offset,
-                                            NULL, 0, error)
-                              : intake_event(&reading->intake, event, error);
+    return is_beyond(reading)
+               ? intake_note(&reading->intake, FORMAT_NOTE_BEYOND, 1, event->origin.offset, NULL, 0, error)
+               : intake_event(&reading->intake, event, error);
 }
 
 static int take_note(void *context, const char *reason, int damage, uint64_t offset, const char *detail,

@@ -17,7 +17,7 @@ from tests.cli.support import PROGRAM, SANITIZED, TOP, Case
 MEMORY_BYTES, MEMORY_A_BYTE = 80 << 20, 64
 STORE_BYTES, STORE_A_BYTE = 4 << 20, 20
 
-BEYOND = "beyond what the file accounts for"
+BEYOND = "over the expansion limit"
 EPOCH_NS = 1780000000000000000
 
 

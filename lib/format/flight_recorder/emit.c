@@ -198,7 +198,7 @@ static int emit_calls(const struct emission *emission, struct error *error)
         if (entry->is_left_out)
             continue;
         if (emission->seats[entry->group].is_refused) {
-            if (refuse(emission, "call of a group beyond what the file accounts for", entry->offset, error))
+            if (refuse(emission, "call of a group over the expansion limit", entry->offset, error))
                 return -1;
             continue;
         }
@@ -216,9 +216,8 @@ static int emit_calls(const struct emission *emission, struct error *error)
 static int emit_groups(const struct emission *emission, struct error *error)
 {
     for (size_t i = 0; i < emission->dump->group_count; i++)
-        if (emission->seats[i].is_refused
-                ? refuse(emission, "group beyond what the file accounts for", 0, error)
-                : emit_group(emission, i, error) || emit_status(emission, i, error))
+        if (emission->seats[i].is_refused ? refuse(emission, "group over the expansion limit", 0, error)
+                                          : emit_group(emission, i, error) || emit_status(emission, i, error))
             return -1;
     return 0;
 }
