@@ -96,9 +96,26 @@ class Proportion(Case):
                     "frames": [{"filename": path, "line": i}]} for i in range(12_000)]
         self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump(entries, {}), 2))
 
+    def test_frames_that_entries_share(self):
+        """A frame is looked through for each entry that refers to it."""
+        frame = {"filename": "/usr/lib/python3/x.py", "line": 1, **{i: 0 for i in range(1000)}}
+        frames = [frame] * 250
+        entries = [{"profiling_name": "nccl:barrier", "state": "scheduled", "record_id": i, "process_group": ("0", "d"),
+                    "frames": frames} for i in range(3000)]
+        self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump(entries, {}), 2), told="over the expansion limit")
+
     def test_entries_that_are_one(self):
         entries = [recorder_entry(0, ("0", "d"), 0)] * 300_000
         self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump(entries, {}), 2))
+
+    def test_members_that_entries_and_segments_share(self):
+        """A dictionary of any size is looked through once for each reference, or not at all."""
+        members = {i: 0 for i in range(50_000)}
+        entry = {"profiling_name": "nccl:barrier", "state": "scheduled", "record_id": 1, "process_group": ("0", "d"), **members}
+        self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump([entry] * 20_000, {}), 2), told="unreadable entry")
+        segment = {"device": 0, "address": 4096, "total_size": 2048, "is_expandable": False, "blocks": [], **members}
+        event = {"action": "segment_alloc", "addr": 4096, "size": 2048, "stream": 0, "time_us": 17, **members}
+        self.check("memsnap-rank0.pickle", pickle.dumps({"segments": [segment] * 20_000, "device_traces": [[event] * 20_000]}, 2))
 
     def test_segments_that_are_one(self):
         block = {"size": 1024, "requested_size": 1024, "address": 4096, "state": "active_allocated", "frames": []}

@@ -86,6 +86,9 @@ static int take_entries(struct dump *dump, const struct value_items *list, size_
         if (status > 0 && !is_cut && note(sink, "unreadable entry", 1, offset, NULL, error))
             return -1;
     }
+    for (size_t i = 0; i < reader.unread_frames; i++)
+        if (note(sink, "frames over the expansion limit", 1, list->offset, NULL, error))
+            return -1;
     return 0;
 }
 
