@@ -174,6 +174,18 @@ def torch_log(folder, ranks, mixed):
     write_log(folder, [torch_lines(rank, rank != missing(ranks)) for rank in range(ranks)], mixed)
 
 
+def shared_pickle(folder, groups, names):
+    """A dump of so many groups that share a list of 60,000 ranks, or have one of two names of 50 KB."""
+    long = ["g" * 50_000 + str(i) for i in range(2)]
+    texts = [(long[i % 2], long[(i + 1) % 2]) if names else (str(i), "d") for i in range(groups)]
+    ranks = str(list(range(60_000)))
+    dump = {"version": "2.10", "pg_status": {}, "pg_config": {} if names else {
+        name: {"name": name, "desc": tag, "ranks": ranks} for name, tag in texts},
+        "entries": [recorder_entry(0, i, i, *texts[i], 0, "started") for i in range(groups)]}
+    with open(os.path.join(folder, "nccl_trace_rank_0"), "wb") as file:
+        pickle.dump(dump, file, 2)
+
+
 KINDS = {
     "log": lambda folder, count: nccl_log(folder, count, True, False),
     "log-files": lambda folder, count: nccl_log(folder, count, False, False),
@@ -182,6 +194,8 @@ KINDS = {
     "recorder": lambda folder, count: flight_recorder(folder, count, False),
     "recorder-unlisted": lambda folder, count: flight_recorder(folder, count, False, False),
     "recorder-parallel": lambda folder, count: flight_recorder(folder, count, True),
+    "shared-names": lambda folder, count: shared_pickle(folder, count, True),
+    "shared-ranks": lambda folder, count: shared_pickle(folder, count, False),
     "ras": lambda folder, count: ras(folder, count, False),
     "ras-parallel": lambda folder, count: ras(folder, count, True),
     "torch": lambda folder, count: torch_log(folder, count, True),
