@@ -5,6 +5,7 @@
 #include "postmortem/say_call.h"
 #include "postmortem/usual_next.h"
 #include "postmortem/wait_graph.h"
+#include "postmortem/who_waits.h"
 
 #include <stdlib.h>
 
@@ -346,63 +347,6 @@ static int are_records_few(const struct job *job)
 /* A dump may only be lost: then all may have called it, and who was not to blame would be. */
 enum { NO_DUMP_AT_MOST = CONFIDENCE_MEDIUM };
 
-/* Ranks that are named; more are counted. */
-enum { RANKS_NAMED = 4 };
-
-/* How many of those in a call wait in an instance, but for the rank that they wait for. */
-static size_t count_waiters(const struct trial *trial, const struct wait *wait, int32_t instance)
-{
-    const struct wait_graph *graph = &trial->graph;
-    const struct job_operation *operations = trial->job->operations;
-    const struct waiter *waited_for = &graph->waiters[wait->to];
-    if (wait->operation >= 0)
-        return operations[wait->operation].instance == instance;
-    const struct wait_party *party = wait_party_of(graph, wait->call, instance);
-    return party ? (size_t)party->count - (waited_for->call == wait->call &&
-                                           operations[waited_for->operation].instance == instance)
-                 : 0;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-    return (left > right) - (left < right);
-}
-
-/* Who waits for a rank in an instance; there are no more than RANKS_NAMED. */
-static size_t list_waiters(const struct trial *trial, int32_t rank, int32_t instance, int32_t *named)
-{
-    const struct wait_graph *graph = &trial->graph;
-    size_t count = 0;
-    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
-        const struct wait *wait = &graph->waits[i];
-        int32_t from = count_waiters(trial, wait, instance) ? graph->calls[wait->call].first_waiter : -1;
-        for (; from >= 0; from = graph->waiters[from].next)
-            if (from != rank &&
-                trial->job->operations[wait_operation(graph, wait, from)].instance == instance)
-                named[count++] = from;
-    }
-    array_sort(named, count, sizeof *named, by_rank);
-    return count;
-}
-
-/* "Ranks 0, 2 wait in ", "Rank 3 waits in ", "7 ranks wait in ". */
-static int say_who_waits(const struct trial *trial, int32_t rank, int32_t operation, struct buffer *text)
-{
-    const struct wait_graph *graph = &trial->graph;
-    int32_t named[RANKS_NAMED], instance = trial->job->operations[operation].instance;
-    size_t count = 0;
-    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to)
-        count += count_waiters(trial, &graph->waits[i], instance);
-    if (count > RANKS_NAMED)
-        return buffer_printf(text, "%zu ranks wait in ", count);
-    int failed = buffer_append_text(text, count == 1 ? "Rank" : "Ranks");
-    count = list_waiters(trial, rank, instance, named);
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = buffer_printf(text, "%s %s", i ? "," : "", trial->job->ranks[named[i]].name);
-    return failed || buffer_append_text(text, count == 1 ? " waits in " : " wait in ");
-}
-
 /* Candidates of one finding are waited for by the same: those in a call are named of the first candidate. */
 static int name_peers(const struct trial *trial, int32_t rank, struct finding *finding)
 {
@@ -433,7 +377,8 @@ static int say_why(const struct trial *trial, int32_t rank, struct finding *find
         return buffer_printf(text, "The GPU of rank %s has not ended ", job->ranks[rank].name) ||
                say_call(job, accused->operation, text) ||
                buffer_append_text(text, trial->graph.waiters[rank].with ? "" : "; those of all others have");
-    return say_who_waits(trial, rank, accused->operation, text) || say_call(job, accused->operation, text);
+    return say_who_waits(&trial->graph, rank, accused->operation, text) ||
+           say_call(job, accused->operation, text);
 }
 
 static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
