@@ -28,6 +28,22 @@ enum { FORMAT_RECORD_BYTES = 16 };
 #define FORMAT_NOTE_STOPPED "recording stopped"
 
 /*
+ * The expansion limit: how many bytes of rows and texts a file may take, by the bytes that were read of it. A
+ * pickle and a table of texts hold once what they refer to many times. Usual files take about a byte for
+ * each; the least is for short files. What is over the limit is refused and noted.
+ */
+enum { FORMAT_TOLD_A_BYTE = 8, FORMAT_TOLD_AT_LEAST = 1 << 20 };
+
+static inline uint64_t format_told_most(uint64_t bytes_read)
+{
+    return FORMAT_TOLD_AT_LEAST +
+           (bytes_read < UINT64_MAX / 2 / FORMAT_TOLD_A_BYTE ? bytes_read * FORMAT_TOLD_A_BYTE : bytes_read);
+}
+
+/* The reason of a note on what is refused by it. */
+#define FORMAT_NOTE_BEYOND "record over the expansion limit"
+
+/*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */
 struct format_sink {

@@ -20,9 +20,15 @@ enum { MOST_COMPARED = 16 };
 
 enum relation { ARE_DIFFERENT, ARE_ALIKE, IS_BEGINNING, HAS_BEGINNING };
 
+/* Files of one job mostly begin alike for longer than that: who differs within these parts is not read again.
+ */
+enum { PART_BYTES = 2048, PARTS_MOST = 32 };
+
 /* A file that may have copies. */
 struct candidate {
-    uint64_t head; /* a hash of its first bytes */
+    uint64_t head;              /* a hash of its first bytes */
+    uint64_t parts[PARTS_MOST]; /* hashes of all up to the end of each part that it has */
+    size_t part_count;
     size_t file;   /* in the walk */
     size_t depth;  /* folders */
     size_t length; /* of its path */
@@ -34,15 +40,31 @@ static int is_regular(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
-static uint64_t hash_head(const char *bytes)
+static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t count)
 {
-    uint64_t hash = 0;
-    for (size_t at = 0; at < HEAD_BYTES; at += sizeof hash) {
+    for (size_t at = 0; at < count; at += sizeof hash) {
         uint64_t word;
         memcpy(&word, bytes + at, sizeof word);
         hash = hash_mix(hash, word);
     }
     return hash;
+}
+
+static void note_head(struct candidate *candidate, const char *bytes, size_t length)
+{
+    uint64_t hash = 0;
+    candidate->head = hash_bytes(0, bytes, HEAD_BYTES);
+    for (size_t i = 0; i < PARTS_MOST && length >= (i + 1) * PART_BYTES; i++) {
+        hash = hash_bytes(hash, bytes + i * PART_BYTES, PART_BYTES);
+        candidate->parts[candidate->part_count++] = hash;
+    }
+}
+
+/* What differs in what both have is neither a copy nor the beginning of one. */
+static int differ_early(const struct candidate *one, const struct candidate *other)
+{
+    size_t parts = one->part_count < other->part_count ? one->part_count : other->part_count;
+    return parts && one->parts[parts - 1] != other->parts[parts - 1];
 }
 
 /* What cannot be read here is the reader's to complain about. 1: it is a candidate. */
@@ -53,10 +75,10 @@ static int look_at(const char *path, const struct input_limits *limits, struct c
     struct input *input = is_regular(path) ? input_open(path, limits, error) : NULL;
     if (!input)
         return error->is_no_memory ? -1 : 0;
-    int64_t length = input_peek(input, &bytes, HEAD_BYTES, error);
-    int found = length == HEAD_BYTES;
+    int64_t length = input_peek(input, &bytes, (size_t)PARTS_MOST * PART_BYTES, error);
+    int found = length >= HEAD_BYTES;
     if (found)
-        candidate->head = hash_head(bytes);
+        note_head(candidate, bytes, (size_t)length);
     input_close(input);
     return error->is_no_memory ? -1 : found;
 }
@@ -202,7 +224,8 @@ static int settle_all(struct search *search, struct error *error)
             if (search->original[search->candidates[before].file])
                 continue;
             compared++;
-            if (settle(search, before, at, error))
+            if (!differ_early(&search->candidates[before], &search->candidates[at]) &&
+                settle(search, before, at, error))
                 return -1;
         }
     }

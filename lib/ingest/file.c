@@ -53,13 +53,24 @@ static int must_stop(void *context)
     return stopped(context);
 }
 
+/* Whether a file became more already than what was read of it accounts for. Tables are not read from front to
+ * back.
+ */
+static int is_beyond(const struct reading *reading)
+{
+    uint64_t bytes = input_size(reading->input), unpacked = input_bytes_unpacked(reading->input);
+    return reading->intake.builder.told_bytes > format_told_most(bytes > unpacked ? bytes : unpacked);
+}
+
 static int take_event(void *context, const struct event *event, struct error *error)
 {
     struct reading *reading = context;
     if (stopped(reading))
         return error_set(error, "interrupted");
     tell_progress(reading, PROGRESS_BYTES);
-    return intake_event(&reading->intake, event, error);
+    return is_beyond(reading)
+               ? intake_note(&reading->intake, FORMAT_NOTE_BEYOND, 1, event->origin.offset, NULL, 0, error)
+               : intake_event(&reading->intake, event, error);
 }
 
 static int take_note(void *context, const char *reason, int damage, uint64_t offset, const char *detail,

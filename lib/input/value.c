@@ -139,11 +139,16 @@ int value_is(const struct value *value, const char *text)
            memcmp(value->text, text, value->length) == 0;
 }
 
+/* A dictionary that is a record has few members; one of any size may be referred to many times. */
+enum { MEMBERS_MOST = 1024 };
+
 const struct value *value_member(const struct value *dictionary, const char *key)
 {
     if (!dictionary || dictionary->kind != VALUE_DICTIONARY)
         return NULL;
     const struct value_items *items = dictionary->items;
+    if (items->count / 2 > MEMBERS_MOST)
+        return NULL;
     for (size_t i = items->count & ~(size_t)1; i > 0; i -= 2)
         if (value_is(&items->items[i - 2], key))
             return &items->items[i - 1];

@@ -86,8 +86,8 @@ enum values_status values_add(struct values *values, struct value_items *into, c
 /* Whether a value is this text. */
 int value_is(const struct value *value, const char *text);
 
-/* The value under a text as key; NULL when there is none, or when it is NULL or no dictionary. Of several the
- * last counts, as it does in Python. */
+/* The value under a text as key; NULL when there is none, or when it is NULL or no dictionary, or one of more
+ * than 1,024 members, which no record has. Of several the last counts, as it does in Python. */
 const struct value *value_member(const struct value *dictionary, const char *key);
 
 /* The items of a list; NULL where it is NULL or something else. */

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEVERAL = -1 };
+enum { SEVERAL = -1, NOBODY = -1 };
 
 /* Processes by directory and the global rank that they are told to have. */
 struct told {
     struct intern sets;
     struct map processes;
     unsigned char *is_used; /* owned: of each communicator, whether any operation of it is recorded */
+    struct map
+        united; /* (communicator, set) -> one of the processes of its list there, all of which are; NOBODY */
 };
 
 static struct map_key key_of(int64_t set, int64_t rank)
@@ -58,19 +60,37 @@ static int note_processes(struct told *told, const struct work *work)
     return 0;
 }
 
+/* One of the processes of a communicator's list, all of which are united; NOBODY. */
+static int64_t unite_list(const struct told *told, const struct work_communicator *communicator, int64_t set,
+                          int32_t *parent)
+{
+    int64_t first = NOBODY;
+    for (size_t k = 0; k < communicator->told_count; k++) {
+        const int64_t *other = map_get(&told->processes, key_of(set, communicator->told[k]));
+        if (!other || *other == SEVERAL)
+            continue;
+        if (first != NOBODY)
+            disjoint_unite(parent, (int32_t)first, (int32_t)*other);
+        first = *other;
+    }
+    return first;
+}
+
+/* All members have the same list: it is gone through once. */
 static int unite_members(struct told *told, const struct work *work, int32_t *parent)
 {
     for (size_t i = 0; i < work->member_count; i++) {
-        int32_t process = work->members[i].process;
-        const struct work_communicator *communicator = &work->communicators[work->members[i].communicator];
+        int32_t process = work->members[i].process, number = work->members[i].communicator;
+        const struct work_communicator *communicator = &work->communicators[number];
         int64_t set = communicator->told_count ? set_of(told, &work->processes[process]) : 0;
-        if (set < 0)
+        int added;
+        int64_t *united = set < 0 ? NULL : map_put(&told->united, key_of(number, set), NOBODY, &added);
+        if (!united)
             return -1;
-        for (size_t k = 0; k < communicator->told_count; k++) {
-            const int64_t *other = map_get(&told->processes, key_of(set, communicator->told[k]));
-            if (other && *other != SEVERAL)
-                disjoint_unite(parent, process, (int32_t)*other);
-        }
+        if (added)
+            *united = unite_list(told, communicator, set, parent);
+        if (*united != NOBODY)
+            disjoint_unite(parent, process, (int32_t)*united);
     }
     return 0;
 }
@@ -82,9 +102,11 @@ int work_unite_told(const struct work *work, int32_t *parent, struct error *erro
     map_init(&told.processes);
     for (size_t i = 0; told.is_used && i < work->member_count; i++)
         told.is_used[work->members[i].communicator] |= work->members[i].operations > 0;
+    map_init(&told.united);
     int failed = !told.is_used || note_processes(&told, work) || unite_members(&told, work, parent);
     intern_release(&told.sets);
     map_release(&told.processes);
+    map_release(&told.united);
     free(told.is_used);
     return failed ? error_no_memory(error) : 0;
 }

@@ -259,9 +259,10 @@ static struct call_at beyond_record(const struct call_states *states, int32_t ra
         return say(CALL_UNKNOWN);
     /* Its ring may have lost the call if that was long before the others'. */
     int64_t called_ns = job->operations[operation].enqueued_ns;
-    return say(of->first_issued_ns && called_ns != TIME_UNKNOWN && called_ns < of->first_issued_ns
-                   ? CALL_UNKNOWN
-                   : CALL_NEVER);
+    int is_before = of->first_issued_ns && called_ns != TIME_UNKNOWN && called_ns < of->first_issued_ns;
+    struct call_at at = say(is_before ? CALL_UNKNOWN : CALL_NEVER);
+    at.never_from_ns = of->first_issued_ns;
+    return at;
 }
 
 struct call_at call_of(const struct call_states *states, int32_t rank, int32_t operation)
@@ -273,7 +274,7 @@ struct call_at call_of(const struct call_states *states, int32_t rank, int32_t o
         return say(CALL_UNKNOWN);
     const int64_t *at = map_get(&states->calls, call_key(rank, communicator, number));
     if (at)
-        return (struct call_at){job->operations[*at].unfinished ? CALL_OPEN : CALL_DONE, (int32_t)*at, 1};
+        return (struct call_at){job->operations[*at].unfinished ? CALL_OPEN : CALL_DONE, (int32_t)*at, 1, 0};
     const struct call_reach *reach = call_reach_of(states, rank, communicator);
     if (states->is_stale[rank])
         return say(CALL_UNKNOWN);
@@ -326,14 +327,14 @@ struct call_at call_of_peer(const struct call_states *states, int32_t operation,
     int64_t place = place_among_open(states, operation, number);
     const int64_t *at = map_get(&states->pairs, pair_key(*peer, of->communicator, other, mine, place));
     if (at)
-        return (struct call_at){CALL_OPEN, (int32_t)*at, 1};
+        return (struct call_at){CALL_OPEN, (int32_t)*at, 1, 0};
     if (call_is_cut(job, *peer))
         return say(CALL_UNKNOWN);
     if (!has_all_pairs(states, of->rank, of->communicator))
-        return (struct call_at){CALL_NEVER, -1, 0};
+        return (struct call_at){CALL_NEVER, -1, 0, 0};
     const struct call_reach *theirs = call_reach_of(states, *peer, of->communicator);
     if (theirs && theirs->first_pair >= 0 && !has_all_pairs(states, *peer, of->communicator))
-        return (struct call_at){CALL_NEVER, -1, 0};
+        return (struct call_at){CALL_NEVER, -1, 0, 0};
     int64_t before = count_pairs(states, of->rank, of->communicator, of->function, number, -1) + place;
     return say(count_pairs(states, *peer, of->communicator, other, mine, -1) > before ? CALL_DONE
                                                                                       : CALL_NEVER);

@@ -18,8 +18,9 @@ enum call_state {
 
 struct call_at {
     enum call_state state;
-    int32_t operation; /* where it is recorded; -1 */
-    int is_sure;       /* else CALL_NEVER may be CALL_DONE: records of the like are lost */
+    int32_t operation;     /* where it is recorded; -1 */
+    int is_sure;           /* else CALL_NEVER may be CALL_DONE: records of the like are lost */
+    int64_t never_from_ns; /* CALL_NEVER holds for who called from then on, CALL_UNKNOWN before; 0: for all */
 };
 
 /* What a rank recorded on a communicator. */

@@ -8,9 +8,10 @@
 /* What ranks called under one number. */
 struct ballot {
     const struct job *job;
-    int32_t *calls; /* owned: operations */
-    int32_t *party; /* owned: of each call, the first that is like it */
-    int32_t *votes; /* owned: of each call that is the first of its like */
+    int32_t *calls;  /* owned: operations */
+    int32_t *party;  /* owned: of each call, the first that is like it */
+    int32_t *votes;  /* owned: of each call that is the first of its like */
+    int32_t *firsts; /* owned: these calls */
     int32_t count;
     int32_t winner; /* -1: two parties are as large */
 };
@@ -35,14 +36,16 @@ static int is_like(const struct job *job, int32_t one, int32_t other)
 
 static void count_votes(struct ballot *ballot)
 {
-    int32_t most = 0;
+    int32_t most = 0, parties = 0;
     for (int32_t i = 0; i < ballot->count; i++) {
-        int32_t first = 0;
-        while (first < i && (ballot->party[first] != first ||
-                             !is_like(ballot->job, ballot->calls[first], ballot->calls[i])))
-            first++;
-        ballot->party[i] = first;
-        ballot->votes[first]++;
+        int32_t party = 0;
+        while (party < parties &&
+               !is_like(ballot->job, ballot->calls[ballot->firsts[party]], ballot->calls[i]))
+            party++;
+        if (party == parties)
+            ballot->firsts[parties++] = i;
+        ballot->party[i] = ballot->firsts[party];
+        ballot->votes[ballot->party[i]]++;
     }
     ballot->winner = -1;
     for (int32_t i = 0; i < ballot->count; i++)
@@ -79,6 +82,20 @@ static int say_both(const struct ballot *ballot, int32_t call, struct finding *f
                : 0;
 }
 
+/* Candidates of one party and step become one finding: the others are named of the first. */
+static int name_others(const struct ballot *ballot, int32_t call, struct finding *finding)
+{
+    const struct job *job = ballot->job;
+    int32_t first = ballot->party[call];
+    int32_t step = job->instances[job->operations[ballot->calls[first]].instance].step;
+    if (finding->candidate_count && call != first && finding->first_step == step)
+        return 0;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->party[i] != first && finding_add_peer(finding, job->operations[ballot->calls[i]].rank))
+            return -1;
+    return 0;
+}
+
 static int accuse(const struct ballot *ballot, int32_t call, struct findings *findings)
 {
     const struct job *job = ballot->job;
@@ -92,20 +109,18 @@ static int accuse(const struct ballot *ballot, int32_t call, struct findings *fi
     finding->confidence = ballot->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
     if (ballot->winner < 0 && finding_add_candidate(finding, operation->rank))
         return -1;
-    for (int32_t i = 0; i < ballot->count; i++)
-        if (ballot->party[i] != ballot->party[call] &&
-            finding_add_peer(finding, job->operations[ballot->calls[i]].rank))
-            return -1;
-    return say_both(ballot, call, finding);
+    return name_others(ballot, call, finding) || say_both(ballot, call, finding) ? -1 : 0;
 }
 
 static int judge(struct ballot *ballot, struct findings *findings)
 {
+    size_t before = findings->count, into = before;
     count_votes(ballot);
     if (ballot->count == 0 || ballot->votes[0] == ballot->count)
         return 0;
     for (int32_t i = 0; i < ballot->count; i++)
-        if ((ballot->winner < 0 || ballot->party[i] != ballot->winner) && accuse(ballot, i, findings))
+        if ((ballot->winner < 0 || ballot->party[i] != ballot->winner) &&
+            (accuse(ballot, i, findings) || findings_unite_last(findings, before, &into)))
             return -1;
     return 0;
 }
@@ -132,16 +147,7 @@ static void collect(const struct wait_graph *graph, int32_t operation, struct ba
 /* Whether a rank before this one waits in the same. */
 static int is_judged(const struct wait_graph *graph, size_t rank)
 {
-    const struct job *job = graph->job;
-    int32_t here = graph->waiters[rank].operation;
-    for (size_t i = 0; i < rank; i++) {
-        int32_t there = graph->waiters[i].operation;
-        if (there >= 0 && job->operations[there].communicator == job->operations[here].communicator &&
-            job->operations[there].kind == job->operations[here].kind &&
-            job->calls[there].number == job->calls[here].number)
-            return 1;
-    }
-    return 0;
+    return graph->calls[graph->waiters[rank].call].first_waiter != (int32_t)rank;
 }
 
 /* A send and its receive of which neither ends, of different sizes: which of them is wrong nobody knows. */
@@ -166,8 +172,9 @@ int find_called_otherwise(const struct wait_graph *graph, struct findings *findi
     struct ballot ballot = {.job = job,
                             .calls = array_new(job->rank_count + 1, sizeof *ballot.calls),
                             .party = array_new(job->rank_count + 1, sizeof *ballot.party),
-                            .votes = array_new(job->rank_count + 1, sizeof *ballot.votes)};
-    int failed = !ballot.calls || !ballot.party || !ballot.votes;
+                            .votes = array_new(job->rank_count + 1, sizeof *ballot.votes),
+                            .firsts = array_new(job->rank_count + 1, sizeof *ballot.firsts)};
+    int failed = !ballot.calls || !ballot.party || !ballot.votes || !ballot.firsts;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         int32_t at = graph->waiters[i].operation;
         if (at < 0)
@@ -182,5 +189,6 @@ int find_called_otherwise(const struct wait_graph *graph, struct findings *findi
     free(ballot.calls);
     free(ballot.party);
     free(ballot.votes);
+    free(ballot.firsts);
     return failed ? -1 : findings_unite_candidates(findings, before);
 }

@@ -283,7 +283,8 @@ static size_t count_ended(const struct absence *absence)
 static int name_unrecorded(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
-    size_t before = findings->count, departures = count_departed(absence), ended = count_ended(absence);
+    size_t before = findings->count, into = before, departures = count_departed(absence),
+           ended = count_ended(absence);
     enum finding_kind kind = ended == absence->unrecorded_count ? FINDING_ENDED_EARLY : FINDING_MISSING;
     if (!can_name_unrecorded(absence))
         return 0;
@@ -301,6 +302,8 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
         finding->is_unrecorded = !ended;
         if (kind == FINDING_ENDED_EARLY && job->most_cut && is_recorded)
             finding_ask(findings, finding, RULE_OUTLIVED, outlived_by_s(absence, i));
+        if (findings_unite_last(findings, before, &into))
+            return -1;
     }
     return findings_unite_candidates(findings, before);
 }

@@ -130,7 +130,7 @@ void note_pending(struct absence *absence, int32_t number)
     int32_t place = place_of(absence, instance);
     absence->is_sure = is_pending(absence, instance, 1);
     /* What may be over, and lacks nobody but whose record is lost, says nothing. */
-    if (!absence->is_sure && !lacks_a_recorded(job, instance))
+    if (!absence->is_sure && !absence->passing.lacking[number])
         return;
     note_waiting_in(absence, number);
     if (instance->function == FUNCTION_SEND) {

@@ -75,7 +75,8 @@ int passing_init(struct passing *passing, const struct job *job)
     map_init(&passing->likes);
     passing->next = array_new(job->operation_count, sizeof *passing->next);
     passing->finished_step = array_new(job->rank_count, sizeof *passing->finished_step);
-    if (!passing->next || !passing->finished_step)
+    passing->lacking = list_lacking(job);
+    if (!passing->next || !passing->finished_step || !passing->lacking)
         return -1;
     note_next(passing);
     note_steps(passing);
@@ -87,6 +88,7 @@ void passing_release(struct passing *passing)
     map_release(&passing->likes);
     free(passing->next);
     free(passing->finished_step);
+    free(passing->lacking);
 }
 
 int passing_next_began(const struct passing *passing, int32_t operation)
@@ -122,7 +124,7 @@ int passing_is_held(const struct passing *passing, int32_t operation)
 {
     const struct job *job = passing->job;
     if (job->calls_only)
-        return lacks_a_recorded(job, &job->instances[job->operations[operation].instance]);
+        return passing->lacking[job->operations[operation].instance];
     return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation) &&
            job->ranks[job->operations[operation].rank].cut == CUT_NOT;
 }

@@ -10,6 +10,7 @@ struct passing {
     const struct job *job;
     int32_t *finished_step; /* per rank: the last step in which its GPU finished something; -1 */
     int32_t *next;          /* per operation that is the first of its group: the next on its stream; -1 */
+    unsigned char *lacking; /* per instance: somebody is absent whose record would show that it came */
     struct map likes; /* (rank, communicator, function, peer, bytes) -> what was seen of them, and what the
                          last with one after it lacks */
 };

@@ -11,7 +11,8 @@ int is_recorded(const struct job *job, int32_t rank);
 /* How many ranks of a communicator are. */
 int32_t count_recorded(const struct job *job, const struct job_communicator *communicator);
 
-/* Whether somebody is absent from an instance whose record would show that it came. */
-int lacks_a_recorded(const struct job *job, const struct job_instance *instance);
+/* By instance, whether somebody is absent from it whose record would show that it came. Freed by the caller;
+ * NULL: no memory. */
+unsigned char *list_lacking(const struct job *job);
 
 #endif

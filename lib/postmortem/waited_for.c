@@ -7,6 +7,7 @@
 #include "postmortem/unrecorded.h"
 #include "postmortem/usual_next.h"
 #include "postmortem/wait_graph.h"
+#include "postmortem/who_waits.h"
 
 #include <stdlib.h>
 
@@ -30,12 +31,31 @@ struct accused {
     int has_ended; /* as its launcher, or NCCL's RAS, says */
 };
 
+/* Whom those in a call may wait for that are sure to wait for none of the others: the waits from the first to
+ * the last for one of them, and how many they are. */
+struct absentees {
+    int32_t first;
+    int32_t last;
+    size_t count;
+    int has_accused; /* of several, one is accused: that explains why all wait */
+};
+
+/* Who waits in a call is named in a finding of several candidates, of a kind and a step. */
+struct named_call {
+    int is_named;
+    enum finding_kind kind;
+    int32_t step;
+};
+
 struct trial {
     const struct job *job;
     struct wait_graph graph;
     struct unrecorded unrecorded;
-    struct accused *accused; /* owned: of each rank */
-    size_t count;            /* that are accused */
+    struct accused *accused;     /* owned: of each rank */
+    struct absentees *absentees; /* owned, as those below: of each call */
+    struct named_call *named;
+    int32_t *next_waits; /* the first wait for a rank that waits itself */
+    size_t count;        /* that are accused */
     struct findings *findings;
 };
 
@@ -55,12 +75,6 @@ static void accuse(struct trial *trial, int32_t rank, int32_t operation, int is_
     accused->operation = operation;
     accused->is_own_gpu = is_own_gpu;
     accused->is_unsure = is_unsure;
-}
-
-static void withdraw(struct trial *trial, int32_t rank)
-{
-    trial->count -= trial->accused[rank].operation >= 0;
-    trial->accused[rank].operation = -1;
 }
 
 /* It has nothing open in a record that may lack its end, and that does not say how far it came. */
@@ -108,32 +122,64 @@ static int fits_usual(const struct job *job, int32_t operation, int32_t usual)
                : 1;
 }
 
+/* The best of what others wait in, for a rank to be accused of. */
+struct choice {
+    int fit; /* with what it usually calls next; -1: nothing yet */
+    int32_t operation;
+    int32_t from;
+};
+
+static void consider(const struct job *job, int32_t usual, int32_t operation, int32_t from,
+                     struct choice *best)
+{
+    int fit = fits_usual(job, operation, usual);
+    int64_t called_ns = called_at(job, operation);
+    int64_t best_ns = best->fit < 0 ? 0 : called_at(job, best->operation);
+    if (fit > best->fit ||
+        (fit == best->fit && (called_ns < best_ns || (called_ns == best_ns && from < best->from))))
+        *best = (struct choice){fit, operation, from};
+}
+
 /* Of what others wait in, a rank is accused of what it usually calls next, else of the first. */
 static void accuse_idle_rank(struct trial *trial, int32_t rank)
 {
-    const struct job *job = trial->job;
-    int32_t usual = usual_next(job, rank);
-    int best = -1;
-    for (size_t i = 0; i < trial->graph.wait_count; i++) {
-        const struct wait *wait = &trial->graph.waits[i];
-        if (wait->to != rank)
-            continue;
-        int fit = fits_usual(job, wait->operation, usual);
-        if (fit > best)
-            withdraw(trial, rank);
-        if (fit >= best)
-            accuse(trial, rank, wait->operation, 0, 0);
-        best = fit > best ? fit : best;
+    const struct wait_graph *graph = &trial->graph;
+    int32_t usual = usual_next(trial->job, rank);
+    struct choice best = {.fit = -1};
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        const struct wait *wait = &graph->waits[i];
+        const struct wait_call *call = &graph->calls[wait->call];
+        if (wait->operation >= 0)
+            consider(trial->job, usual, wait->operation, call->first_waiter, &best);
+        for (int32_t party = call->first_party; party >= 0; party = graph->parties[party].next) {
+            int32_t from = graph->parties[party].earliest;
+            consider(trial->job, usual, graph->waiters[from].operation, from, &best);
+        }
     }
+    if (best.fit >= 0)
+        accuse(trial, rank, best.operation, 0, 0);
+}
+
+/* Whether somebody is sure to wait for a rank. */
+static int is_waited_for(const struct trial *trial, int32_t rank)
+{
+    const struct wait_graph *graph = &trial->graph;
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        const struct wait *wait = &graph->waits[i];
+        int32_t from = graph->calls[wait->call].first_waiter;
+        while (from >= 0 && !wait_is_sure(graph, wait, from))
+            from = graph->waiters[from].next;
+        if (from >= 0)
+            return 1;
+    }
+    return 0;
 }
 
 static void accuse_idle(struct trial *trial)
 {
-    for (size_t i = 0; i < trial->graph.wait_count; i++) {
-        const struct wait *wait = &trial->graph.waits[i];
-        if (wait->is_sure && is_idle(trial, wait->to) && trial->accused[wait->to].operation < 0)
-            accuse_idle_rank(trial, wait->to);
-    }
+    for (int32_t i = 0; i < (int32_t)trial->job->rank_count; i++)
+        if (trial->graph.waits_for[i] >= 0 && is_idle(trial, i) && is_waited_for(trial, i))
+            accuse_idle_rank(trial, i);
 }
 
 /* Of whom nothing tells whether it came: one that left no record, or has nothing open. */
@@ -144,24 +190,41 @@ static int may_be_absent(const struct trial *trial, int32_t rank)
     return !call_is_recorded(trial->job, rank) || is_idle(trial, rank) || is_in_doubt(trial, rank);
 }
 
-/* Whom a rank may wait for that is sure to wait for none of the others: how many, and the last of them. */
-static size_t count_absent(const struct trial *trial, const struct waiter *waiter, const struct wait **last,
-                           int *is_explained)
+static struct absentees find_absentees(const struct trial *trial, const struct wait_call *call)
 {
-    size_t count = 0;
+    struct absentees found = {.first = -1};
     int32_t latest = -1;
-    size_t accused = 0;
-    for (size_t i = 0; i < waiter->count; i++) {
-        const struct wait *wait = &trial->graph.waits[waiter->first + i];
-        if (!may_be_absent(trial, wait->to) || wait->to == latest)
+    for (int32_t i = call->first; i < call->first + call->count; i++) {
+        int32_t to = trial->graph.waits[i].to;
+        if (!may_be_absent(trial, to))
             continue;
-        accused += trial->accused[wait->to].operation >= 0;
-        latest = wait->to;
-        *last = wait;
-        count++;
+        /* What was launched at once may wait for the same. */
+        found.count += to != latest;
+        latest = to;
+        found.first = found.first < 0 ? i : found.first;
+        found.last = i;
     }
-    *is_explained = waiter->sure > 0 || (accused > 0 && count > 1);
-    return count;
+    return found;
+}
+
+static int has_accused(const struct trial *trial, const struct absentees *absent)
+{
+    for (int32_t i = absent->first; i <= absent->last; i++) {
+        int32_t to = trial->graph.waits[i].to;
+        if (may_be_absent(trial, to) && trial->accused[to].operation >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void accuse_absentees(struct trial *trial, const struct absentees *absent, int32_t from)
+{
+    for (int32_t i = absent->first; i <= absent->last; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (may_be_absent(trial, wait->to))
+            accuse(trial, wait->to, wait_operation(&trial->graph, wait, from), 0,
+                   absent->count > 1 || is_in_doubt(trial, wait->to));
+    }
 }
 
 /* The only one that a rank may wait for is waited for; and so explains those that may wait for it or another
@@ -170,18 +233,16 @@ static void accuse_absent(struct trial *trial, int want_several)
 {
     for (size_t i = 0; i < trial->job->rank_count; i++) {
         const struct waiter *waiter = &trial->graph.waiters[i];
-        const struct wait *last = NULL;
-        int is_explained;
-        size_t count = waiter->operation < 0 ? 0 : count_absent(trial, waiter, &last, &is_explained);
-        if (count == 0 || is_explained || (count > 1) != want_several ||
+        struct absentees *absent = waiter->call < 0 ? NULL : &trial->absentees[waiter->call];
+        if (!absent || !absent->count || waiter->is_sure || (absent->count > 1) != want_several ||
             !unrecorded_can_be_named(&trial->unrecorded,
                                      trial->job->operations[waiter->operation].communicator))
             continue;
-        for (size_t k = 0; k < waiter->count; k++) {
-            const struct wait *wait = &trial->graph.waits[waiter->first + k];
-            if (may_be_absent(trial, wait->to))
-                accuse(trial, wait->to, wait->operation, 0, count > 1 || is_in_doubt(trial, wait->to));
+        if (want_several && (absent->has_accused || has_accused(trial, absent))) {
+            absent->has_accused = 1;
+            continue;
         }
+        accuse_absentees(trial, absent, (int32_t)i);
     }
 }
 
@@ -198,13 +259,25 @@ static void doubt_absent(struct trial *trial)
         }
 }
 
-/* The rank that a waiting one waits for and that waits itself; -1: it only waits for others. */
+/* From a wait of a call on, the first for a rank that waits itself. */
+static int32_t skip_resting(const struct trial *trial, const struct wait_call *call, int32_t from)
+{
+    while (from < call->first + call->count && !trial->graph.waiters[trial->graph.waits[from].to].count)
+        from++;
+    return from;
+}
+
+/* The wait of a waiting rank for one that waits itself; NULL: it only waits for others. */
 static const struct wait *next_wait(const struct trial *trial, int32_t rank)
 {
-    const struct waiter *waiter = &trial->graph.waiters[rank];
-    for (size_t i = 0; waiter->operation >= 0 && i < waiter->count; i++) {
-        const struct wait *wait = &trial->graph.waits[waiter->first + i];
-        if (wait->is_sure && trial->graph.waiters[wait->to].count)
+    const struct wait_graph *graph = &trial->graph;
+    if (graph->waiters[rank].call < 0)
+        return NULL;
+    const struct wait_call *call = &graph->calls[graph->waiters[rank].call];
+    for (int32_t i = trial->next_waits[graph->waiters[rank].call]; i < call->first + call->count;
+         i = skip_resting(trial, call, i + 1)) {
+        const struct wait *wait = &graph->waits[i];
+        if (wait->to != rank && wait_is_sure(graph, wait, rank))
             return wait;
     }
     return NULL;
@@ -212,12 +285,13 @@ static const struct wait *next_wait(const struct trial *trial, int32_t rank)
 
 /* Whether the one that is waited for went on past it: it waits in a collective that the other has not come
  * to. */
-static int went_past(const struct trial *trial, const struct wait *wait)
+static int went_past(const struct trial *trial, const struct wait *wait, int32_t from)
 {
     const struct job *job = trial->job;
-    int32_t other = trial->graph.waiters[wait->to].operation;
-    const struct job_operation *here = &job->operations[wait->operation], *there = &job->operations[other];
-    const struct call_reach *reach = call_reach_of(&trial->graph.states, wait->from, here->communicator);
+    int32_t mine = wait_operation(&trial->graph, wait, from),
+            other = trial->graph.waiters[wait->to].operation;
+    const struct job_operation *here = &job->operations[mine], *there = &job->operations[other];
+    const struct call_reach *reach = call_reach_of(&trial->graph.states, from, here->communicator);
     return here->kind == OPERATION_POINT_TO_POINT && wait->behind < 0 &&
            there->kind == OPERATION_COLLECTIVE && there->communicator == here->communicator && reach &&
            job->calls[other].number > reach->greatest;
@@ -230,9 +304,10 @@ static void accuse_circle(struct trial *trial, int32_t first)
     for (int pass = 0; pass < 2 && (pass == 0 || past != 1); pass++)
         for (int32_t rank = first;;) {
             const struct wait *wait = next_wait(trial, rank);
-            if (pass == 0 ? went_past(trial, wait) : 1)
-                accuse(trial, wait->to, wait->operation, 0, pass);
-            past += pass == 0 && went_past(trial, wait);
+            int is_past = went_past(trial, wait, rank);
+            if (pass == 0 ? is_past : 1)
+                accuse(trial, wait->to, wait_operation(&trial->graph, wait, rank), 0, pass);
+            past += pass == 0 && is_past;
             rank = wait->to;
             if (rank == first)
                 break;
@@ -244,6 +319,8 @@ static void accuse_circles(struct trial *trial)
 {
     size_t steps = 0;
     int32_t rank = -1;
+    for (size_t i = 0; i < trial->graph.call_count; i++)
+        trial->next_waits[i] = skip_resting(trial, &trial->graph.calls[i], trial->graph.calls[i].first);
     for (size_t i = 0; rank < 0 && i < trial->job->rank_count; i++)
         if (next_wait(trial, (int32_t)i))
             rank = (int32_t)i;
@@ -273,31 +350,23 @@ static void accuse_unstarted(struct trial *trial)
         }
 }
 
-/* Ranks that are named; more are counted. */
-enum { RANKS_NAMED = 4 };
-
-/* Whether a wait is for a rank, in the same instance as an operation. */
-static int is_there(const struct trial *trial, const struct wait *wait, int32_t rank, int32_t operation)
+/* Candidates of one finding are waited for by the same: those in a call are named of the first candidate. */
+static int name_peers(const struct trial *trial, int32_t rank, struct finding *finding)
 {
-    const struct job_operation *operations = trial->job->operations;
-    return wait->to == rank && operations[wait->operation].instance == operations[operation].instance;
-}
-
-/* "Ranks 0, 2 wait in ", "Rank 3 waits in ", "7 ranks wait in ". */
-static int say_who_waits(const struct trial *trial, int32_t rank, int32_t operation, struct buffer *text)
-{
-    size_t count = 0, said = 0;
-    for (size_t i = 0; i < trial->graph.wait_count; i++)
-        count += is_there(trial, &trial->graph.waits[i], rank, operation) != 0;
-    if (count > RANKS_NAMED)
-        return buffer_printf(text, "%zu ranks wait in ", count);
-    int failed = buffer_append_text(text, count == 1 ? "Rank" : "Ranks");
-    for (size_t i = 0; !failed && i < trial->graph.wait_count; i++) {
-        const struct wait *wait = &trial->graph.waits[i];
-        if (is_there(trial, wait, rank, operation))
-            failed = buffer_printf(text, "%s %s", said++ ? "," : "", trial->job->ranks[wait->from].name);
+    const struct wait_graph *graph = &trial->graph;
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        struct named_call *named = &trial->named[graph->waits[i].call];
+        if (finding->candidate_count && named->kind == finding->kind && named->step == finding->first_step &&
+            named->is_named)
+            continue;
+        if (finding->candidate_count)
+            *named = (struct named_call){1, finding->kind, finding->first_step};
+        int32_t from = graph->calls[graph->waits[i].call].first_waiter;
+        for (; from >= 0; from = graph->waiters[from].next)
+            if (from != rank && finding_add_peer(finding, from))
+                return -1;
     }
-    return failed || buffer_append_text(text, count == 1 ? " waits in " : " wait in ");
+    return 0;
 }
 
 static int say_why(const struct trial *trial, int32_t rank, struct finding *finding)
@@ -305,14 +374,14 @@ static int say_why(const struct trial *trial, int32_t rank, struct finding *find
     const struct job *job = trial->job;
     const struct accused *accused = &trial->accused[rank];
     struct buffer *text = &finding->evidence;
-    for (size_t i = 0; i < trial->graph.wait_count; i++)
-        if (trial->graph.waits[i].to == rank && finding_add_peer(finding, trial->graph.waits[i].from))
-            return -1;
+    if (name_peers(trial, rank, finding))
+        return -1;
     if (accused->is_own_gpu)
         return buffer_printf(text, "The GPU of rank %s has not ended ", job->ranks[rank].name) ||
                say_call(job, accused->operation, text) ||
                buffer_append_text(text, trial->graph.waiters[rank].with ? "" : "; those of all others have");
-    return say_who_waits(trial, rank, accused->operation, text) || say_call(job, accused->operation, text);
+    return say_who_waits(&trial->graph, rank, accused->operation, text) ||
+           say_call(job, accused->operation, text);
 }
 
 /* Whose record is lacking, and why, where a file tells that. */
@@ -375,9 +444,10 @@ static int add_finding(struct trial *trial, int32_t rank)
 
 static int add_findings(struct trial *trial)
 {
-    size_t before = trial->findings->count;
+    size_t before = trial->findings->count, into = before;
     for (size_t i = 0; i < trial->job->rank_count; i++)
-        if (trial->accused[i].operation >= 0 && add_finding(trial, (int32_t)i))
+        if (trial->accused[i].operation >= 0 &&
+            (add_finding(trial, (int32_t)i) || findings_unite_last(trial->findings, before, &into)))
             return -1;
     return findings_unite_candidates(trial->findings, before);
 }
@@ -429,11 +499,9 @@ static void note_warnings(struct trial *trial)
 /* A rank that left no record, and of which it is said that it ended. */
 static void accuse_ended(struct trial *trial)
 {
-    for (size_t i = 0; i < trial->graph.wait_count; i++) {
-        const struct wait *wait = &trial->graph.waits[i];
-        if (trial->accused[wait->to].has_ended && !call_is_recorded(trial->job, wait->to))
-            accuse(trial, wait->to, wait->operation, 0, 0);
-    }
+    for (int32_t i = 0; i < (int32_t)trial->job->rank_count; i++)
+        if (trial->graph.waits_for[i] >= 0 && trial->accused[i].has_ended && !call_is_recorded(trial->job, i))
+            accuse_idle_rank(trial, i);
 }
 
 static int judge(struct trial *trial)
@@ -441,6 +509,10 @@ static int judge(struct trial *trial)
     for (size_t i = 0; i < trial->job->rank_count; i++)
         trial->accused[i].operation = -1;
     note_warnings(trial);
+    if (trial->graph.is_cut) {
+        note_standstill(trial);
+        return 0;
+    }
     if (find_called_otherwise(&trial->graph, trial->findings))
         return -1;
     if (findings_stop_surely(trial->findings))
@@ -456,6 +528,8 @@ static int judge(struct trial *trial)
     if (!trial->count)
         accuse_ended(trial);
     if (!trial->count) {
+        for (size_t i = 0; i < trial->graph.call_count; i++)
+            trial->absentees[i] = find_absentees(trial, &trial->graph.calls[i]);
         accuse_absent(trial, 0);
         doubt_absent(trial);
         accuse_absent(trial, 1);
@@ -473,14 +547,26 @@ static int judge(struct trial *trial)
     return 0;
 }
 
+static int trial_init(struct trial *trial)
+{
+    if (wait_graph_init(&trial->graph, trial->job) || unrecorded_init(&trial->unrecorded, trial->job))
+        return -1;
+    trial->accused = array_new(trial->job->rank_count, sizeof *trial->accused);
+    trial->absentees = array_new(trial->graph.call_count, sizeof *trial->absentees);
+    trial->named = array_new(trial->graph.call_count, sizeof *trial->named);
+    trial->next_waits = array_new(trial->graph.call_count, sizeof *trial->next_waits);
+    return trial->accused && trial->absentees && trial->named && trial->next_waits ? 0 : -1;
+}
+
 int find_waited_for(const struct job *job, struct findings *findings, struct error *error)
 {
-    struct trial trial = {
-        .job = job, .findings = findings, .accused = array_new(job->rank_count, sizeof *trial.accused)};
-    int failed = wait_graph_init(&trial.graph, job) || unrecorded_init(&trial.unrecorded, job) ||
-                 !trial.accused || judge(&trial);
+    struct trial trial = {.job = job, .findings = findings};
+    int failed = trial_init(&trial) || judge(&trial);
     wait_graph_release(&trial.graph);
     unrecorded_release(&trial.unrecorded);
     free(trial.accused);
+    free(trial.absentees);
+    free(trial.named);
+    free(trial.next_waits);
     return failed ? error_no_memory(error) : 0;
 }

@@ -359,13 +359,25 @@ static int add_loss(struct batch_builder *builder, struct batch *batch, const st
     return batch_put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
 }
 
+/* In decimal: of a job's ranks there are many, in each of its files. */
+static int put_number(struct buffer *bytes, int64_t number)
+{
+    char digits[20], *end = digits + sizeof digits, *at = end;
+    if (number < 0)
+        return buffer_printf(bytes, "%lld", (long long)number);
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    return buffer_append(bytes, at, (size_t)(end - at));
+}
+
 /* "[0,4,8]" */
 static int put_members(struct batch *batch, const int64_t *members, size_t count, struct span *span)
 {
     size_t at = batch->bytes.length;
     int failed = 0;
     for (size_t i = 0; i < count && !failed; i++)
-        failed = buffer_printf(&batch->bytes, "%c%lld", i ? ',' : '[', (long long)members[i]);
+        failed = buffer_append_byte(&batch->bytes, i ? ',' : '[') || put_number(&batch->bytes, members[i]);
     failed = failed || buffer_append_byte(&batch->bytes, ']');
     return put_blob(batch, at, failed, span);
 }
@@ -615,8 +627,10 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
         builder->samples > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
+    size_t before = batch->bytes.length;
     if (add_row(builder, batch, event))
         return error_no_memory(error);
+    builder->told_bytes += batch->bytes.length - before + BATCH_ROW_BYTES;
     builder->events += !is_part;
     return 0;
 }

@@ -235,6 +235,9 @@ int batch_put_text(struct batch *batch, const char *text, struct span *span);
 /* The bytes of a span, NULL for one that is not present. Followed by a NUL. Borrowed. */
 const char *batch_bytes(const struct batch *batch, struct span span);
 
+/* What an event takes in a store beside its texts and lists, about. */
+enum { BATCH_ROW_BYTES = 64 };
+
 /*
  * Turns the events of one file into batches. It remembers across batches which processes, communicators and
  * members the file has introduced, so one file needs one builder and its batches keep their order.
@@ -260,6 +263,7 @@ struct batch_builder {
     int64_t calls;
     int64_t samples;
     int64_t events;           /* records understood so far */
+    uint64_t told_bytes;      /* of texts and lists that they took, and BATCH_ROW_BYTES for each */
     struct block_writer rows; /* the operations being packed */
     struct {
         int64_t member; /* of the newest record that has one; -1 before it */

@@ -1,6 +1,7 @@
 #include "verdict/finding.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,12 +102,18 @@ int findings_append(struct findings *findings, struct findings *others)
     return 0;
 }
 
+static int is_rank_before(const void *item, const void *wanted)
+{
+    return *(const int32_t *)item < *(const int32_t *)wanted;
+}
+
+/* Mostly they come in order. */
 static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t rank)
 {
     size_t at = *count;
-    while (at > 0 && (*ranks)[at - 1] > rank)
-        at--;
-    if (at > 0 && (*ranks)[at - 1] == rank)
+    if (at > 0 && (*ranks)[at - 1] >= rank)
+        at = lower_bound(*ranks, *count, sizeof **ranks, is_rank_before, &rank);
+    if (at < *count && (*ranks)[at] == rank)
         return 0;
     if (array_reserve((void **)ranks, capacity, *count + 1, sizeof **ranks))
         return -1;
@@ -151,42 +158,65 @@ static int are_candidates_of_one(const struct finding *a, const struct finding *
            a->first_step == b->first_step;
 }
 
-/* Who may be at fault is no peer. */
+/* Who may be at fault is no peer. Both are in order. */
 static void settle_candidates(struct finding *finding)
 {
-    size_t kept = 0;
+    size_t kept = 0, candidate = 0;
     if (finding->candidate_count < 2) {
         finding->candidate_count = 0;
         return;
     }
     finding->rank = finding->candidates[0];
-    for (size_t i = 0; i < finding->peer_count; i++)
-        if (!is_candidate(finding, finding->peers[i]))
+    for (size_t i = 0; i < finding->peer_count; i++) {
+        while (candidate < finding->candidate_count && finding->candidates[candidate] < finding->peers[i])
+            candidate++;
+        if (candidate == finding->candidate_count || finding->candidates[candidate] != finding->peers[i])
             finding->peers[kept++] = finding->peers[i];
+    }
     finding->peer_count = kept;
+}
+
+static int take_over(struct findings *findings, struct finding *into, size_t at)
+{
+    const struct finding *other = &findings->items[at];
+    for (size_t k = 0; k < other->candidate_count; k++)
+        if (finding_add_candidate(into, other->candidates[k]))
+            return -1;
+    for (size_t k = 0; k < other->peer_count; k++)
+        if (finding_add_peer(into, other->peers[k]))
+            return -1;
+    findings_remove(findings, at);
+    return 0;
 }
 
 int findings_unite_candidates(struct findings *findings, size_t from)
 {
     for (size_t i = from; i < findings->count; i++) {
         struct finding *into = &findings->items[i];
-        for (size_t j = i + 1; j < findings->count;) {
-            const struct finding *other = &findings->items[j];
-            if (!are_candidates_of_one(into, other)) {
+        for (size_t j = i + 1; into->candidate_count && j < findings->count;) {
+            if (!are_candidates_of_one(into, &findings->items[j]))
                 j++;
-                continue;
-            }
-            for (size_t k = 0; k < other->candidate_count; k++)
-                if (finding_add_candidate(into, other->candidates[k]))
-                    return -1;
-            for (size_t k = 0; k < other->peer_count; k++)
-                if (finding_add_peer(into, other->peers[k]))
-                    return -1;
-            findings_remove(findings, j);
+            else if (take_over(findings, into, j))
+                return -1;
         }
         settle_candidates(into);
     }
     return 0;
+}
+
+int findings_unite_last(struct findings *findings, size_t from, size_t *into)
+{
+    size_t last = findings->count - 1, at = *into;
+    if (findings->count <= from || !findings->items[last].candidate_count)
+        return 0;
+    if (at >= last || !are_candidates_of_one(&findings->items[at], &findings->items[last]))
+        for (at = from; at < last; at++)
+            if (are_candidates_of_one(&findings->items[at], &findings->items[last]))
+                break;
+    if (at == last)
+        return 0;
+    *into = at;
+    return take_over(findings, &findings->items[at], last);
 }
 
 const char *finding_kind_name(enum finding_kind kind)

@@ -127,6 +127,12 @@ int finding_add_candidate(struct finding *finding, int32_t rank);
  * become one, of the first candidate; a single candidate is none. -1 when memory is out.
  */
 int findings_unite_candidates(struct findings *findings, size_t from);
+/*
+ * Does so for the last of them at once, as far as it goes into another one: so candidates of one finding are
+ * never held each by itself. *into is where the last one went that did, at first `from`. The others are still
+ * to be united.
+ */
+int findings_unite_last(struct findings *findings, size_t from, size_t *into);
 /* Forgets those of low confidence from number `from` on. */
 void findings_forget_low(struct findings *findings, size_t from);
 

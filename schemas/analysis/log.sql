@@ -53,14 +53,18 @@ SELECT path, byte_offset, at_ns
   FROM warning JOIN file ON file_id = warning_id >> 32
  WHERE warning_id = ?1;
 
--- At which addresses the hosts of ranks are reached.
+-- At which addresses the hosts of ranks are reached. A process has a fact for each of its members: it is asked once.
 -- statement: addresses
+WITH of_run AS (
+    SELECT DISTINCT job_rank_id, member.process_id
+      FROM job_rank CROSS JOIN member_join USING (job_rank_id) CROSS JOIN member USING (member_id)
+     WHERE run_id = ?1
+    UNION
+    SELECT job_rank_id, witness.process_id
+      FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
+     WHERE run_id = ?1
+)
 SELECT DISTINCT job_rank_id, address
-  FROM job_rank CROSS JOIN member_join USING (job_rank_id) CROSS JOIN member USING (member_id)
- CROSS JOIN process_fact ON process_fact.process_id = member.process_id
- WHERE run_id = ?1 AND address IS NOT NULL
-UNION
-SELECT job_rank_id, address
-  FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
- CROSS JOIN process_fact ON process_fact.process_id = witness.process_id
- WHERE run_id = ?1 AND address IS NOT NULL;
+  FROM of_run CROSS JOIN process_fact USING (process_id)
+ WHERE address IS NOT NULL
+ ORDER BY job_rank_id, address;

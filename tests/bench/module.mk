@@ -11,7 +11,8 @@ $(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
 
 -include $(OUT)/object/tests/bench/read_bench.d
 
-.PHONY: bench bench-scale bench-gate bench-analyses bench-merge bench-watch bench-overhead bench-scale-out
+.PHONY: bench bench-scale bench-gate bench-analyses bench-merge bench-watch bench-overhead bench-ranks \
+        bench-scale-out
 bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) ingest
 	$(BENCH) gate
@@ -44,6 +45,10 @@ $(OUT)/plugin_nothing.so: tests/bench/plugin_nothing.c lib/plugin/ring/api.h
 
 bench-overhead: $(PLUGIN) $(OUT)/plugin_nothing.so
 	tests/bench/overhead.sh "$(ALL_REDUCE_PERF)" none= nothing=$(OUT)/plugin_nothing.so ncclprof=$(PLUGIN) $(OVERHEAD_PLUGINS)
+
+# CPU time of jobs that hang, at n, 2 n, 4 n ... ranks: RANKS_SIZES, RANKS_KINDS and what else tests/bench/ranks.py tells of.
+bench-ranks: all
+	tests/bench/ranks.py $(OUT)
 
 # A job of thousands of ranks in shards, from end to end: SCALE_OUT_RANKS (default 1024), SCALE_OUT_STEPS (default 24) and
 # what else tests/bench/scale_out.py tells of. 16,384 ranks and 92 steps are 100 M operations.

@@ -16,15 +16,22 @@ void dump_init(struct dump *dump)
 {
     *dump = (struct dump){.version = NULL};
     intern_init(&dump->sources);
+    map_init(&dump->group_of);
+    dump_shared_init(&dump->shared);
 }
 
 void dump_release(struct dump *dump)
 {
-    for (size_t i = 0; i < dump->group_count; i++)
-        free(dump->groups[i].members);
     free(dump->groups);
     free(dump->entries);
     intern_release(&dump->sources);
+    map_release(&dump->group_of);
+    dump_shared_release(&dump->shared);
+}
+
+struct rank_list dump_members(const struct dump *dump, const struct dump_group *group)
+{
+    return group->list < 0 ? (struct rank_list){.ranks = NULL} : dump->shared.lists[group->list];
 }
 
 static int note(const struct format_sink *sink, const char *reason, int damage, uint64_t offset,
@@ -79,6 +86,9 @@ static int take_entries(struct dump *dump, const struct value_items *list, size_
         if (status > 0 && !is_cut && note(sink, "unreadable entry", 1, offset, NULL, error))
             return -1;
     }
+    for (size_t i = 0; i < reader.unread_frames; i++)
+        if (note(sink, "frames over the expansion limit", 1, list->offset, NULL, error))
+            return -1;
     return 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/map.h"
+#include "format/flight_recorder/shared.h"
 #include "format/format.h"
 #include "input/value.h"
 
@@ -19,11 +21,10 @@ enum dump_state { DUMP_SCHEDULED = 0, DUMP_STARTED, DUMP_COMPLETED };
 
 /* A process group as this process knows it. */
 struct dump_group {
-    const struct value *name; /* the same on all its ranks; NULL: not said */
-    const struct value *description;
-    int64_t pg_id;    /* a counter of this process alone; COUNT_UNKNOWN */
-    int64_t *members; /* owned: global ranks, by rank in the group; NULL: not said */
-    size_t member_count;
+    int32_t name;          /* in shared.texts, the same on all its ranks; -1: not said */
+    int32_t description;   /* likewise */
+    int32_t list;          /* of its members in shared.lists; -1: not said */
+    int64_t pg_id;         /* a counter of this process alone; COUNT_UNKNOWN */
     int64_t own_rank;      /* in the group, as its sends and receives have it; COUNT_UNKNOWN */
     int64_t greatest_rank; /* that sends and receives name; COUNT_UNKNOWN */
     int64_t last_enqueued; /* as pg_status counts: of collectives, or of sends and receives, whichever came */
@@ -67,7 +68,8 @@ struct dump {
     struct dump_group *groups;   /* owned */
     size_t group_count;
     size_t group_capacity;
-    size_t latest_group;        /* that was asked for */
+    struct map group_of; /* number, name and description -> group */
+    struct dump_shared shared;
     struct dump_entry *entries; /* owned */
     size_t entry_count;
     size_t entry_capacity;
@@ -80,6 +82,9 @@ static inline int dump_group_tells_no_ends(const struct dump_group *group)
 {
     return !group->has_completed && !group->has_unretired && (group->has_collectives || group->has_pairs);
 }
+
+/* Global ranks by rank in the group; none where they are not said. */
+struct rank_list dump_members(const struct dump *dump, const struct dump_group *group);
 
 void dump_init(struct dump *dump);
 void dump_release(struct dump *dump);

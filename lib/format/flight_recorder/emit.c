@@ -5,14 +5,17 @@
 #include "model/communicator_hash.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A group as a communicator. */
 struct seat {
-    struct buffer name; /* owned */
-    struct buffer description;
+    struct buffer unnamed; /* owned: what a group without a name is called */
+    const char *name;      /* that, or the dump's */
+    const char *description;
+    struct rank_list members;
     uint64_t hash;
-    int64_t rank; /* in it; COUNT_UNKNOWN */
-    int64_t size; /* 0: not said */
+    int64_t rank;   /* in it; COUNT_UNKNOWN */
+    int is_refused; /* with it, more would be told of groups than is written */
 };
 
 struct emission {
@@ -20,6 +23,7 @@ struct emission {
     const struct format_sink *sink;
     int64_t rank; /* global; COUNT_UNKNOWN */
     struct seat *seats;
+    size_t left; /* of names and lists, to be told of groups */
 };
 
 static struct origin origin_of(const struct emission *emission)
@@ -34,8 +38,8 @@ static struct origin origin_in(const struct emission *emission, size_t group)
     const struct seat *seat = &emission->seats[group];
     origin.communicator_hash = seat->hash;
     origin.communicator_is_named = 1;
-    origin.communicator_name = seat->name.data;
-    origin.communicator_size = seat->size;
+    origin.communicator_name = seat->name;
+    origin.communicator_size = (int64_t)seat->members.count;
     origin.rank = seat->rank;
     return origin;
 }
@@ -45,40 +49,69 @@ static int hand_over(const struct emission *emission, const struct event *event,
     return emission->sink->event(emission->sink->context, event, error);
 }
 
-static int append_value(struct buffer *buffer, const struct value *value)
-{
-    return value ? buffer_append(buffer, value->text, value->length) : 0;
-}
-
 /*
  * Before torch 2.3 nothing tells which group is which on another rank: number 0 is the default group, of all
  * ranks; the others are counted by each process for itself.
  */
 static int name_unnamed(struct seat *seat, const struct dump_group *group, int64_t rank)
 {
-    if (group->pg_id == 0)
-        return buffer_append_text(&seat->name, "default_pg");
-    return buffer_printf(&seat->name, "group %lld of rank %lld", (long long)group->pg_id, (long long)rank);
+    int failed = group->pg_id == 0 ? buffer_append_text(&seat->unnamed, "default_pg")
+                                   : buffer_printf(&seat->unnamed, "group %lld of rank %lld",
+                                                   (long long)group->pg_id, (long long)rank);
+    seat->name = seat->unnamed.data;
+    return failed;
 }
 
-static int64_t rank_in(const struct dump_group *group, int64_t rank)
+static int64_t rank_in(const struct dump_group *group, const struct rank_list *members, int64_t rank)
 {
-    for (size_t i = 0; i < group->member_count; i++)
-        if (group->members[i] == rank)
+    for (size_t i = 0; i < members->count; i++)
+        if (members->ranks[i] == rank)
             return (int64_t)i;
-    return group->own_rank != COUNT_UNKNOWN || group->members ? group->own_rank : rank;
+    return group->own_rank != COUNT_UNKNOWN || members->ranks ? group->own_rank : rank;
 }
 
-static int take_seat(struct seat *seat, const struct dump_group *group, int64_t rank)
+static const char *text_of(const struct dump *dump, int32_t number)
 {
-    int failed = group->name ? append_value(&seat->name, group->name) || buffer_append(&seat->name, "", 0)
-                             : name_unnamed(seat, group, rank);
-    if (failed || append_value(&seat->description, group->description))
+    return number < 0 ? NULL : intern_text(&dump->shared.texts, number);
+}
+
+/* Names and lists are held once, but told of each group. */
+static int is_within(struct emission *emission, const struct seat *seat)
+{
+    size_t bytes = strlen(seat->name) + (seat->description ? strlen(seat->description) : 0) +
+                   seat->members.count * sizeof *seat->members.ranks;
+    if (bytes > emission->left)
+        return 0;
+    emission->left -= bytes;
+    return 1;
+}
+
+static int take_seat(struct emission *emission, size_t at)
+{
+    const struct dump_group *group = &emission->dump->groups[at];
+    struct seat *seat = &emission->seats[at];
+    seat->name = text_of(emission->dump, group->name);
+    if (!seat->name && name_unnamed(seat, group, emission->rank))
         return -1;
-    seat->hash = communicator_hash_of(seat->name.data, group->members, group->member_count);
-    seat->rank = rank_in(group, rank);
-    seat->size = (int64_t)group->member_count;
+    seat->description = text_of(emission->dump, group->description);
+    seat->members = dump_members(emission->dump, group);
+    seat->is_refused = !is_within(emission, seat);
+    if (seat->is_refused)
+        return 0;
+    seat->hash = communicator_hash_of(seat->name, seat->members.ranks, seat->members.count);
+    seat->rank = rank_in(group, &seat->members, emission->rank);
     return 0;
+}
+
+static int refuse(const struct emission *emission, const char *reason, uint64_t offset, struct error *error)
+{
+    return emission->sink->note(emission->sink->context, reason, 1, offset, NULL, 0, error);
+}
+
+/* NULL for one that is empty. */
+static const char *said(const char *description)
+{
+    return description && *description ? description : NULL;
 }
 
 static int emit_process(const struct emission *emission, struct error *error)
@@ -91,12 +124,11 @@ static int emit_process(const struct emission *emission, struct error *error)
 
 static int emit_group(const struct emission *emission, size_t at, struct error *error)
 {
-    const struct dump_group *group = &emission->dump->groups[at];
+    const struct seat *seat = &emission->seats[at];
     struct event event = {.kind = EVENT_COMMUNICATOR, .origin = origin_in(emission, at)};
-    const struct buffer *description = &emission->seats[at].description;
-    event.communicator.members = group->members;
-    event.communicator.member_count = group->member_count;
-    event.communicator.description = description->length ? description->data : NULL;
+    event.communicator.members = seat->members.ranks;
+    event.communicator.member_count = seat->members.count;
+    event.communicator.description = said(seat->description);
     return hand_over(emission, &event, error);
 }
 
@@ -111,12 +143,12 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
 {
     const struct dump_group *group = &emission->dump->groups[at];
     struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_in(emission, at)};
-    const struct buffer *description = &emission->seats[at].description;
+    const struct seat *seat = &emission->seats[at];
     if (!group->has_status || (group->has_collectives && group->has_pairs))
         return 0;
     event.group_status = (struct group_status){
-        .name = emission->seats[at].name.data,
-        .description = description->length ? description->data : NULL,
+        .name = seat->name,
+        .description = said(seat->description),
         .enqueued = status_number(group->last_enqueued),
         .started = status_number(group->last_started),
         .completed = dump_group_tells_no_ends(group) ? COUNT_UNKNOWN : status_number(group->last_completed),
@@ -128,7 +160,7 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
 /* The size that NCCL gets: of an AlltoAll, whose whole buffer is recorded, what one rank gets of it. */
 static int64_t bytes_of(const struct dump *dump, const struct dump_entry *entry)
 {
-    size_t ranks = dump->groups[entry->group].member_count;
+    size_t ranks = dump_members(dump, &dump->groups[entry->group]).count;
     if (entry->function != FUNCTION_ALL_TO_ALL || entry->bytes < 0)
         return entry->bytes;
     return ranks ? entry->bytes / (int64_t)ranks : COUNT_UNKNOWN;
@@ -166,6 +198,11 @@ static int emit_calls(const struct emission *emission, struct error *error)
         const struct dump_entry *entry = &dump->entries[i];
         if (entry->is_left_out)
             continue;
+        if (emission->seats[entry->group].is_refused) {
+            if (refuse(emission, "call of a group over the expansion limit", entry->offset, error))
+                return -1;
+            continue;
+        }
         if (entry->group != group)
             event.origin = origin_in(emission, (size_t)entry->group);
         group = entry->group;
@@ -183,7 +220,8 @@ int dump_emit_failure(const struct dump *dump, int64_t rank, const struct format
     struct emission emission = {.dump = dump, .sink = sink, .rank = rank};
     struct event event = {.kind = EVENT_WARNING, .origin = origin_of(&emission)};
     struct buffer text = BUFFER_INIT;
-    int failed = buffer_append_text(&text, "no dump: ") || append_value(&text, dump->no_dump)
+    int failed = buffer_append_text(&text, "no dump: ") ||
+                         buffer_append(&text, dump->no_dump->text, dump->no_dump->length)
                      ? error_no_memory(error)
                      : emit_process(&emission, error);
     event.warning = (struct warning){.kind = WARNING_NO_DUMP,
@@ -196,24 +234,31 @@ int dump_emit_failure(const struct dump *dump, int64_t rank, const struct format
     return failed ? -1 : 0;
 }
 
-int dump_emit(const struct dump *dump, int64_t rank, const struct format_sink *sink, struct error *error)
+static int emit_groups(const struct emission *emission, struct error *error)
+{
+    for (size_t i = 0; i < emission->dump->group_count; i++)
+        if (emission->seats[i].is_refused ? refuse(emission, "group over the expansion limit", 0, error)
+                                          : emit_group(emission, i, error) || emit_status(emission, i, error))
+            return -1;
+    return 0;
+}
+
+int dump_emit(const struct dump *dump, int64_t rank, size_t bytes, const struct format_sink *sink,
+              struct error *error)
 {
     struct emission emission = {.dump = dump,
                                 .sink = sink,
                                 .rank = rank,
-                                .seats = array_new(dump->group_count + 1, sizeof *emission.seats)};
+                                .seats = array_new(dump->group_count + 1, sizeof *emission.seats),
+                                .left = (size_t)format_told_most(bytes)};
     int failed = emission.seats ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < dump->group_count; i++)
-        if (take_seat(&emission.seats[i], &dump->groups[i], rank))
+        if (take_seat(&emission, i))
             failed = error_no_memory(error);
-    failed = failed || emit_process(&emission, error);
-    for (size_t i = 0; !failed && i < dump->group_count; i++)
-        failed = emit_group(&emission, i, error) || emit_status(&emission, i, error);
-    failed = failed || emit_calls(&emission, error);
-    for (size_t i = 0; emission.seats && i < dump->group_count; i++) {
-        buffer_release(&emission.seats[i].name);
-        buffer_release(&emission.seats[i].description);
-    }
+    failed = failed || emit_process(&emission, error) || emit_groups(&emission, error) ||
+             emit_calls(&emission, error);
+    for (size_t i = 0; emission.seats && i < dump->group_count; i++)
+        buffer_release(&emission.seats[i].unnamed);
     free(emission.seats);
     return failed ? -1 : 0;
 }

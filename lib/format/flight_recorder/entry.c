@@ -39,7 +39,9 @@ static const char *const key_words[KEY_COUNT] = {
 void entry_reader_init(struct entry_reader *reader, struct dump *dump, size_t bytes)
 {
     /* What is written once takes a byte at least, and a reference two. */
-    *reader = (struct entry_reader){.dump = dump, .items_left = bytes < SIZE_MAX / 8 ? bytes * 8 : bytes};
+    *reader = (struct entry_reader){.dump = dump,
+                                    .items_left = bytes < SIZE_MAX / 8 ? bytes * 8 : bytes,
+                                    .members_left = bytes < SIZE_MAX / 64 ? bytes * 64 : bytes};
 }
 
 static enum entry_key find_key(const struct value *text)
@@ -87,6 +89,16 @@ static int64_t duration_of(const struct value *value)
     else if (value && value->kind == VALUE_INTEGER)
         ms = (double)value->integer;
     return ms >= 0 && ms < 1e12 ? scale(1000000, ms) : COUNT_UNKNOWN;
+}
+
+/* Whether the members of a dictionary may be looked at: many refer to one of any size. */
+static int may_look_at(struct entry_reader *reader, const struct value *value)
+{
+    size_t members = value->kind == VALUE_DICTIONARY ? value->items->count : 0;
+    if (members > reader->members_left)
+        return 0;
+    reader->members_left -= members;
+    return 1;
 }
 
 /* The next items of a list, as far as more may be looked at; NULL where it is none. */
@@ -201,6 +213,10 @@ static const struct value *find_frame(struct entry_reader *reader, const struct 
 {
     const struct value *innermost = NULL;
     for (size_t i = 0; i < frames->count && i < FRAMES_MOST; i++) {
+        if (!may_look_at(reader, &frames->items[i])) {
+            reader->unread_frames++;
+            break;
+        }
         const struct value *file = value_member(&frames->items[i], "filename");
         if (!file || file->kind != VALUE_TEXT)
             continue;
@@ -289,7 +305,7 @@ int entry_take(struct entry_reader *reader, const struct value *value)
 {
     const struct value *fields[KEY_COUNT] = {NULL};
     struct dump *dump = reader->dump;
-    if (value->kind != VALUE_DICTIONARY || value->items->is_cut)
+    if (value->kind != VALUE_DICTIONARY || value->items->is_cut || !may_look_at(reader, value))
         return 1;
     for (size_t i = 0; i + 1 < value->items->count; i += 2)
         fields[key_of(reader, i / 2, &value->items->items[i])] = &value->items->items[i + 1];

@@ -37,7 +37,9 @@ enum { ENTRY_KEYS_KNOWN = 64, ENTRY_FILES_KNOWN = 64 };
 
 struct entry_reader {
     struct dump *dump;
-    size_t items_left; /* of lists, that may be looked at */
+    size_t items_left;    /* of lists, that may be looked at */
+    size_t members_left;  /* of entries and frames, likewise */
+    size_t unread_frames; /* of so many entries that was not enough */
     struct {
         const char *text;
         enum entry_key key;

@@ -165,8 +165,11 @@ static int read_dump(struct reading *reading, const char *path, const struct for
     int failed = dump_take(&dump, &reading->root, reading->length, sink, error);
     name_dialect(&dump, reading, dialect, dialect_bytes);
     if (!failed && (dump.entry_count || dump.group_count)) {
-        struct dump_rank rank = dump_rank(&dump, path);
-        failed = tell_rank(&rank, path, sink, error) || dump_emit(&dump, rank.rank, sink, error);
+        struct dump_rank rank;
+        failed = dump_rank(&dump, path, &rank)
+                     ? error_no_memory(error)
+                     : tell_rank(&rank, path, sink, error) ||
+                           dump_emit(&dump, rank.rank, reading->length, sink, error);
     }
     if (!failed && dump.no_dump)
         failed = read_failure(&dump, path, sink, error);

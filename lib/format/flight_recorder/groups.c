@@ -1,38 +1,40 @@
 #include "format/flight_recorder/groups.h"
 
 #include "base/array.h"
+#include "input/number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS_MOST = 1 << 20 };
+/* What a group is found by. */
+struct group_key {
+    int64_t pg_id;
+    int32_t name; /* in shared.texts; -1: not said */
+    int32_t description;
+};
 
-static int same_text(const struct value *one, const struct value *other)
+/* -1 when memory is out. */
+static int take_texts(struct dump *dump, const struct value *name, const struct value *description,
+                      struct group_key *key)
 {
-    if (!one || !other)
-        return one == other;
-    return one->length == other->length &&
-           (one->text == other->text || memcmp(one->text, other->text, one->length) == 0);
+    int64_t name_number = name ? dump_shared_text(&dump->shared, name) : -1;
+    int64_t number = description ? dump_shared_text(&dump->shared, description) : -1;
+    key->name = (int32_t)name_number;
+    key->description = (int32_t)number;
+    return (name && name_number < 0) || (description && number < 0) ? -1 : 0;
 }
 
-static int is_group(const struct dump_group *group, int64_t pg_id, const struct value *name,
-                    const struct value *description)
-{
-    return group->pg_id == pg_id && same_text(group->name, name) &&
-           same_text(group->description, description);
-}
-
-static int32_t add_group(struct dump *dump, int64_t pg_id, const struct value *name,
-                         const struct value *description)
+static int32_t add_group(struct dump *dump, const struct group_key *key)
 {
     if (dump->group_count == GROUPS_MOST)
         return -2;
     if (array_reserve((void **)&dump->groups, &dump->group_capacity, dump->group_count + 1,
                       sizeof *dump->groups))
         return -1;
-    dump->groups[dump->group_count] = (struct dump_group){.name = name,
-                                                          .description = description,
-                                                          .pg_id = pg_id,
+    dump->groups[dump->group_count] = (struct dump_group){.name = key->name,
+                                                          .description = key->description,
+                                                          .list = -1,
+                                                          .pg_id = key->pg_id,
                                                           .own_rank = COUNT_UNKNOWN,
                                                           .greatest_rank = COUNT_UNKNOWN,
                                                           .last_enqueued = COUNT_UNKNOWN,
@@ -44,77 +46,36 @@ static int32_t add_group(struct dump *dump, int64_t pg_id, const struct value *n
 int32_t dump_group_of(struct dump *dump, int64_t pg_id, const struct value *name,
                       const struct value *description)
 {
-    size_t latest = dump->latest_group;
-    if (latest < dump->group_count && is_group(&dump->groups[latest], pg_id, name, description))
-        return (int32_t)latest;
-    for (size_t i = 0; i < dump->group_count; i++) {
-        if (!is_group(&dump->groups[i], pg_id, name, description))
-            continue;
-        dump->latest_group = i;
-        return (int32_t)i;
-    }
-    return add_group(dump, pg_id, name, description);
-}
-
-/* Whole numbers in a text such as "[0, 1, 2]". 1 when it holds none, -1 when memory is out. */
-static int ranks_of_text(const struct value *text, int64_t **ranks, size_t *count)
-{
-    size_t capacity = 0;
-    const char *at = text->text, *end = at + text->length;
-    for (;;) {
-        int64_t rank = 0;
-        while (at < end && (*at < '0' || *at > '9'))
-            at++;
-        if (at == end)
-            return *count == 0;
-        while (at < end && *at >= '0' && *at <= '9' && rank <= INT32_MAX)
-            rank = rank * 10 + (*at++ - '0');
-        if (rank > INT32_MAX || *count == MEMBERS_MOST)
-            return 1;
-        if (array_reserve((void **)ranks, &capacity, *count + 1, sizeof **ranks))
-            return -1;
-        (*ranks)[(*count)++] = rank;
-    }
-}
-
-static int ranks_of_list(const struct value_items *list, int64_t **ranks, size_t *count)
-{
-    if (list->count == 0 || list->count > MEMBERS_MOST)
-        return 1;
-    *ranks = array_new(list->count, sizeof **ranks);
-    if (!*ranks)
+    struct group_key key = {.pg_id = pg_id};
+    int is_new;
+    if (take_texts(dump, name, description, &key))
         return -1;
-    for (size_t i = 0; i < list->count; i++)
-        if (value_int64(&list->items[i], &(*ranks)[i]) || (*ranks)[i] < 0 || (*ranks)[i] > INT32_MAX)
-            return 1;
-    *count = list->count;
-    return 0;
+    struct map_key place = {{(uint64_t)pg_id, (uint64_t)key.name, (uint64_t)key.description}};
+    int64_t *group = map_put(&dump->group_of, place, -2, &is_new);
+    if (group && is_new)
+        *group = add_group(dump, &key);
+    return group ? (int32_t)*group : -1;
 }
 
-static int take_members(struct dump_group *group, const struct value *value, size_t *unread)
+static int take_members(struct dump *dump, struct dump_group *group, const struct value *value,
+                        size_t *unread)
 {
-    int64_t *ranks = NULL;
-    size_t count = 0;
-    int status = 1;
-    if (value && value->kind == VALUE_TEXT)
-        status = ranks_of_text(value, &ranks, &count);
-    else if (value_list(value))
-        status = ranks_of_list(value_list(value), &ranks, &count);
-    if (status == 0) {
-        free(group->members);
-        group->members = ranks;
-        group->member_count = count;
-        return 0;
-    }
-    free(ranks);
-    *unread += status > 0;
-    return status < 0 ? -1 : 0;
+    int64_t list = dump_shared_list(&dump->shared, value);
+    if (list >= 0)
+        group->list = (int32_t)list;
+    *unread += list == -1;
+    return list < -1 ? -1 : 0;
 }
 
-static int has_group(const struct dump *dump, const struct value *name, const struct value *description)
+static int is_named(const struct dump_group *group, const struct group_key *key)
+{
+    return group->name == key->name && group->description == key->description;
+}
+
+static int has_group(const struct dump *dump, const struct group_key *key)
 {
     for (size_t i = 0; i < dump->group_count; i++)
-        if (same_text(dump->groups[i].name, name) && same_text(dump->groups[i].description, description))
+        if (is_named(&dump->groups[i], key))
             return 1;
     return 0;
 }
@@ -128,12 +89,12 @@ static int take_named(struct dump *dump, const struct value *config, size_t *unr
         ++*unread;
         return 0;
     }
-    if (!has_group(dump, name, description) && add_group(dump, COUNT_UNKNOWN, name, description) == -1)
+    struct group_key key = {.pg_id = COUNT_UNKNOWN};
+    if (take_texts(dump, name, description, &key) || (!has_group(dump, &key) && add_group(dump, &key) == -1))
         return -1;
     for (size_t i = 0; i < dump->group_count; i++) {
         struct dump_group *group = &dump->groups[i];
-        if (same_text(group->name, name) && same_text(group->description, description) &&
-            take_members(group, value_member(config, "ranks"), unread))
+        if (is_named(group, &key) && take_members(dump, group, value_member(config, "ranks"), unread))
             return -1;
     }
     return 0;
@@ -149,7 +110,7 @@ static int take_numbered(struct dump *dump, const struct value *key, const struc
         return 0;
     }
     for (size_t i = 0; i < dump->group_count; i++)
-        if (dump->groups[i].pg_id == pg_id && take_members(&dump->groups[i], ranks, unread))
+        if (dump->groups[i].pg_id == pg_id && take_members(dump, &dump->groups[i], ranks, unread))
             return -1;
     return 0;
 }
@@ -188,9 +149,11 @@ static int64_t list_config(const struct dump *dump, struct numbered *list)
 {
     int64_t count = 0;
     for (size_t i = 0; i < dump->group_count; i++) {
-        if (!dump->groups[i].members)
+        const struct dump_group *group = &dump->groups[i];
+        if (group->list < 0)
             continue;
-        if (value_int64(dump->groups[i].name, &list[count].number))
+        const char *name = group->name < 0 ? NULL : intern_text(&dump->shared.texts, group->name);
+        if (!name || number_int64(name, strlen(name), &list[count].number))
             return -1;
         list[count++].at = i;
     }

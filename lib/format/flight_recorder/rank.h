@@ -12,7 +12,8 @@ struct dump_rank {
  * Which rank wrote a dump: nothing in it says so. A file's name ends with it as torch gives names. What the
  * dump holds can rule that out: a send or receive names its own rank in its group, and every group of
  * pg_config has the rank in it. Where only one rank is left by that, it is that one.
+ * -1 when memory is out.
  */
-struct dump_rank dump_rank(const struct dump *dump, const char *path);
+int dump_rank(const struct dump *dump, const char *path, struct dump_rank *found);
 
 #endif

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A job has no more ranks than this, whatever a trace claims. */
+/* A job has no more ranks than this, whatever a trace claims; nor have the groups of which it does not list
+ * all, together: what it says of them in a few bytes stands for any number. */
 enum { RANKS_MOST = 1 << 20 };
 
 void kineto_groups_init(struct kineto_groups *groups)
@@ -89,8 +90,18 @@ static struct kineto_group *add_group(struct kineto_group **items, size_t *count
     return group;
 }
 
+/* Whether so many ranks more may be made up of what the trace says of a group. */
+static int has_room(struct kineto_groups *groups, size_t ranks)
+{
+    if (ranks > RANKS_MOST - groups->completed_ranks)
+        return 0;
+    groups->completed_ranks += ranks;
+    return 1;
+}
+
 /* What a list that is cut, or is not there, would say where the ranks are evenly spread. */
-static int spread_ranks(struct kineto_group *group, int64_t first, int64_t stride)
+static int spread_ranks(struct kineto_groups *groups, struct kineto_group *group, int64_t first,
+                        int64_t stride)
 {
     size_t capacity = group->rank_count;
     int64_t last;
@@ -101,6 +112,8 @@ static int spread_ranks(struct kineto_group *group, int64_t first, int64_t strid
     for (size_t i = 0; i < group->rank_count; i++)
         if (group->ranks[i] != first + stride * (int64_t)i)
             return 0;
+    if (!has_room(groups, (size_t)group->size))
+        return 0;
     while ((int64_t)group->rank_count < group->size)
         if (add_rank(group, &capacity, first + stride * (int64_t)group->rank_count))
             return -1;
@@ -140,7 +153,7 @@ int kineto_groups_find(struct kineto_groups *groups, const struct kineto_argumen
     if (number < 0 || (groups->keys.count > known && make_group(groups, arguments)))
         return -1;
     *group = (int32_t)number;
-    return spread_ranks(&groups->items[number], arguments->first_rank, arguments->stride);
+    return spread_ranks(groups, &groups->items[number], arguments->first_rank, arguments->stride);
 }
 
 int kineto_groups_configure(struct kineto_groups *groups, struct raw_json text)
@@ -188,8 +201,11 @@ static int is_same(const struct kineto_group *group, const struct kineto_group *
            memcmp(group->ranks, configured->ranks, group->rank_count * sizeof *group->ranks) == 0;
 }
 
-static int take_ranks(struct kineto_group *group, const struct kineto_group *configured)
+static int take_ranks(struct kineto_groups *groups, struct kineto_group *group,
+                      const struct kineto_group *configured)
 {
+    if (!has_room(groups, configured->rank_count))
+        return 0;
     int64_t *ranks = array_new(configured->rank_count, sizeof *ranks);
     if (!ranks)
         return -1;
@@ -213,12 +229,12 @@ static uint64_t hash_of(const struct kineto_group *group)
     return hash ? hash : of_profiler;
 }
 
-static int complete(const struct kineto_groups *groups, struct kineto_group *group, int64_t world_size)
+static int complete(struct kineto_groups *groups, struct kineto_group *group, int64_t world_size)
 {
     for (size_t i = 0; i < groups->configured_count; i++)
         if (is_same(group, &groups->configured[i]))
-            return take_ranks(group, &groups->configured[i]);
-    return group->size == world_size ? spread_ranks(group, 0, 1) : 0;
+            return take_ranks(groups, group, &groups->configured[i]);
+    return group->size == world_size ? spread_ranks(groups, group, 0, 1) : 0;
 }
 
 int kineto_groups_settle(struct kineto_groups *groups, int64_t world_size)

@@ -33,6 +33,7 @@ struct kineto_groups {
     struct kineto_group *configured; /* owned: pg_config */
     size_t configured_count;
     size_t configured_capacity;
+    size_t completed_ranks; /* that were taken for what is cut, of all groups */
 };
 
 enum { KINETO_NO_GROUP = -1 };

@@ -9,6 +9,9 @@
 /* Of what only some ranks launched, so many of each function are handed over: hosts run no farther ahead. */
 enum { AHEAD_MOST = 1024 };
 
+/* Twice what a call takes as a row: what is told of ranks has room beside. */
+enum { CALL_BYTES = 128 };
+
 static const enum function functions[RAS_FUNCTIONS] = {
     FUNCTION_BROADCAST, FUNCTION_REDUCE, FUNCTION_ALL_GATHER, FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE};
 
@@ -115,12 +118,19 @@ static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
                : 0;
 }
 
+/* Calls that are handed over. */
+struct handing {
+    int64_t ordinal;    /* of the next */
+    int64_t ahead_most; /* so many of each function that only some ranks launched */
+};
+
 static int emit_call(const struct ras_seats *seats, const struct ras_seat *seat, enum function function,
-                     int64_t number, int64_t *ordinal, const struct format_sink *sink, struct error *error)
+                     int64_t number, struct handing *handing, const struct format_sink *sink,
+                     struct error *error)
 {
     struct event event = {
         .kind = EVENT_OPERATION, .origin = origin_of(seats, seat), .operation = OPERATION_UNKNOWN};
-    event.operation.ordinal = (*ordinal)++;
+    event.operation.ordinal = handing->ordinal++;
     event.operation.kind = OPERATION_COLLECTIVE;
     event.operation.function = function;
     event.operation.sequence = number;
@@ -149,46 +159,76 @@ static int64_t common_count(const struct ras_seat *first, size_t members, int fu
 
 /* The last that is common, or all that are not. */
 static int emit_calls(const struct ras_seats *seats, const struct ras_seat *seat, int function,
-                      int64_t common, int is_common, int64_t *ordinal, const struct format_sink *sink,
+                      int64_t common, int is_common, struct handing *handing, const struct format_sink *sink,
                       struct error *error)
 {
     int64_t first = is_common ? common - 1 : common;
     int64_t past = is_common ? common : seat->counts[function];
-    int is_cut = past - first > AHEAD_MOST;
+    int is_cut = past - first > handing->ahead_most;
     if (seat->counts[function] < 0 || first < 0)
         return 0;
     if (is_cut &&
         sink->note(sink->context, "more operations ahead than are kept", 0, seat->offset, NULL, 0, error))
         return -1;
-    for (int64_t number = first; number < (is_cut ? first + AHEAD_MOST : past); number++)
-        if (emit_call(seats, seat, functions[function], number, ordinal, sink, error))
+    for (int64_t number = first; number < (is_cut ? first + handing->ahead_most : past); number++)
+        if (emit_call(seats, seat, functions[function], number, handing, sink, error))
             return -1;
     return 0;
 }
 
 static int emit_communicator(const struct ras_seats *seats, size_t first, size_t members, int is_common,
-                             int64_t *ordinal, const struct format_sink *sink, struct error *error)
+                             struct handing *handing, const struct format_sink *sink, struct error *error)
 {
     const struct ras_seat *items = seats->items + first;
     for (int function = 0; function < RAS_FUNCTIONS; function++) {
         int64_t common = common_count(items, members, function);
         for (size_t i = 0; i < members; i++)
-            if (emit_calls(seats, &items[i], function, common, is_common, ordinal, sink, error))
+            if (emit_calls(seats, &items[i], function, common, is_common, handing, sink, error))
                 return -1;
     }
     return 0;
 }
 
+/* How many calls only some ranks launched, of each function no more than so many by a rank. */
+static int64_t count_ahead(const struct ras_seats *seats, int64_t ahead_most)
+{
+    int64_t sum = 0;
+    for (size_t i = 0, members = 0; i < seats->count; i += members) {
+        members = count_members(seats, i);
+        for (int function = 0; function < RAS_FUNCTIONS; function++) {
+            int64_t common = common_count(&seats->items[i], members, function);
+            for (size_t k = i; k < i + members; k++) {
+                int64_t ahead = seats->items[k].counts[function] - common;
+                sum += ahead < 0 ? 0 : ahead < ahead_most ? ahead : ahead_most;
+            }
+        }
+    }
+    return sum;
+}
+
+/*
+ * A count says in a few bytes that there are many calls. As many of each rank are handed over as the file
+ * accounts for together, the same of all: who is behind shows in the first.
+ */
+static int64_t find_ahead_most(const struct ras_seats *seats)
+{
+    int64_t most = AHEAD_MOST;
+    uint64_t bytes = seats->count ? seats->items[seats->count - 1].offset : 0;
+    while (most > 1 && count_ahead(seats, most) > (int64_t)(format_told_most(bytes) / CALL_BYTES))
+        most /= 2;
+    return most;
+}
+
 int ras_seats_end(const struct ras_seats *seats, const struct format_sink *sink, struct error *error)
 {
-    int64_t ordinal = 0;
+    struct handing handing = {.ahead_most = find_ahead_most(seats)};
     for (size_t i = 0; i < seats->count; i++)
         if (emit_seat(seats, &seats->items[i], sink, error))
             return -1;
     for (int is_common = 1; is_common >= 0; is_common--)
         for (size_t i = 0, members = 0; i < seats->count; i += members) {
             members = count_members(seats, i);
-            if (emit_communicator(seats, i, members, is_common, &ordinal, sink, error))
+            if (emit_communicator(seats, i, members, is_common, &handing, sink, error))
                 return -1;
         }
     return 0;

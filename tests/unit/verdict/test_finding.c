@@ -109,6 +109,49 @@ static void others_come_behind(void **state)
     findings_release(&findings);
 }
 
+/* A candidate for the fault of step 4, whom ranks wait for. */
+static void add_candidate(struct findings *findings, int32_t rank, const int32_t *peers, size_t count)
+{
+    struct finding *finding = findings_add(findings);
+    assert_non_null(finding);
+    finding->kind = FINDING_MISSING;
+    finding->rank = rank;
+    finding->first_step = finding->last_step = 4;
+    assert_int_equal(finding_add_candidate(finding, rank), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(finding_add_peer(finding, peers[i]), 0);
+}
+
+/* Candidates that are united as they come are the same as those that are in the end, and one at a time. */
+static void candidates_become_one(void **state)
+{
+    static const int32_t waiting[] = {8, 6, 7, 6, 3};
+    for (int as_they_come = 0; as_they_come < 2; as_they_come++) {
+        struct findings findings = {.count = 0};
+        struct finding *sure = findings_add(&findings);
+        size_t into = 0;
+        assert_non_null(sure);
+        sure->kind = FINDING_MISSING;
+        sure->first_step = 4;
+        for (int32_t rank = 2; rank < 5; rank++) {
+            add_candidate(&findings, rank, waiting, sizeof waiting / sizeof *waiting);
+            if (as_they_come)
+                assert_int_equal(findings_unite_last(&findings, 0, &into), 0);
+            assert_int_equal(findings.count, as_they_come ? 2 : rank);
+        }
+        assert_int_equal(findings_unite_candidates(&findings, 0), 0);
+        assert_int_equal(findings.count, 2);
+        const struct finding *one = &findings.items[1];
+        assert_int_equal(one->rank, 2);
+        assert_int_equal(one->candidate_count, 3);
+        /* Rank 3 is a candidate, and so no peer. */
+        assert_int_equal(one->peer_count, 3);
+        for (int32_t i = 0; i < 3; i++)
+            assert_int_equal(one->peers[i], 6 + i);
+        findings_release(&findings);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +161,7 @@ int main(void)
         cmocka_unit_test(what_shows_earlier),
         cmocka_unit_test(what_rules_leave_of_it),
         cmocka_unit_test(others_come_behind),
+        cmocka_unit_test(candidates_become_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

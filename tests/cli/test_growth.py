@@ -1,0 +1,68 @@
+"""What jobs of many ranks and communicators take grows as they do, not as their square: counted, or by far less than a square is."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import unittest
+
+from tests.bench import stuck_jobs
+from tests.cli.support import PROGRAM, SANITIZED, TOP, Case
+
+
+def statement(file, name):
+    """SQL as the program has it."""
+    text = (TOP / "schemas" / file).read_text()
+    return text.split(f"-- statement: {name}\n", 1)[1].split(";", 1)[0]
+
+
+class Growth(Case):
+    def ingest_job(self, kind, count):
+        folder = self.folder / "job"
+        shutil.rmtree(folder, ignore_errors=True)
+        stuck_jobs.write(kind, folder, count)
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", folder)
+
+    def work_of(self, sql):
+        """Instructions of SQLite's machine that a statement takes, in hundreds."""
+        count = 0
+
+        def note():
+            nonlocal count
+            count += 1
+
+        with sqlite3.connect(self.store) as tables:
+            tables.set_progress_handler(note, 100)
+            tables.execute(sql, (1,)).fetchall()
+        tables.close()
+        return count
+
+    def test_statements_of_many_communicators(self):
+        """Each process of a log has a fact for each of its communicators."""
+        work = {}
+        for communicators in 128, 512:
+            self.ingest_job("log-communicators", communicators)
+            for name in "start_ups", "warnings", "addresses":
+                work[name, communicators] = self.work_of(statement("analysis/log.sql", name))
+        for name in "start_ups", "warnings", "addresses":
+            self.assertLess(work[name, 512], 6 * work[name, 128] + 100, (name, work))
+
+    def cpu_of(self, command):
+        process = subprocess.Popen([PROGRAM, "--store", self.store, command], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertIn(process.returncode, (0, 1))
+        return usage.ru_utime
+
+    @unittest.skipIf(SANITIZED, "sanitizers have a growth of their own")
+    def test_ranks_of_a_hang(self):
+        """Of eight times the ranks a square takes 64 times as long; what the program takes for any job makes that less."""
+        for kind in "log", "recorder-unlisted":
+            times = {}
+            for ranks in 512, 4096:
+                self.ingest_job(kind, ranks)
+                times[ranks] = min(self.cpu_of("diagnose") for _ in range(3))
+                accused, = self.json("diagnose")["findings"]
+                self.assertEqual(accused["rank"], stuck_jobs.missing(ranks))
+            self.assertLess(times[4096], 16 * times[512] + 0.1, (kind, times))
