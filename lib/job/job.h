@@ -152,6 +152,7 @@ struct job_warning {
     int64_t first_ns; /* on the clock of the log; TIME_UNKNOWN */
     int64_t last_ns;
     int64_t calls; /* that its process had made by the last of them */
+    int64_t pid;   /* COUNT_UNKNOWN */
 };
 
 struct job_rank {
@@ -238,7 +239,8 @@ struct job_span {
 /* A job that was looked at while it may still have run, once or again: NCCL's RAS. */
 struct job_watch {
     int is_watched;
-    int has_moved; /* between the last two looks some rank launched something */
+    int has_counts; /* some look told how far ranks had come: not all counts were 0 */
+    int has_moved;  /* between the last two looks that did some rank launched something */
     int64_t
         stood_for_ns; /* time between those, if nothing was; 0: it was looked at once, or when is not known */
 };

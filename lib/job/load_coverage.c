@@ -47,6 +47,7 @@ static int read_watch(struct loader *loader, struct statement *statement, struct
     struct job_watch *watch = &loader->job->watch;
     (void)error;
     watch->is_watched = 1;
+    watch->has_counts = statement_integer(statement, 2) > 0;
     watch->has_moved = !statement_is_null(statement, 0) && statement_integer(statement, 0);
     if (!watch->has_moved && !statement_is_null(statement, 1))
         watch->stood_for_ns = statement_integer(statement, 1);

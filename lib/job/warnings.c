@@ -34,7 +34,7 @@ static int is_of(const struct job *job, int64_t rank, int64_t gpu)
 }
 
 /* Columns of the statement. */
-enum { AT_RANK, AT_GPU, AT_KIND, AT_STATUS, AT_NIC, AT_PEER, AT_COUNT, AT_FIRST, AT_LAST, AT_CALLS };
+enum { AT_RANK, AT_GPU, AT_KIND, AT_STATUS, AT_NIC, AT_PEER, AT_COUNT, AT_FIRST, AT_LAST, AT_CALLS, AT_PID };
 
 static int read_warning(struct loader *loader, struct statement *statement, struct error *error)
 {
@@ -48,7 +48,8 @@ static int read_warning(struct loader *loader, struct statement *statement, stru
                                   .count = statement_integer(statement, AT_COUNT),
                                   .first_ns = number_or(statement, AT_FIRST, TIME_UNKNOWN),
                                   .last_ns = number_or(statement, AT_LAST, TIME_UNKNOWN),
-                                  .calls = statement_integer(statement, AT_CALLS)};
+                                  .calls = statement_integer(statement, AT_CALLS),
+                                  .pid = number_or(statement, AT_PID, COUNT_UNKNOWN)};
     if (keep_text(loader, statement, AT_NIC, &warning.nic, error) ||
         keep_text(loader, statement, AT_PEER, &warning.peer, error))
         return -1;

@@ -191,8 +191,9 @@ static int name_absent(const struct absence *absence, struct findings *findings)
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
             confidence = CONFIDENCE_LOW;
-        if (confidence > CONFIDENCE_LOW && job->calls_only)
-            confidence = job->watch.has_moved ? -1 : (int)open_calls_confidence(absence, (int32_t)i);
+        int by_calls = job->calls_only ? open_calls_confidence(absence, (int32_t)i) : CONFIDENCE_HIGH;
+        if (by_calls < confidence)
+            confidence = by_calls;
         if (confidence < 0)
             continue;
         enum finding_kind kind =
@@ -342,8 +343,11 @@ static int name_mismatch(const struct absence *absence, struct findings *finding
            findings_unite_candidates(findings, before);
 }
 
+/* Of a job that NCCL's RAS saw move nobody is missing. */
 static int judge(struct absence *absence, struct findings *findings)
 {
+    if (absence->job->watch.has_moved)
+        return 0;
     count_absent(absence);
     return name_absent(absence, findings) || name_mismatch(absence, findings) ||
            (!findings_stop_job(findings) && name_unrecorded(absence, findings)) ||

@@ -98,15 +98,19 @@ SELECT count(*) = 0 FROM file
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- What NCCL's RAS saw of a job that may still run: no row where it was not asked, else whether some rank launched something
--- between its last two dumps, and the time between them; NULL where there is one dump only.
+-- between its last two dumps, and the time between them; NULL where there is one dump only. Dumps that tell no counts do not
+-- count. Of how many ranks counts are known.
 -- statement: watched
-SELECT max(before <> enqueued), min(at_ns - before_ns)
+SELECT max(before <> enqueued), min(at_ns - before_ns), count(*)
   FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
                lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
           FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
          WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
+           AND enqueued IS NOT NULL
         WINDOW of_member AS (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC))
- WHERE back = 1 HAVING count(*) > 0;
+ WHERE back = 1
+HAVING EXISTS (SELECT 1 FROM file JOIN file_member USING (file_id) JOIN member_join USING (member_id)
+                 JOIN job_rank USING (job_rank_id) WHERE run_id = ?1 AND dialect = 'nccl-ras');
 
 -- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
 -- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is

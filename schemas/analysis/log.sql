@@ -30,8 +30,8 @@ WITH of_run AS (
       FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
      WHERE run_id = ?1
 )
-SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*), min(at_ns), max(at_ns), max(calls)
-  FROM of_run CROSS JOIN warning USING (process_id)
+SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*), min(at_ns), max(at_ns), max(calls), max(pid)
+  FROM of_run CROSS JOIN warning USING (process_id) JOIN process USING (process_id)
  GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
  ORDER BY job_rank_id, min(warning_id);
 
