@@ -236,6 +236,13 @@ struct job_span {
     int32_t end;
 };
 
+/* Why times of kernels are not those of their operations (formats: ledger; astray_kernels.h), in bits. */
+enum astray {
+    ASTRAY_AFTER_SELF_SEND = 1, /* NCCL's host does not count what a rank sends to itself */
+    ASTRAY_AFTER_BROADCAST = 2, /* nor its Broadcasts */
+    ASTRAY_IMPOSSIBLE = 4       /* they began before their operation was called */
+};
+
 /* A job that was looked at while it may still have run, once or again: NCCL's RAS. */
 struct job_watch {
     int is_watched;
@@ -330,7 +337,7 @@ struct job {
     int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
     struct job_watch watch;   /* what NCCL's RAS saw of it */
     int dumped_running;       /* all dumps of what its calls came to were written while it made calls */
-    int has_astray_kernels;   /* kernels of other operations were left out: they have no times */
+    unsigned astray_kernels;  /* enum astray: kernels with times of others were left out: they have none */
     int is_windows;           /* its recorders were on for a while only: how records end says nothing */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */

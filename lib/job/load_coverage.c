@@ -122,7 +122,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;
-    loader->job->has_astray_kernels = astray_kernels != 0;
+    loader->job->astray_kernels = (unsigned)astray_kernels;
     loader->job->bare_calls = bare.captured + bare.others;
     if (!loader->tells_states)
         weigh_cuts(loader->job);

@@ -186,7 +186,7 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
 {
     int64_t recorded = (int64_t)job_recorded_ranks(job);
     *scope = (struct scope){.networks_only = !job->timed_operations && job->traffic_count,
-                            .has_astray_kernels = job->has_astray_kernels,
+                            .astray_kernels = job->astray_kernels,
                             .ranks = job->expected_ranks > recorded ? job->expected_ranks : recorded,
                             .recorded_ranks = recorded,
                             .first_step = INT32_MAX,

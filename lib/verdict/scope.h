@@ -34,7 +34,7 @@ enum blindness {
 struct scope {
     enum blindness blindness;
     int networks_only;      /* late ranks cannot show */
-    int has_astray_kernels; /* why operations may have no times, see job.h */
+    unsigned astray_kernels; /* enum astray: why operations may have no times */
     int64_t operations;     /* of all ranks that recorded something: with those of which no record is left */
     int64_t warm_up;        /* of those, in the steps that are never judged */
     int64_t judged;

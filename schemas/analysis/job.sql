@@ -147,11 +147,14 @@ SELECT count(*) = 0 FROM file
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- Whether NCCL gave kernels of other operations, which were left out (ncclprof-formats(5)).
+-- Bits: 1 after what a rank sent to itself, 2 after a Broadcast.
 -- statement: astray_kernels
-SELECT EXISTS(SELECT 1 FROM ledger
-               WHERE reason = 'kernel channel of another operation'
-                 AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
-                                   JOIN job_rank USING (job_rank_id) WHERE run_id = ?1));
+SELECT coalesce(max(reason = 'kernel channel of another operation'), 0) +
+       2 * coalesce(max(reason = 'kernel channel of another operation after a Broadcast'), 0)
+  FROM ledger
+ WHERE reason IN ('kernel channel of another operation', 'kernel channel of another operation after a Broadcast')
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
 -- of clocks, and tags.

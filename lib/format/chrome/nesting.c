@@ -2,6 +2,7 @@
 
 #include "format/chrome/bundled.h"
 #include "format/chrome/emit.h"
+#include "format/chrome/kernel_count.h"
 #include "format/chrome/operation.h"
 #include "format/chrome/proxy.h"
 
@@ -34,6 +35,9 @@ static int note_bare_call(struct chrome_reader *reader, const struct chrome_fram
                          : call->count == 0           ? "call without operation: no data"
                          : reader->greatest_size == 1 ? "call without operation: one rank"
                                                       : "call without operation";
+    int is_broadcast = frame->function == FUNCTION_BROADCAST && !call->graph_captured && call->count != 0;
+    if (is_broadcast && kernel_count_bare_broadcast(reader, error))
+        return -1;
     return chrome_note(reader, reason, 0, frame->offset, name, name ? strlen(name) : 0, error);
 }
 

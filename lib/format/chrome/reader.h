@@ -52,6 +52,7 @@ struct chrome_assembly {
     struct kernel_channel *channels;
     size_t channel_count;
     size_t channel_capacity;
+    int has_kernel_lines;   /* some line of it is of a kernel, whatever is believed of its times */
     int channel_is_open;    /* the last of them has begun and not ended */
     int64_t channel_end_ns; /* its end by the GPU's clock; TIME_UNKNOWN */
 };
@@ -97,10 +98,11 @@ struct chrome_reader {
     struct chrome_transfer transfer;
     struct chrome_call call;
     int64_t next_ordinal;
-    struct map astray; /* (communicator, rank) that sent to itself: 1 */
+    struct map counted; /* (communicator, rank): which of its kernels NCCL's host counts, kernel_count.h */
 
     /* What the file says about itself. */
     int64_t pid;
+    int is_of_member;           /* its name tells communicator and rank: all operations are theirs */
     uint64_t communicator_hash; /* of the last operation; else the file's name's; 0 */
     int64_t rank;
     struct buffer host;
