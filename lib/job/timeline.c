@@ -129,8 +129,8 @@ int job_build_timelines(struct job *job, struct error *error)
         return error_no_memory(error);
     job_drafts_release(&job->drafts);
     job_find_synced(job);
-    if (parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), measure_transfers, job))
+    if (parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), measure_transfers, job) ||
+        job_measure_pairs(job))
         return error_no_memory(error);
-    job_measure_pairs(job);
     return 0;
 }

@@ -23,19 +23,36 @@ struct counting {
 };
 
 /* An end that is taken to be where the next operation began leaves own time too small: nothing can be silent
- * on the strength of that. */
+ * on the strength of that. Nor of one that is where its sender came, of a kernel that tells no stop. */
 static int has_end(const struct job_operation *operation)
 {
-    return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED;
+    return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED &&
+           !(operation->ends == ENDS_BY_SENDER && operation->incomplete);
 }
 
+/* What a rank sends to itself waits for nobody: its end is not that of what was called with it. */
+static int is_to_itself(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance =
+        operation->instance < 0 ? NULL : &job->instances[operation->instance];
+    return instance && function_is_point_to_point(operation->function) &&
+           instance->sender == instance->receiver;
+}
+
+/* A send's end, once its data is in buffers, is not that of a receive which waits for its sender. */
 static int group_has_end(const struct job *job, const struct job_operation *operation)
 {
     size_t end = job->ranks[operation->rank].first + job->ranks[operation->rank].count;
-    for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++)
-        if (has_end(&job->operations[i]))
-            return 1;
-    return 0;
+    int found = 0;
+    for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++) {
+        const struct job_operation *member = &job->operations[i];
+        if (is_to_itself(job, member))
+            continue;
+        if (member->function == FUNCTION_RECV && !has_end(member))
+            return 0;
+        found |= has_end(member);
+    }
+    return found;
 }
 
 /*
@@ -153,7 +170,8 @@ static int64_t absent_at_end(const struct counting *counting, const struct job_r
 static int has_any_end(const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].start_ns != TIME_UNKNOWN && has_end(&job->operations[i]))
+        if (job->operations[i].start_ns != TIME_UNKNOWN && has_end(&job->operations[i]) &&
+            !is_to_itself(job, &job->operations[i]))
             return 1;
     return 0;
 }
