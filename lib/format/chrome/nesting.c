@@ -193,6 +193,19 @@ static int end(struct chrome_reader *reader, const struct chrome_line *line, uin
     return end_frame(reader, level, line->time_ns, 1, error);
 }
 
+/*
+ * A begin or end whose name its category does not have in any known version: it says nothing of what is open,
+ * however it nests.
+ */
+static int is_unknown(const struct chrome_line *line)
+{
+    int is_pair = line->phase == 'b' || line->phase == 'e';
+    if (line->category == CHROME_GPU)
+        return is_pair && line->name != CHROME_KERNEL_CHANNEL;
+    return (line->category == CHROME_PROXY || line->category == CHROME_NET) &&
+           line->name == CHROME_NAME_OTHER;
+}
+
 int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error)
 {
@@ -204,8 +217,10 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
         return chrome_tag_line(reader, line, offset, error);
     if (line->category == CHROME_NCCLPROF && json)
         return chrome_bundled_line(reader, json, line, offset, error);
-    if (levels[line->category] == LEVEL_NONE)
+    if (levels[line->category] == LEVEL_NONE || is_unknown(line)) {
+        reader->call.is_bare &= levels[line->category] <= LEVEL_CALL;
         return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
+    }
     if (line->phase == 'b')
         return begin(reader, line, offset, error);
     if (line->phase == 'e')

@@ -150,7 +150,7 @@ static int is_initial_sync(const struct chrome_line *line)
 {
     if (line->kernel.phase == COUNT_UNKNOWN)
         return line->name == CHROME_INITIAL_SYNC;
-    return line->kernel.phase == 0 && (line->name == CHROME_INITIAL_SYNC || line->name == CHROME_NAME_OTHER);
+    return line->kernel.phase == 0 && line->name != CHROME_COMPUTE && line->name != CHROME_FINAL_SYNC;
 }
 
 /* Outside of its kernel it is left from an earlier use of the slot. */

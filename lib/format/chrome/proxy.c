@@ -164,7 +164,7 @@ int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *l
                        struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (line->name == CHROME_NAME_OTHER)
+    if (line->name == CHROME_PROXY_CONTROL)
         return chrome_note(reader, "proxy control event", 0, offset, NULL, 0, error);
     if (!is_same_transfer(reader, line)) {
         if (chrome_proxy_flush(reader, error))
@@ -186,7 +186,7 @@ int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_
                      struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (name == CHROME_NAME_OTHER || !transfer->is_open)
+    if (name == CHROME_PROXY_CONTROL || !transfer->is_open)
         return 0;
     if (is_schedule(name))
         return chrome_set_end(reader, &transfer->proxy.schedule, end_ns, offset, error);
@@ -200,7 +200,7 @@ int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *li
                       struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (!transfer->is_open || is_schedule(transfer->name) || line->name == CHROME_NAME_OTHER)
+    if (!transfer->is_open || is_schedule(transfer->name))
         return chrome_note(reader, "network step outside a proxy operation", 1, offset, NULL, 0, error);
     if (transfer->step_is_open && (line->id != transfer->step_id || line->step != transfer->step.step) &&
         close_step(reader, error))
@@ -228,7 +228,7 @@ int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *li
 void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (!transfer->is_open || !transfer->step_is_open || name == CHROME_NAME_OTHER)
+    if (!transfer->is_open || !transfer->step_is_open)
         return;
     struct interval_ns *wait = &transfer->step.wait[wait_of(name)];
     if (wait->begin_ns != TIME_UNKNOWN && end_ns >= wait->begin_ns)
