@@ -72,6 +72,9 @@ struct chrome_transfer {
     struct proxy_step step;
     int64_t step_begin_ns; /* the earliest of its moments; TIME_UNKNOWN when it has none */
     int64_t not_before_ns; /* a step that begins earlier is a leftover of another operation */
+    int step_is_unended;   /* a wait of it has begun, and its end is at 0 */
+    int64_t unended_count; /* of steps */
+    uint64_t unended_offset;
 };
 
 /* The call around an operation. */
