@@ -66,7 +66,7 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
                           run, (long long)job->late_sequences, (long long)job->sequences))
         return -1;
     int64_t lost = job->missing_sequence - job->left_out;
-    if (lost > 0 &&
+    if (lost > job->overwritten &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
                           (long long)lost))
         return -1;

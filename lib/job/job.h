@@ -327,6 +327,7 @@ struct job {
     /* Coverage of this run, for confidence. */
     int64_t damaged_lines;
     int64_t lost_events;
+    int64_t overwritten;      /* of those, operations: they may count in missing_sequence as well */
     int64_t bare_calls;       /* that moved data and have no operation */
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int64_t left_out;         /* of those, that Inspector told on no rank, as what its filter leaves out */

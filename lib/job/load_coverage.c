@@ -105,6 +105,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
         loader_read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
+        loader_read_number(loader, schema_analysis_job_overwritten, &loader->job->overwritten, error) ||
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||

@@ -218,7 +218,8 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
     scope->gaps[GAP_NO_OPERATION] = job->bare_calls;
     scope->gaps[GAP_LEFT_OUT] = job->left_out;
     scope->gaps[GAP_LOST] = job->missing_sequence > job->left_out ? job->missing_sequence - job->left_out : 0;
-    scope->gaps[GAP_DAMAGED] = job->damaged_lines + job->lost_events;
+    int64_t twice = job->overwritten < scope->gaps[GAP_LOST] ? job->overwritten : scope->gaps[GAP_LOST];
+    scope->gaps[GAP_DAMAGED] = job->damaged_lines + job->lost_events - twice;
     scope->operations = scope->judged + scope->warm_up;
     for (int gap = 0; gap < GAP_COUNT; gap++)
         scope->operations += scope->gaps[gap];

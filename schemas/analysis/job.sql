@@ -68,6 +68,19 @@ SELECT coalesce(sum(events), 0)
                                 JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
          GROUP BY process_id, member_id, what, is_total);
 
+-- Of those the operations of which a recorder says that it overwrote them: where they lie between others of their sequence
+-- they are missing there as well.
+-- statement: overwritten
+SELECT coalesce(sum(events), 0)
+  FROM (SELECT max(events) AS events
+          FROM loss
+         WHERE is_total
+           AND what IN ('collectives overwritten before they were written',
+                        'point-to-point operations overwritten before they were written')
+           AND process_id IN (SELECT member.process_id FROM member JOIN member_join USING (member_id)
+                                JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
+         GROUP BY process_id, member_id, what);
+
 -- Whether a recorder was at work that may leave point-to-point operations out: Inspector, always before NCCL 2.30
 -- and later where that is not asked for.
 -- statement: blind_to_pairs
