@@ -75,7 +75,8 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
     case CHROME_PROXY:
         return chrome_proxy_end(reader, frame->name, end_ns, frame->offset, error);
     case CHROME_NET:
-        chrome_wait_end(reader, frame->name, end_ns);
+        if (has_end)
+            chrome_wait_end(reader, frame->name, end_ns);
         return 0;
     default:
         return 0;
