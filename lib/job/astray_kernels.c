@@ -102,13 +102,26 @@ static void forget_all(struct job *job, const unsigned char *is_astray)
     job->astray_kernels |= ASTRAY_IMPOSSIBLE;
 }
 
+/* So many kernels began before their operation, by what one clock says of both, that none is believed. */
+static int mark_all(const struct job *job, unsigned char *is_astray)
+{
+    if (job->kernels_before < IMPOSSIBLE_LEAST ||
+        job->kernels_before < (int64_t)(job->operation_count / IMPOSSIBLE_PART))
+        return 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        is_astray[i] = 1;
+    return 1;
+}
+
 int job_forget_astray_kernels(struct job *job)
 {
-    if (!job->drafts.noticed_ns)
+    if (!job->drafts.noticed_ns) {
+        job->astray_kernels |= job->kernels_before >= IMPOSSIBLE_LEAST ? ASTRAY_IMPOSSIBLE : 0;
         return 0;
+    }
     struct count *counts = array_new(job->communicator_count, sizeof *counts);
     unsigned char *is_astray = array_new(job->communicator_count, 1);
-    int has_memory = counts && is_astray, found = 0;
+    int has_memory = counts && is_astray, found = has_memory && mark_all(job, is_astray);
     for (size_t i = 0; has_memory && i < job->communicator_count; i++)
         counts[i].rank = -1;
     for (size_t i = 0; has_memory && i < job->rank_count; i++) {

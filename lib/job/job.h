@@ -339,6 +339,7 @@ struct job {
     struct job_watch watch;   /* what NCCL's RAS saw of it */
     int dumped_running;       /* all dumps of what its calls came to were written while it made calls */
     unsigned astray_kernels;  /* enum astray: kernels with times of others were left out: they have none */
+    int64_t kernels_before;   /* operations whose kernel began before they were enqueued: it has no times */
     int is_windows;           /* its recorders were on for a while only: how records end says nothing */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */

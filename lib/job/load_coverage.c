@@ -110,6 +110,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
         loader_read_number(loader, schema_analysis_job_astray_kernels, &astray_kernels, error) ||
+        loader_read_number(loader, schema_analysis_job_kernels_before, &loader->job->kernels_before, error) ||
         loader_read(loader, schema_analysis_job_watched, read_watch, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||

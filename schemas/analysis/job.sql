@@ -169,6 +169,14 @@ SELECT coalesce(max(reason = 'kernel channel of another operation'), 0) +
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- Operations all of whose kernel channels began before they were enqueued.
+-- statement: kernels_before
+SELECT coalesce(sum(count), 0)
+  FROM ledger
+ WHERE reason = 'operation whose kernel began before it'
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
 -- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
 -- of clocks, and tags.
 -- statement: seen_until

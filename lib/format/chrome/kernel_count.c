@@ -1,5 +1,7 @@
 #include "format/chrome/kernel_count.h"
 
+#include "format/chrome/emit.h"
+
 enum {
     SELF_SEND_LEFT_OUT = 1,
     BROADCAST_LEFT_OUT = 2,
@@ -39,6 +41,9 @@ int kernel_count_operation(struct chrome_reader *reader, struct error *error)
 {
     const struct origin *origin = &reader->assembly.origin;
     int64_t left_out = left_out_by(&reader->assembly);
+    if (reader->assembly.has_stale_kernel && !reader->assembly.channel_count &&
+        chrome_note(reader, "operation whose kernel began before it", 0, origin->offset, NULL, 0, error))
+        return -1;
     return left_out ? set(reader, member_key(origin->communicator_hash, origin->rank), left_out, error) : 0;
 }
 

@@ -24,7 +24,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     assembly->proxy_pending = 0;
     assembly->channel_count = 0;
     assembly->channel_is_open = 0;
-    assembly->has_kernel_lines = 0;
+    assembly->has_kernel_lines = assembly->has_stale_kernel = 0;
     assembly->record = (struct interval_ns){line->time_ns, TIME_UNKNOWN};
     assembly->given_enqueue_end_ns = TIME_UNKNOWN;
     assembly->last_proxy_end_ns = TIME_UNKNOWN;
@@ -116,8 +116,10 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
     assembly->has_kernel_lines = 1;
     if (!assembly->is_open)
         return chrome_note(reader, "kernel channel outside an operation", 1, offset, NULL, 0, error);
-    if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns)
+    if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns) {
+        assembly->has_stale_kernel = 1;
         return chrome_note(reader, "stale kernel channel", 0, offset, NULL, 0, error);
+    }
     const char *astray = kernel_count_astray(reader);
     if (astray)
         return chrome_note(reader, astray, 0, offset, NULL, 0, error);

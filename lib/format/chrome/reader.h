@@ -53,6 +53,7 @@ struct chrome_assembly {
     size_t channel_count;
     size_t channel_capacity;
     int has_kernel_lines;   /* some line of it is of a kernel, whatever is believed of its times */
+    int has_stale_kernel;   /* ... whose begin is before the operation's */
     int channel_is_open;    /* the last of them has begun and not ended */
     int64_t channel_end_ns; /* its end by the GPU's clock; TIME_UNKNOWN */
 };
