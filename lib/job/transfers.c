@@ -106,8 +106,11 @@ static int64_t shared_transfer_ns(const struct job *job, const struct stops *sto
         int64_t came_ns = other ? job_common_time(job, other, other->start_ns) : TIME_UNKNOWN;
         int64_t doubt_ns = other ? job_clock_doubt(job, stopped->rank, other->rank) : 0;
         int64_t since_ns = at_ns != TIME_UNKNOWN && came_ns != TIME_UNKNOWN ? at_ns - came_ns : TIME_UNKNOWN;
-        if (since_ns != TIME_UNKNOWN && (since_ns < 0 || doubt_ns < since_ns / CLOCKS_PART))
-            stay_ns = since_ns > 0 ? since_ns : 0;
+        /* Who came after the stop was sent to, and not waited for. */
+        if (since_ns != TIME_UNKNOWN && since_ns <= 0)
+            continue;
+        if (since_ns != TIME_UNKNOWN && doubt_ns < since_ns / CLOCKS_PART)
+            stay_ns = since_ns;
         if (stay_ns != TIME_UNKNOWN && stay_ns < shortest_ns)
             shortest_ns = stay_ns;
     }
