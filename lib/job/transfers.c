@@ -142,14 +142,28 @@ static size_t list_stops(const struct job *job, size_t group, struct stops *stop
     return at > group ? at : group + 1;
 }
 
+static size_t longest_group(const struct job *job)
+{
+    size_t longest = 0, count = 0;
+    for (size_t at = 0; at < job->operation_count; at++) {
+        int goes_on = at > 0 && job->operations[at].group == job->operations[at - 1].group;
+        count = goes_on ? count + 1 : 1;
+        longest = count > longest ? count : longest;
+    }
+    return longest;
+}
+
 /*
  * Sends and receives of one group call may be one kernel with one stop, as in an all-to-all: that of a
  * receive then tells when the last of all had come, and the time until then is no part of its transfer.
  */
 static int limit_shared_stops(struct job *job)
 {
-    struct stops stops = {array_new(job->operation_count, sizeof *stops.items),
-                          array_new(job->operation_count, sizeof *stops.items), 0};
+    size_t longest = longest_group(job);
+    if (longest < 2)
+        return 0;
+    struct stops stops = {array_new(longest, sizeof *stops.items), array_new(longest, sizeof *stops.scratch),
+                          0};
     int has_memory = stops.items && stops.scratch;
     for (size_t group = 0; has_memory && group < job->operation_count;) {
         size_t next = list_stops(job, group, &stops);
