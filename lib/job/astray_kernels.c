@@ -2,21 +2,22 @@
 
 #include "base/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 /*
- * The host's clock minus the GPU's is taken as the least seen over a block of operations and its neighbours
- * (device_time.c), which is no less than it is: so a call, on the GPU's clock, comes out too early, never too
- * late, but for what the clocks drift apart over these blocks. NVIDIA's example plugin measures the
- * frequency of its clock over some 10 ms, to 1 in 1000.
+ * The host notices a start late, never early: the host's clock minus the GPU's is no more than each start
+ * that was noticed says, and no more than that and what the clocks drift apart until then at any other time.
+ * NVIDIA's example plugin measures the frequency of its clock over some 10 ms, which is off by 1 in 250, now
+ * and then by several times that.
  */
-enum { DRIFT_PER_MILLE = 1, NEIGHBOURS = 2 * JOB_DELAY_BLOCK };
+enum { DRIFT_PART = 50 };
 
-/* The GPU's clock may advance in steps, and its launch be noted after it. */
-enum { DOUBT_NS = 100000 };
+/* The GPU's clock may advance in steps, and a launch be noted after it, by some 100 us up to NCCL 2.26. */
+enum { DOUBT_NS = 150000 };
 
 /* A host that was held up between a launch and its note is one operation, and rare. */
-enum { IMPOSSIBLE_LEAST = 3, IMPOSSIBLE_PART = 20 };
+enum { IMPOSSIBLE_LEAST = 3, IMPOSSIBLE_PART = 10 };
 
 struct count {
     int32_t rank; /* that it is of; -1 */
@@ -24,46 +25,72 @@ struct count {
     int64_t impossible;
 };
 
-static int64_t issued_at(const struct job *job, size_t at, int64_t otherwise_ns)
-{
-    int64_t issued_ns = job->drafts.issued_ns[at];
-    return issued_ns != TIME_UNKNOWN ? issued_ns : otherwise_ns;
-}
-
-/* How far the clocks may have drifted apart where the delay of an operation was measured. */
-static int64_t drift_at(const struct job *job, const struct job_rank *rank, size_t at)
-{
-    size_t last = rank->first + rank->count - 1;
-    size_t from = at - rank->first > NEIGHBOURS ? at - NEIGHBOURS : rank->first;
-    size_t to = last - at > NEIGHBOURS ? at + NEIGHBOURS : last;
-    int64_t here_ns = job->drafts.issued_ns[at];
-    int64_t span_ns = issued_at(job, to, here_ns) - issued_at(job, from, here_ns);
-    return span_ns > 0 ? span_ns / 1000 * DRIFT_PER_MILLE : 0;
-}
-
 static int is_timed(const struct job *job, size_t at)
 {
     return job->drafts.noticed_ns[at] != TIME_UNKNOWN && job->drafts.issued_ns[at] != TIME_UNKNOWN &&
            job->operations[at].start_ns != TIME_UNKNOWN;
 }
 
-static int is_impossible(const struct job *job, const struct job_rank *rank, size_t at)
+/* When it was called, by the host's clock. */
+static int64_t called_at(const struct job *job, size_t at)
 {
-    int64_t early_ns = job->drafts.issued_ns[at] - job->operations[at].start_ns;
-    return early_ns > DOUBT_NS && early_ns > DOUBT_NS + drift_at(job, rank, at);
+    return job->drafts.issued_ns[at] + job_delay(job, &job->operations[at]);
 }
 
-static void count_rank(const struct job *job, int32_t rank, struct count *counts)
+/* When its start was noticed, by the host's clock. */
+static int64_t noticed_at(const struct job *job, size_t at)
+{
+    return job->operations[at].start_ns + job->drafts.noticed_ns[at];
+}
+
+/* The most that the host's clock may be ahead at an operation, as `last` and the time since then say. */
+static void bound_ahead(const struct job *job, size_t at, size_t *last, int64_t *ahead_ns, int64_t *most_ns)
+{
+    if (!is_timed(job, at))
+        return;
+    int64_t here_ns = job->drafts.noticed_ns[at];
+    if (*last != SIZE_MAX) {
+        int64_t apart_ns = noticed_at(job, at) - noticed_at(job, *last);
+        int64_t drifted_ns = *ahead_ns + (apart_ns < 0 ? -apart_ns : apart_ns) / DRIFT_PART;
+        here_ns = drifted_ns < here_ns ? drifted_ns : here_ns;
+    }
+    *ahead_ns = here_ns;
+    *last = at;
+    if (here_ns < *most_ns)
+        *most_ns = here_ns;
+}
+
+/* By operation of a rank, from before and from behind. */
+static void bound_rank(const struct job *job, const struct job_rank *rank, int64_t *most_ns)
+{
+    size_t last = SIZE_MAX;
+    int64_t ahead_ns = 0;
+    for (size_t i = 0; i < rank->count; i++) {
+        most_ns[i] = INT64_MAX;
+        bound_ahead(job, rank->first + i, &last, &ahead_ns, &most_ns[i]);
+    }
+    last = SIZE_MAX;
+    for (size_t i = rank->count; i-- > 0;)
+        bound_ahead(job, rank->first + i, &last, &ahead_ns, &most_ns[i]);
+}
+
+static int is_impossible(const struct job *job, size_t at, int64_t ahead_ns)
+{
+    return called_at(job, at) - (job->operations[at].start_ns + ahead_ns) > DOUBT_NS;
+}
+
+static void count_rank(const struct job *job, int32_t rank, int64_t *most_ns, struct count *counts)
 {
     const struct job_rank *of = &job->ranks[rank];
-    for (size_t at = of->first; at < of->first + of->count; at++) {
-        struct count *count = &counts[job->operations[at].communicator];
-        if (!is_timed(job, at))
+    bound_rank(job, of, most_ns);
+    for (size_t i = 0; i < of->count; i++) {
+        struct count *count = &counts[job->operations[of->first + i].communicator];
+        if (!is_timed(job, of->first + i))
             continue;
         if (count->rank != rank)
             *count = (struct count){.rank = rank};
         count->timed++;
-        count->impossible += is_impossible(job, of, at);
+        count->impossible += is_impossible(job, of->first + i, most_ns[i]);
     }
 }
 
@@ -113,6 +140,14 @@ static int mark_all(const struct job *job, unsigned char *is_astray)
     return 1;
 }
 
+static size_t longest_rank(const struct job *job)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        longest = job->ranks[i].count > longest ? job->ranks[i].count : longest;
+    return longest;
+}
+
 int job_forget_astray_kernels(struct job *job)
 {
     if (!job->drafts.noticed_ns) {
@@ -121,16 +156,18 @@ int job_forget_astray_kernels(struct job *job)
     }
     struct count *counts = array_new(job->communicator_count, sizeof *counts);
     unsigned char *is_astray = array_new(job->communicator_count, 1);
-    int has_memory = counts && is_astray, found = has_memory && mark_all(job, is_astray);
+    int64_t *most_ns = array_new(longest_rank(job), sizeof *most_ns);
+    int has_memory = counts && is_astray && most_ns, found = has_memory && mark_all(job, is_astray);
     for (size_t i = 0; has_memory && i < job->communicator_count; i++)
         counts[i].rank = -1;
     for (size_t i = 0; has_memory && i < job->rank_count; i++) {
-        count_rank(job, (int32_t)i, counts);
+        count_rank(job, (int32_t)i, most_ns, counts);
         found |= mark_astray(job, (int32_t)i, counts, is_astray);
     }
     if (has_memory && found)
         forget_all(job, is_astray);
     free(counts);
     free(is_astray);
+    free(most_ns);
     return has_memory ? 0 : -1;
 }

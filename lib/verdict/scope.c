@@ -39,20 +39,21 @@ static int is_to_itself(const struct job *job, const struct job_operation *opera
            instance->sender == instance->receiver;
 }
 
-/* A send's end, once its data is in buffers, is not that of a receive which waits for its sender. */
+/* A send's end, once its data is in buffers, is not that of receives which wait for their senders, and whose
+ * kernel tells no stop. */
 static int group_has_end(const struct job *job, const struct job_operation *operation)
 {
     size_t end = job->ranks[operation->rank].first + job->ranks[operation->rank].count;
-    int found = 0;
+    int ended = 0, received = 0, is_open = 0;
     for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++) {
         const struct job_operation *member = &job->operations[i];
         if (is_to_itself(job, member))
             continue;
-        if (member->function == FUNCTION_RECV && !has_end(member))
-            return 0;
-        found |= has_end(member);
+        ended |= has_end(member);
+        received |= member->function == FUNCTION_RECV && has_end(member);
+        is_open |= member->function == FUNCTION_RECV && member->incomplete;
     }
-    return found;
+    return ended && (received || !is_open);
 }
 
 /*
