@@ -19,10 +19,13 @@ enum { DOUBT_NS = 150000 };
 /* A host that was held up between a launch and its note is one operation, and rare. */
 enum { IMPOSSIBLE_LEAST = 3, IMPOSSIBLE_PART = 10 };
 
+/* Of a communicator. */
 struct count {
-    int32_t rank; /* that it is of; -1 */
+    int32_t rank; /* that the next two are of; -1 */
     int64_t timed;
     int64_t impossible;
+    int64_t ranks; /* with timed operations */
+    int64_t astray_ranks;
 };
 
 static int is_timed(const struct job *job, size_t at)
@@ -79,6 +82,12 @@ static int is_impossible(const struct job *job, size_t at, int64_t ahead_ns)
     return called_at(job, at) - (job->operations[at].start_ns + ahead_ns) > DOUBT_NS;
 }
 
+/* Whether a rank has too many for chance. */
+static int is_too_often(const struct count *count)
+{
+    return count->impossible >= IMPOSSIBLE_LEAST && count->impossible * IMPOSSIBLE_PART >= count->timed;
+}
+
 static void count_rank(const struct job *job, int32_t rank, int64_t *most_ns, struct count *counts)
 {
     const struct job_rank *of = &job->ranks[rank];
@@ -87,26 +96,28 @@ static void count_rank(const struct job *job, int32_t rank, int64_t *most_ns, st
         struct count *count = &counts[job->operations[of->first + i].communicator];
         if (!is_timed(job, of->first + i))
             continue;
-        if (count->rank != rank)
-            *count = (struct count){.rank = rank};
+        if (count->rank != rank) {
+            count->ranks++;
+            count->timed = count->impossible = 0;
+        }
+        count->rank = rank;
+        count->astray_ranks -= is_too_often(count);
         count->timed++;
         count->impossible += is_impossible(job, of->first + i, most_ns[i]);
+        count->astray_ranks += is_too_often(count);
     }
 }
 
-/* After a rank was counted: in which of its communicators that was too often for chance. */
-static int mark_astray(const struct job *job, int32_t rank, const struct count *counts,
-                       unsigned char *is_astray)
+/*
+ * All ranks of a communicator lose count alike. That most of its ranks have such kernels is no jump of one
+ * process's clock.
+ */
+static int mark_astray(const struct job *job, const struct count *counts, unsigned char *is_astray)
 {
-    const struct job_rank *of = &job->ranks[rank];
     int found = 0;
-    for (size_t at = of->first; at < of->first + of->count; at++) {
-        int32_t communicator = job->operations[at].communicator;
-        const struct count *count = &counts[communicator];
-        if (count->rank == rank && count->impossible >= IMPOSSIBLE_LEAST &&
-            count->impossible * IMPOSSIBLE_PART >= count->timed)
-            found = is_astray[communicator] = 1;
-    }
+    for (size_t i = 0; i < job->communicator_count; i++)
+        if (2 * counts[i].astray_ranks > counts[i].ranks)
+            found = is_astray[i] = 1;
     return found;
 }
 
@@ -160,10 +171,9 @@ int job_forget_astray_kernels(struct job *job)
     int has_memory = counts && is_astray && most_ns, found = has_memory && mark_all(job, is_astray);
     for (size_t i = 0; has_memory && i < job->communicator_count; i++)
         counts[i].rank = -1;
-    for (size_t i = 0; has_memory && i < job->rank_count; i++) {
+    for (size_t i = 0; has_memory && i < job->rank_count; i++)
         count_rank(job, (int32_t)i, most_ns, counts);
-        found |= mark_astray(job, (int32_t)i, counts, is_astray);
-    }
+    found |= has_memory && mark_astray(job, counts, is_astray);
     if (has_memory && found)
         forget_all(job, is_astray);
     free(counts);

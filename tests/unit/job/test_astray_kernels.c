@@ -87,6 +87,25 @@ static void what_clocks_and_hosts_do(void **state)
     assert_int_equal(timed_after(0, 0), OPERATIONS / 2);
 }
 
+/* One of two ranks has them: the clock of its process jumped. */
+static void a_clock_that_jumps(void **state)
+{
+    struct recorded recorded;
+    struct job_rank ranks[2];
+    record(&recorded, EACH_NS + BEGIN_NS, OPERATIONS / 2);
+    recorded.job.ranks = ranks;
+    recorded.job.rank_count = 2;
+    ranks[0] = (struct job_rank){.count = OPERATIONS / 2};
+    ranks[1] = (struct job_rank){.first = OPERATIONS / 2, .count = OPERATIONS / 2};
+    for (int i = OPERATIONS / 2; i < OPERATIONS; i++) {
+        recorded.operations[i].rank = 1;
+        recorded.operations[i].start_ns = recorded.job.drafts.issued_ns[i] + BEGIN_NS;
+    }
+    assert_int_equal(job_forget_astray_kernels(&recorded.job), 0);
+    assert_int_equal(recorded.job.timed_operations, OPERATIONS);
+    job_drafts_release(&recorded.job.drafts);
+}
+
 /* By the host's clock alone so many begin too early that the rest is not believed either. */
 static void kernels_that_begin_before_by_the_host(void **state)
 {
@@ -109,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_that_begin_before_their_call),
         cmocka_unit_test(what_clocks_and_hosts_do),
+        cmocka_unit_test(a_clock_that_jumps),
         cmocka_unit_test(kernels_that_begin_before_by_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
