@@ -191,10 +191,9 @@ static int name_absent(const struct absence *absence, struct findings *findings)
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
             confidence = CONFIDENCE_LOW;
-        int by_calls = job->calls_only ? open_calls_confidence(absence, (int32_t)i) : CONFIDENCE_HIGH;
-        if (by_calls < confidence)
-            confidence = by_calls;
-        if (confidence < 0)
+        if (confidence > CONFIDENCE_LOW && job->calls_only)
+            confidence = (int)open_calls_confidence(absence, (int32_t)i);
+        if (confidence < 0 || open_calls_are_ahead(job, instance))
             continue;
         enum finding_kind kind =
             job->most_cut && is_outlived(absence, i) ? FINDING_ENDED_EARLY : FINDING_MISSING;

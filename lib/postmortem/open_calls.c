@@ -83,18 +83,16 @@ static int may_run(const struct job *job, const struct job_instance *instance, i
                                   instance->members <= TOGETHER_BY_CHANCE);
 }
 
-/* Whether those who made the call are the exception: of hosts that run some are always ahead. */
-static int is_ahead_of_most(const struct job_instance *instance)
+int open_calls_are_ahead(const struct job *job, const struct job_instance *instance)
 {
-    return instance->expected > 2 * TOGETHER_BY_CHANCE && 2 * instance->members <= instance->expected;
+    return is_one_moment(job) && instance->expected > 2 * TOGETHER_BY_CHANCE &&
+           2 * instance->members <= instance->expected;
 }
 
-int open_calls_confidence(const struct absence *absence, int32_t rank)
+enum confidence open_calls_confidence(const struct absence *absence, int32_t rank)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    if (is_one_moment(job) && is_ahead_of_most(instance))
-        return -1;
     int is_unsure =
         !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) || may_run(job, instance, rank);
     return is_unsure ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;

@@ -12,9 +12,14 @@
  * How sure it is that a rank which never made a call others made is what they wait for. Low where the log may
  * be of a job that still ran: who made the call went on to different places, which hosts that wait do not;
  * where the rank may itself wait for one of which there is no log; and where NCCL's RAS
- * saw what hosts that run look like, too. -1: it is not to be named, as RAS saw the job once, and
- * most ranks where this one is.
+ * saw what hosts that run look like, too.
  */
-int open_calls_confidence(const struct absence *absence, int32_t rank);
+enum confidence open_calls_confidence(const struct absence *absence, int32_t rank);
+
+/*
+ * Whether those who made the call are the exception, in one moment that NCCL's RAS saw: of hosts that run
+ * some are always ahead, and nobody is missing.
+ */
+int open_calls_are_ahead(const struct job *job, const struct job_instance *instance);
 
 #endif
