@@ -132,11 +132,11 @@ HAVING EXISTS (SELECT 1 FROM file JOIN file_member USING (file_id) JOIN member_j
 SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
                                              WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
                              BETWEEN -1000000000 AND 1000000000, 0)), 0)
-       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN group_status ON group_status.process_id = job_rank.process_id
-                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
-       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
-                        CROSS JOIN group_status ON group_status.process_id = witness.process_id
-                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM group_status
+                        WHERE timed_out IS NOT NULL
+                          AND (process_id IN (SELECT process_id FROM job_rank WHERE run_id = ?1) OR
+                               process_id IN (SELECT witness.process_id FROM witness JOIN job_rank
+                                                  ON as_process_id = job_rank.process_id WHERE run_id = ?1)))
   FROM file
  WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);

@@ -134,14 +134,24 @@ static int emit_warning(const struct ras_seats *seats, const struct ras_seat *se
     return sink->event(sink->context, &event, error);
 }
 
+/* Of a rank that a text counts and does not list the process is not known, and has no facts. */
+static int emit_facts(const struct ras_seats *seats, const struct ras_seat *seat,
+                      const struct format_sink *sink, struct error *error)
+{
+    struct event facts = {
+        .kind = EVENT_PROCESS, .origin = origin_of(seats, seat), .process = PROCESS_FACTS_NONE};
+    facts.process.gpu = seat->gpu;
+    facts.process.address = facts.origin.host;
+    return seat->host < 0 && seat->pid == COUNT_UNKNOWN && seat->gpu == COUNT_UNKNOWN
+               ? 0
+               : sink->event(sink->context, &facts, error);
+}
+
 static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
                      const struct format_sink *sink, struct error *error)
 {
     struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
-    struct event facts = {.kind = EVENT_PROCESS, .origin = place.origin, .process = PROCESS_FACTS_NONE};
-    facts.process.gpu = seat->gpu;
-    facts.process.address = place.origin.host;
-    return sink->event(sink->context, &place, error) || sink->event(sink->context, &facts, error) ||
+    return sink->event(sink->context, &place, error) || emit_facts(seats, seat, sink, error) ||
                    (seat->missing == WARNING_OTHER ? emit_status(seats, seat, is_void, sink, error)
                                                    : emit_warning(seats, seat, sink, error))
                ? -1
