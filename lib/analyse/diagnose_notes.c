@@ -67,7 +67,7 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
                           run, (long long)job->late_sequences, (long long)job->sequences))
         return -1;
     int64_t lost = job->missing_sequence - job->left_out;
-    if (lost > 0 &&
+    if (lost > job->overwritten &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
                           (long long)lost))
         return -1;
@@ -114,6 +114,24 @@ static int caution_excerpts(const struct judgement *judgement, struct table *tab
                              run, (int)screened->left_out, (int)screened->unusual, (int)screened->left_first);
 }
 
+/* What looks of NCCL's RAS at a job that may run can tell, and what they cannot. */
+static int caution_watched(const struct job *job, struct table *table, struct error *error)
+{
+    const struct job_watch *watch = &job->watch;
+    const char *said = NULL;
+    if (watch->is_watched && !watch->has_counts)
+        said =
+            "NCCL's RAS gives no counts, or all are 0, as they are now and then in jobs that run: how far "
+            "ranks came cannot be determined; run ncclras -f json (NCCL 2.28.7 and later) again";
+    else if (watch->has_moved)
+        said = "ranks launched operations between the last two dumps of NCCL's RAS: the job runs";
+    else if (watch->is_watched && watch->stood_for_ns == 0)
+        said =
+            "NCCL's RAS was asked at one moment: whether the job runs cannot be determined; run ncclras "
+            "-f json (NCCL 2.28.7 and later) again after a minute, and ingest both dumps";
+    return said ? table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, said) : 0;
+}
+
 static int caution_diagnosed(const struct job *job, const struct baseline *baseline, struct table *table,
                              struct error *error)
 {
@@ -135,7 +153,9 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
     int is_open = !findings_stop_job(findings) &&
                   (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
     return caution_effects(job, findings, table, error) ||
-           (is_open && caution_unfinished(job, table, error)) || caution_excerpts(judgement, table, error) ||
+           (is_open && caution_unfinished(job, table, error)) ||
+           (!findings_stop_surely(findings) && caution_watched(job, table, error)) ||
+           caution_excerpts(judgement, table, error) ||
            caution_diagnosed(job, judgement->baseline, table, error) ||
            caution_crowd(&findings->crowd, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||

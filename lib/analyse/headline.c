@@ -209,14 +209,16 @@ int headline_say_verdict(const struct judgement *judgement, int names_run, struc
         return -1;
     if (judgement->standstill.is_known && say_undetermined(judgement, text))
         return -1;
-    if (is_longer)
+    if (is_longer && (scope->blindness == BLIND_NOT || scope->blindness == BLIND_LITTLE))
         return buffer_append_text(text, "steps became longer, and no rank stands out that is to blame\n") ||
                say_judged(judgement, text);
     if (judgement->standstill.is_known)
         return 0;
     if (scope->blindness != BLIND_NOT)
-        return buffer_append_text(text, "could not be judged: ") || scope_say_blindness(scope, text) ||
-               buffer_append_byte(text, '\n');
+        return buffer_append_text(text, is_longer
+                                            ? "steps became longer, and who is to blame could not be judged: "
+                                            : "could not be judged: ") ||
+               scope_say_blindness(scope, text) || buffer_append_byte(text, '\n');
     if (scope_is_partial(scope))
         return say_partly_judged(judgement, text);
     return buffer_append_text(text, "nothing stands out\n") || say_judged(judgement, text);

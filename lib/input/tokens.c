@@ -387,3 +387,12 @@ int tokens_next(struct tokens *tokens, struct tokens_value *value, struct error 
     }
     return 0;
 }
+
+int tokens_leave(struct tokens *tokens)
+{
+    if (!tokens->is_over || tokens->depth || tokens->at == tokens->end)
+        return 0;
+    input_skip(tokens->input, (size_t)(tokens->at - tokens->text));
+    tokens->text = tokens->at;
+    return 1;
+}

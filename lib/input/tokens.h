@@ -70,4 +70,10 @@ void tokens_init(struct tokens *tokens, struct input *input, const char *const *
 /* The next value, or what stands in its place. -1 when reading failed, after all that could be read. */
 int tokens_next(struct tokens *tokens, struct tokens_value *value, struct error *error);
 
+/*
+ * Whether more text follows the outermost value: the input stands there then, at its first byte that is no
+ * space, and tokens_init may begin anew.
+ */
+int tokens_leave(struct tokens *tokens);
+
 #endif

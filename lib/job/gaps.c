@@ -130,6 +130,12 @@ static void count_left_out(struct job *job, struct shared *shared, size_t count)
     }
 }
 
+/* What a recorder says that it overwrote, no filter left out. */
+static void take_overwritten(int64_t overwritten, int64_t *left_out)
+{
+    *left_out -= *left_out < overwritten ? *left_out : overwritten;
+}
+
 int job_count_gaps(struct job *job, struct error *error)
 {
     /* Numbers of calls count whatever function it is, and records of the ring's beginning are lost by design.
@@ -146,6 +152,8 @@ int job_count_gaps(struct job *job, struct error *error)
     free(numbers.shared);
     if (failed)
         return error_no_memory(error);
+    take_overwritten(job->overwritten, &job->left_out);
+    take_overwritten(job->overwritten, &job->left_out_by_all);
     job->missing_sequence = numbers.span > numbers.seen ? numbers.span - numbers.seen : 0;
     job->sequences = numbers.series;
     job->late_sequences = numbers.late[numbers.least == 1];

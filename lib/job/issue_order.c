@@ -141,8 +141,8 @@ static void order_group(const struct job *job, struct keyed *issued, size_t coun
 }
 
 /*
- * The calls of one group are seen in any order where times are coarse: by peer they come in the same order in
- * every step, and at every rank.
+ * The calls of one group are seen in any order where times are coarse or a recorder lists what ended first,
+ * as Inspector does: by function and peer they come in the same order in every step, and at every rank.
  */
 static void order_groups(const struct job *job, struct keyed *issued, size_t count, struct grouped *list)
 {
@@ -151,7 +151,7 @@ static void order_groups(const struct job *job, struct keyed *issued, size_t cou
         while (next < count &&
                job_same_group(job, (size_t)issued[next - 1].index, (size_t)issued[next].index))
             next++;
-        if (next > i + 2)
+        if (next > i + 1)
             order_group(job, issued + i, next - i, list);
     }
 }

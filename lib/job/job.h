@@ -155,6 +155,7 @@ struct job_warning {
     int64_t first_ns; /* on the clock of the log; TIME_UNKNOWN */
     int64_t last_ns;
     int64_t calls; /* that its process had made by the last of them; COUNT_UNKNOWN: its file lists no calls */
+    int64_t pid;   /* COUNT_UNKNOWN */
 };
 
 struct job_rank {
@@ -239,10 +240,18 @@ struct job_span {
     int32_t end;
 };
 
+/* Why times of kernels are not those of their operations (formats: ledger; astray_kernels.h), in bits. */
+enum astray {
+    ASTRAY_AFTER_SELF_SEND = 1, /* NCCL's host does not count what a rank sends to itself */
+    ASTRAY_AFTER_BROADCAST = 2, /* nor its Broadcasts */
+    ASTRAY_IMPOSSIBLE = 4       /* they began before their operation was called */
+};
+
 /* A job that was looked at while it may still have run, once or again: NCCL's RAS. */
 struct job_watch {
     int is_watched;
-    int has_moved; /* between the last two looks some rank launched something */
+    int has_counts; /* some look told how far ranks had come: not all counts were 0 */
+    int has_moved;  /* between the last two looks that did some rank launched something */
     int64_t
         stood_for_ns; /* time between those, if nothing was; 0: it was looked at once, or when is not known */
 };
@@ -322,6 +331,7 @@ struct job {
     /* Coverage of this run, for confidence. */
     int64_t damaged_lines;
     int64_t lost_events;
+    int64_t overwritten;      /* of those, operations: they may count in missing_sequence as well */
     int64_t bare_calls;       /* that moved data and have no operation */
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int64_t left_out;         /* of those, that Inspector told on no rank, as what its filter leaves out */
@@ -332,7 +342,8 @@ struct job {
     int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
     struct job_watch watch;   /* what NCCL's RAS saw of it */
     int dumped_running;       /* all dumps of what its calls came to were written while it made calls */
-    int has_astray_kernels;   /* kernels of other operations were left out: they have no times */
+    unsigned astray_kernels;  /* enum astray: kernels with times of others were left out: they have none */
+    int64_t kernels_before;   /* operations whose kernel began before they were enqueued: it has no times */
     int is_windows;           /* its recorders were on for a while only: how records end says nothing */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */

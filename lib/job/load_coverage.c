@@ -50,6 +50,7 @@ static int read_watch(struct loader *loader, struct statement *statement, struct
     struct job_watch *watch = &loader->job->watch;
     (void)error;
     watch->is_watched = 1;
+    watch->has_counts = statement_integer(statement, 2) > 0;
     watch->has_moved = !statement_is_null(statement, 0) && statement_integer(statement, 0);
     if (!watch->has_moved && !statement_is_null(statement, 1))
         watch->stood_for_ns = statement_integer(statement, 1);
@@ -108,10 +109,12 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
         loader_read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
+        loader_read_number(loader, schema_analysis_job_overwritten, &loader->job->overwritten, error) ||
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
         loader_read_number(loader, schema_analysis_job_astray_kernels, &astray_kernels, error) ||
+        loader_read_number(loader, schema_analysis_job_kernels_before, &loader->job->kernels_before, error) ||
         loader_read(loader, schema_analysis_job_watched, read_watch, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
@@ -125,7 +128,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;
-    loader->job->has_astray_kernels = astray_kernels != 0;
+    loader->job->astray_kernels = (unsigned)astray_kernels;
     loader->job->bare_calls = bare.captured + bare.others;
     if (!loader->tells_states)
         weigh_cuts(loader->job);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "job/arrival.h"
+#include "job/astray_kernels.h"
 #include "job/clock_alignment.h"
 #include "job/device_time.h"
 #include "job/early_stops.h"
@@ -102,7 +103,7 @@ static int for_ranks(struct job *job, parallel_piece piece)
 /* After that who was issued when is not asked for any more, nor on which stream. */
 static int map_and_chain(struct job *job)
 {
-    int failed = for_ranks(job, map_ranks);
+    int failed = for_ranks(job, map_ranks) || job_forget_astray_kernels(job);
     drop(&job->drafts.noticed_ns);
     failed = failed || for_ranks(job, chain_ranks);
     drop(&job->drafts.issued_ns);
@@ -128,8 +129,8 @@ int job_build_timelines(struct job *job, struct error *error)
         return error_no_memory(error);
     job_drafts_release(&job->drafts);
     job_find_synced(job);
-    if (parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), measure_transfers, job))
+    if (parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), measure_transfers, job) ||
+        job_measure_pairs(job))
         return error_no_memory(error);
-    job_measure_pairs(job);
     return 0;
 }

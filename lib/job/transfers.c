@@ -1,6 +1,10 @@
 #include "job/transfers.h"
 
+#include "base/array.h"
+#include "base/keyed.h"
 #include "job/groups.h"
+
+#include <stdlib.h>
 
 int64_t job_duration(const struct job_operation *operation)
 {
@@ -68,12 +72,123 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         instance->transfer_ns = transfer;
 }
 
-void job_measure_pairs(struct job *job)
+/* Stops of one kernel are noted within this. */
+enum { SAME_STOP_NS = 1000 };
+
+/* Of a group call, what shares a stop: by end. */
+struct stops {
+    struct keyed *items; /* owned */
+    struct keyed *scratch;
+    size_t count;
+};
+
+/* The other side of a pair; NULL. */
+static const struct job_operation *other_side(const struct job *job, const struct job_operation *operation)
 {
-    if (job->traffic_count)
+    const struct job_instance *instance = &job->instances[operation->instance];
+    for (int32_t i = 0; operation->instance >= 0 && i < instance->members; i++)
+        if (job_member(job, instance, i)->rank != operation->rank)
+            return job_member(job, instance, i);
+    return NULL;
+}
+
+/*
+ * How long a stop that several sends and receives share was after the last of their other sides had come:
+ * by the clocks where these tell it well enough, else no longer than any of those stayed.
+ */
+static int64_t shared_transfer_ns(const struct job *job, const struct stops *stops, size_t first, size_t end)
+{
+    const struct job_operation *stopped = &job->operations[stops->items[end - 1].index];
+    int64_t at_ns = job_common_time(job, stopped, stopped->end_ns), shortest_ns = job_duration(stopped);
+    for (size_t i = first; i < end; i++) {
+        const struct job_operation *other = other_side(job, &job->operations[stops->items[i].index]);
+        int64_t stay_ns = other ? job_duration(other) : TIME_UNKNOWN;
+        int64_t came_ns = other ? job_common_time(job, other, other->start_ns) : TIME_UNKNOWN;
+        int64_t doubt_ns = other ? job_clock_doubt(job, stopped->rank, other->rank) : 0;
+        int64_t since_ns = at_ns != TIME_UNKNOWN && came_ns != TIME_UNKNOWN ? at_ns - came_ns : TIME_UNKNOWN;
+        /* Who came after the stop was sent to, and not waited for. */
+        if (since_ns != TIME_UNKNOWN && since_ns <= 0)
+            continue;
+        if (since_ns != TIME_UNKNOWN && doubt_ns < since_ns / CLOCKS_PART)
+            stay_ns = since_ns;
+        if (stay_ns != TIME_UNKNOWN && stay_ns < shortest_ns)
+            shortest_ns = stay_ns;
+    }
+    return shortest_ns;
+}
+
+static void limit_receives(struct job *job, const struct stops *stops, size_t first, size_t end)
+{
+    int64_t most_ns = end - first > 1 ? shared_transfer_ns(job, stops, first, end) : INT64_MAX;
+    for (size_t i = first; i < end; i++) {
+        const struct job_operation *operation = &job->operations[stops->items[i].index];
+        struct job_instance *instance = &job->instances[operation->instance];
+        if (operation->function == FUNCTION_RECV && instance->transfer_ns > most_ns)
+            instance->transfer_ns = most_ns;
+    }
+}
+
+/* The operations of the group that begins there whose kernel tells its stop. Returns where the group ends. */
+static size_t list_stops(const struct job *job, size_t group, struct stops *stops)
+{
+    size_t at = group;
+    stops->count = 0;
+    for (; at < job->operation_count && job->operations[at].group == (int32_t)group; at++) {
+        const struct job_operation *operation = &job->operations[at];
+        if (function_is_point_to_point(operation->function) && operation->ends == ENDS_BY_KERNEL &&
+            operation->instance >= 0 && job_duration(operation) != TIME_UNKNOWN)
+            stops->items[stops->count++] = (struct keyed){operation->end_ns, (int32_t)at};
+    }
+    return at > group ? at : group + 1;
+}
+
+static size_t longest_group(const struct job *job)
+{
+    size_t longest = 0, count = 0;
+    for (size_t at = 0; at < job->operation_count; at++) {
+        int goes_on = at > 0 && job->operations[at].group == job->operations[at - 1].group;
+        count = goes_on ? count + 1 : 1;
+        longest = count > longest ? count : longest;
+    }
+    return longest;
+}
+
+/*
+ * Sends and receives of one group call may be one kernel with one stop, as in an all-to-all: that of a
+ * receive then tells when the last of all had come, and the time until then is no part of its transfer.
+ */
+static int limit_shared_stops(struct job *job)
+{
+    size_t longest = longest_group(job);
+    if (longest < 2)
+        return 0;
+    struct stops stops = {array_new(longest, sizeof *stops.items), array_new(longest, sizeof *stops.scratch),
+                          0};
+    int has_memory = stops.items && stops.scratch;
+    for (size_t group = 0; has_memory && group < job->operation_count;) {
+        size_t next = list_stops(job, group, &stops);
+        if (stops.count > 1)
+            keyed_sort(stops.items, stops.scratch, stops.count);
+        for (size_t first = 0, end = 1; first < stops.count; first = end++) {
+            while (end < stops.count && stops.items[end].key - stops.items[end - 1].key <= SAME_STOP_NS)
+                end++;
+            limit_receives(job, &stops, first, end);
+        }
+        group = next;
+    }
+    free(stops.items);
+    free(stops.scratch);
+    return has_memory ? 0 : -1;
+}
+
+int job_measure_pairs(struct job *job)
+{
+    if (job->traffic_count) {
         measure_by_steps(job);
-    else
-        for (size_t i = 0; i < job->instance_count; i++)
-            if (job->instances[i].function == FUNCTION_SEND)
-                measure_pair_by_clocks(job, &job->instances[i]);
+        return 0;
+    }
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (job->instances[i].function == FUNCTION_SEND)
+            measure_pair_by_clocks(job, &job->instances[i]);
+    return limit_shared_stops(job);
 }

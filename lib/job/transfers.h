@@ -15,8 +15,9 @@ int64_t job_received_ns(const struct job *job, const struct job_instance *instan
 
 /*
  * Lengthens the transfers of pairs by what their network steps tell, or the clocks where there are no such
- * steps. Timelines and clocks stand.
+ * steps; shortens those that end with others, by what these waited for. Timelines and clocks stand. -1: no
+ * memory.
  */
-void job_measure_pairs(struct job *job);
+int job_measure_pairs(struct job *job);
 
 #endif

@@ -46,7 +46,8 @@ enum {
     AT_LAST,
     AT_CALLS,
     AT_ID,
-    AT_TEXT
+    AT_TEXT,
+    AT_PID
 };
 
 static int read_warning(struct loader *loader, struct statement *statement, struct error *error)
@@ -62,7 +63,9 @@ static int read_warning(struct loader *loader, struct statement *statement, stru
                                   .count = statement_integer(statement, AT_COUNT),
                                   .first_ns = number_or(statement, AT_FIRST, TIME_UNKNOWN),
                                   .last_ns = number_or(statement, AT_LAST, TIME_UNKNOWN),
-                                  .calls = number_or(statement, AT_CALLS, COUNT_UNKNOWN)};
+                                  .calls = number_or(statement, AT_CALLS, COUNT_UNKNOWN),
+
+                                  .pid = number_or(statement, AT_PID, COUNT_UNKNOWN)};
     if (keep_text(loader, statement, AT_NIC, &warning.nic, error) ||
         keep_text(loader, statement, AT_PEER, &warning.peer, error) ||
         keep_text(loader, statement, AT_TEXT, &warning.text, error))

@@ -79,6 +79,8 @@ static const struct synonym datatype_synonyms[] = {
 
 static const struct synonym function_synonyms[] = {
     {"bcast", FUNCTION_BROADCAST},
+    {"alltoallv", FUNCTION_ALL_TO_ALL}, /* RCCL, as the next */
+    {"allreducewithbias", FUNCTION_ALL_REDUCE},
     {NULL, 0},
 };
 

@@ -193,8 +193,8 @@ static int name_absent(const struct absence *absence, struct findings *findings)
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && job->calls_only)
-            confidence = job->watch.has_moved ? -1 : (int)open_calls_confidence(absence, (int32_t)i);
-        if (confidence < 0)
+            confidence = (int)open_calls_confidence(absence, (int32_t)i);
+        if (confidence < 0 || open_calls_are_ahead(job, instance))
             continue;
         enum finding_kind kind =
             job->most_cut && is_outlived(absence, i) ? FINDING_ENDED_EARLY : FINDING_MISSING;
@@ -369,8 +369,11 @@ static int name_mismatch(const struct absence *absence, struct findings *finding
            findings_unite_candidates(findings, before);
 }
 
+/* Of a job that NCCL's RAS saw move nobody is missing. */
 static int judge(struct absence *absence, struct findings *findings)
 {
+    if (absence->job->watch.has_moved)
+        return 0;
     count_absent(absence);
     return name_absent(absence, findings) || name_mismatch(absence, findings) ||
            (!findings_stop_job(findings) && name_unrecorded(absence, findings)) ||

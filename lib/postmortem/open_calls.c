@@ -11,6 +11,16 @@ static int64_t count_calls(const struct job *job, int32_t rank, int32_t communic
     return count;
 }
 
+/* The same of one function. */
+static int64_t count_of(const struct job *job, int32_t rank, int32_t communicator, enum function function)
+{
+    const struct job_rank *of = &job->ranks[rank];
+    int64_t count = 0;
+    for (size_t i = of->first; i < of->first + of->count; i++)
+        count += job->operations[i].communicator == communicator && job->operations[i].function == function;
+    return count;
+}
+
 /* Whether all who made the call went on to the same place of their communicator. */
 static int stand_together(const struct job *job, const struct job_instance *instance)
 {
@@ -44,20 +54,39 @@ static int may_wait_for_unrecorded(const struct job *job, int32_t rank)
  */
 #define STANDS_NS INT64_C(60000000000)
 
-/* Hosts that run are often one call apart, and a pair of them nearly always. */
+/* Hosts that run are often one call of each function apart, and a pair of them nearly always. */
 enum { APART_WHILE_RUNNING = 1, TOGETHER_BY_CHANCE = 2 };
+
+static int is_one_moment(const struct job *job)
+{
+    return job->watch.is_watched && job->watch.stood_for_ns < STANDS_NS;
+}
+
+/* By how many calls of one function those who made a call are ahead of a rank, at the most. */
+static int64_t calls_ahead(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int64_t most = 0;
+    for (int32_t function = 0; instance->members > 0 && function < FUNCTION_COUNT; function++) {
+        int32_t other = job_member(job, instance, 0)->rank;
+        int64_t ahead = count_of(job, other, instance->communicator, (enum function)function) -
+                        count_of(job, rank, instance->communicator, (enum function)function);
+        most = ahead > most ? ahead : most;
+    }
+    return most;
+}
 
 /* Whether what RAS saw may be a job that runs: from one look that others stand together, and further on than
  * hosts that run are apart, is as good as it gets. */
 static int may_run(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
-    int64_t ahead = 0;
-    if (!job->watch.is_watched || job->watch.stood_for_ns >= STANDS_NS)
-        return 0;
-    if (instance->members > 0)
-        ahead = count_calls(job, job_member(job, instance, 0)->rank, instance->communicator) -
-                count_calls(job, rank, instance->communicator);
-    return job->watch.has_moved || ahead <= APART_WHILE_RUNNING || instance->members <= TOGETHER_BY_CHANCE;
+    return is_one_moment(job) && (calls_ahead(job, instance, rank) <= APART_WHILE_RUNNING ||
+                                  instance->members <= TOGETHER_BY_CHANCE);
+}
+
+int open_calls_are_ahead(const struct job *job, const struct job_instance *instance)
+{
+    return is_one_moment(job) && instance->expected > 2 * TOGETHER_BY_CHANCE &&
+           2 * instance->members <= instance->expected;
 }
 
 enum confidence open_calls_confidence(const struct absence *absence, int32_t rank)

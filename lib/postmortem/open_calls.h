@@ -16,4 +16,10 @@
  */
 enum confidence open_calls_confidence(const struct absence *absence, int32_t rank);
 
+/*
+ * Whether those who made the call are the exception, in one moment that NCCL's RAS saw: of hosts that run
+ * some are always ahead, and nobody is missing.
+ */
+int open_calls_are_ahead(const struct job *job, const struct job_instance *instance);
+
 #endif

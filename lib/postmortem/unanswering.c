@@ -1,6 +1,6 @@
 #include "postmortem/unanswering.h"
 
-#include <string.h>
+#include <stdio.h>
 
 static int is_member(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
@@ -36,49 +36,63 @@ static int is_accused(const struct findings *findings, int32_t rank)
     return 0;
 }
 
-/* WARNING_OTHER where the rank answers. */
-static enum warning_kind state_of(const struct job *job, int32_t rank)
+/* What RAS says of a rank that does not answer; NULL where it does. */
+static const struct job_warning *silence_of(const struct job *job, int32_t rank)
 {
-    int is_silent = 0;
+    const struct job_warning *silent = NULL;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
         if (warning->rank == rank && warning->kind == WARNING_DEAD)
-            return WARNING_DEAD;
-        is_silent |= warning->rank == rank && warning->kind == WARNING_SILENT;
+            return warning;
+        if (warning->rank == rank && warning->kind == WARNING_SILENT)
+            silent = warning;
     }
-    return is_silent ? WARNING_SILENT : WARNING_OTHER;
+    return silent;
 }
 
-static int add(const struct job *job, int32_t rank, enum warning_kind state, enum confidence confidence,
-               struct findings *findings)
+static int say(const struct job_warning *silence, struct buffer *evidence)
 {
-    int is_dead = state == WARNING_DEAD;
+    char process[48] = "Its process";
+    if (silence->pid > 0)
+        snprintf(process, sizeof process, "Its process, %lld,", (long long)silence->pid);
+    return buffer_printf(evidence,
+                         silence->kind == WARNING_DEAD
+                             ? "%s is dead to NCCL's RAS: it has not been reached for a minute. How far it "
+                               "came is not known"
+                             : "%s does not answer NCCL's RAS, which has a thread of its own there: it is "
+                               "stopped, or its host is cut off. How far it came is not known",
+                         process);
+}
+
+/* Where RAS counts no operations at all, there is none that it has not launched. */
+static int add(const struct job *job, int32_t rank, const struct job_warning *silence,
+               enum confidence confidence, struct findings *findings)
+{
     int32_t instance = first_without(job, rank);
-    if (instance < 0 || is_accused(findings, rank))
+    if (is_accused(findings, rank))
         return 0;
-    struct finding *finding = findings_add_at(findings, job, is_dead ? FINDING_ENDED_EARLY : FINDING_MISSING,
-                                              rank, &job->instances[instance]);
+    enum finding_kind kind = silence->kind == WARNING_DEAD ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    struct finding *finding = instance < 0
+                                  ? findings_add(findings)
+                                  : findings_add_at(findings, job, kind, rank, &job->instances[instance]);
     if (!finding)
         return -1;
+    finding->kind = kind;
+    finding->rank = rank;
     finding->stops_job = 1;
     finding->confidence = confidence;
-    return buffer_append_text(
-        &finding->evidence,
-        is_dead ? "NCCL's RAS considers its process dead: it has not been reached for a minute. How "
-                  "far it came is not known"
-                : "Its process does not answer NCCL's RAS, which has a thread of its own there: it is "
-                  "stopped, or its host is cut off. How far it came is not known");
+    return say(silence, &finding->evidence);
 }
 
 int find_unanswering(const struct job *job, struct findings *findings)
 {
     size_t count = 0;
     for (size_t i = 0; job->watch.is_watched && i < job->rank_count; i++)
-        count += state_of(job, (int32_t)i) != WARNING_OTHER;
+        count += silence_of(job, (int32_t)i) != NULL;
     enum confidence confidence = 2 * count < job->rank_count ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     for (size_t i = 0; count && i < job->rank_count; i++) {
-        enum warning_kind state = state_of(job, (int32_t)i);
-        if (state != WARNING_OTHER && add(job, (int32_t)i, state, confidence, findings))
+        const struct job_warning *silence = silence_of(job, (int32_t)i);
+        if (silence && add(job, (int32_t)i, silence, confidence, findings))
             return -1;
     }
     return 0;

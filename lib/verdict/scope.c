@@ -23,19 +23,37 @@ struct counting {
 };
 
 /* An end that is taken to be where the next operation began leaves own time too small: nothing can be silent
- * on the strength of that. */
+ * on the strength of that. Nor of one that is where its sender came, of a kernel that tells no stop. */
 static int has_end(const struct job_operation *operation)
 {
-    return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED;
+    return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED &&
+           !(operation->ends == ENDS_BY_SENDER && operation->incomplete);
 }
 
+/* What a rank sends to itself waits for nobody: its end is not that of what was called with it. */
+static int is_to_itself(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance =
+        operation->instance < 0 ? NULL : &job->instances[operation->instance];
+    return instance && function_is_point_to_point(operation->function) &&
+           instance->sender == instance->receiver;
+}
+
+/* A send's end, once its data is in buffers, is not that of receives which wait for their senders, and whose
+ * kernel tells no stop. */
 static int group_has_end(const struct job *job, const struct job_operation *operation)
 {
     size_t end = job->ranks[operation->rank].first + job->ranks[operation->rank].count;
-    for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++)
-        if (has_end(&job->operations[i]))
-            return 1;
-    return 0;
+    int ended = 0, received = 0, is_open = 0;
+    for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++) {
+        const struct job_operation *member = &job->operations[i];
+        if (is_to_itself(job, member))
+            continue;
+        ended |= has_end(member);
+        received |= member->function == FUNCTION_RECV && has_end(member);
+        is_open |= member->function == FUNCTION_RECV && member->incomplete;
+    }
+    return ended && (received || !is_open);
 }
 
 /*
@@ -153,7 +171,8 @@ static int64_t absent_at_end(const struct counting *counting, const struct job_r
 static int has_any_end(const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].start_ns != TIME_UNKNOWN && has_end(&job->operations[i]))
+        if (job->operations[i].start_ns != TIME_UNKNOWN && has_end(&job->operations[i]) &&
+            !is_to_itself(job, &job->operations[i]))
             return 1;
     return 0;
 }
@@ -186,7 +205,7 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
 {
     int64_t recorded = (int64_t)job_recorded_ranks(job);
     *scope = (struct scope){.networks_only = !job->timed_operations && job->traffic_count,
-                            .has_astray_kernels = job->has_astray_kernels,
+                            .astray_kernels = job->astray_kernels,
                             .ranks = job->expected_ranks > recorded ? job->expected_ranks : recorded,
                             .recorded_ranks = recorded,
                             .first_step = INT32_MAX,
@@ -200,7 +219,8 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
     scope->gaps[GAP_NO_OPERATION] = job->bare_calls;
     scope->gaps[GAP_LEFT_OUT] = job->left_out;
     scope->gaps[GAP_LOST] = job->missing_sequence > job->left_out ? job->missing_sequence - job->left_out : 0;
-    scope->gaps[GAP_DAMAGED] = job->damaged_lines + job->lost_events;
+    int64_t twice = job->overwritten < scope->gaps[GAP_LOST] ? job->overwritten : scope->gaps[GAP_LOST];
+    scope->gaps[GAP_DAMAGED] = job->damaged_lines + job->lost_events - twice;
     scope->operations = scope->judged + scope->warm_up;
     for (int gap = 0; gap < GAP_COUNT; gap++)
         scope->operations += scope->gaps[gap];

@@ -33,10 +33,10 @@ enum blindness {
 
 struct scope {
     enum blindness blindness;
-    int networks_only;      /* late ranks cannot show */
-    int has_astray_kernels; /* why operations may have no times, see job.h */
-    int64_t operations;     /* of all ranks that recorded something: with those of which no record is left */
-    int64_t warm_up;        /* of those, in the steps that are never judged */
+    int networks_only;       /* late ranks cannot show */
+    unsigned astray_kernels; /* enum astray: why operations may have no times */
+    int64_t operations;      /* of all ranks that recorded something: with those of which no record is left */
+    int64_t warm_up;         /* of those, in the steps that are never judged */
     int64_t judged;
     int64_t gaps[GAP_COUNT]; /* the rest, by reason */
     int64_t ranks;           /* that the job has, or at least */

@@ -20,10 +20,23 @@ static const struct {
     [GAP_DAMAGED] = {"damaged", "in damaged lines or dropped events", "ncclprof info --ledger"},
 };
 
-/* What closes the gap of times where kernels were recorded, and were those of other operations. */
-static const char ASTRAY_REMEDY[] =
-    "NCCL 2.26 to 2.30 gives the times of other operations once a rank has sent to itself, as in an "
-    "all-to-all: ingest PyTorch's profiler alone";
+/* Why there are no times where kernels were recorded, and had those of other operations; what closes the gap.
+ */
+static const struct {
+    unsigned when;
+    const char *said;
+} astray_texts[] = {
+    {ASTRAY_AFTER_BROADCAST,
+     "kernel times belong to another operation: NCCL 2.29.2 and later does not count the kernels of "
+     "ncclBroadcast (NVIDIA/nccl#2368); set NCCL_ALLGATHERV_ENABLE=0, or record with PyTorch's profiler"},
+    {ASTRAY_AFTER_SELF_SEND,
+     "kernel times belong to another operation: NCCL 2.26 to 2.30 gives the times of other operations once "
+     "a rank has sent to itself, as in an all-to-all: ingest PyTorch's profiler alone"},
+    {ASTRAY_IMPOSSIBLE,
+     "kernel times belong to another operation: kernels begin before they are called, as NCCL's host and "
+     "GPU count them apart, after ncclBroadcast for one (NVIDIA/nccl#2368); set NCCL_ALLGATHERV_ENABLE=0, "
+     "or record with PyTorch's profiler"},
+};
 
 static const char *const blind_texts[] = {
     [BLIND_NO_OPERATIONS] =
@@ -50,6 +63,20 @@ static const char *const blind_texts[] = {
         "less than half of what ranks did has its place in a recurring step (tags of phases tell "
         "steps: ncclprof-plugin(7))",
 };
+
+static const char *astray_text(const struct scope *scope)
+{
+    for (size_t i = 0; i < sizeof astray_texts / sizeof *astray_texts; i++)
+        if (scope->astray_kernels & astray_texts[i].when)
+            return astray_texts[i].said;
+    return NULL;
+}
+
+static const char *blind_text(const struct scope *scope)
+{
+    const char *astray = scope->blindness == BLIND_NO_TIMES ? astray_text(scope) : NULL;
+    return astray ? astray : blind_texts[scope->blindness];
+}
 
 int scope_say_judged(const struct scope *scope, struct buffer *text)
 {
@@ -87,7 +114,8 @@ static int say_ranks(const struct scope *scope, struct buffer *text)
 
 static const char *remedy_of(const struct scope *scope, int gap)
 {
-    return gap == GAP_NO_TIME && scope->has_astray_kernels ? ASTRAY_REMEDY : gap_texts[gap].remedy;
+    const char *astray = gap == GAP_NO_TIME ? astray_text(scope) : NULL;
+    return astray ? astray : gap_texts[gap].remedy;
 }
 
 static int say_from(const struct scope *scope, int first, struct buffer *text)
@@ -125,10 +153,9 @@ int scope_say_blindness(const struct scope *scope, struct buffer *text)
                buffer_append_text(text, " can be held against what is usual; not judged: ") ||
                scope_say_gaps(scope, text);
     struct buffer gaps = BUFFER_INIT;
-    int failed =
-        buffer_append_text(text, blind_texts[scope->blindness]) || say_from(scope, GAP_NO_OPERATION, &gaps) ||
-        (gaps.length &&
-         (buffer_append_text(text, "; not judged either: ") || buffer_append(text, gaps.data, gaps.length)));
+    int failed = buffer_append_text(text, blind_text(scope)) || say_from(scope, GAP_NO_OPERATION, &gaps) ||
+                 (gaps.length && (buffer_append_text(text, "; not judged either: ") ||
+                                  buffer_append(text, gaps.data, gaps.length)));
     buffer_release(&gaps);
     return failed ? -1 : 0;
 }

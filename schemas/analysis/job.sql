@@ -68,6 +68,19 @@ SELECT coalesce(sum(events), 0)
                                 JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
          GROUP BY process_id, member_id, what, is_total);
 
+-- Of those the operations of which a recorder says that it overwrote them: where they lie between others of their sequence
+-- they are missing there as well.
+-- statement: overwritten
+SELECT coalesce(sum(events), 0)
+  FROM (SELECT max(events) AS events
+          FROM loss
+         WHERE is_total
+           AND what IN ('collectives overwritten before they were written',
+                        'point-to-point operations overwritten before they were written')
+           AND process_id IN (SELECT member.process_id FROM member JOIN member_join USING (member_id)
+                                JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
+         GROUP BY process_id, member_id, what);
+
 -- Whether a recorder was at work that may leave point-to-point operations out: Inspector, always before NCCL 2.30
 -- and later where that is not asked for.
 -- statement: blind_to_pairs
@@ -98,15 +111,19 @@ SELECT count(*) = 0 FROM file
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- What NCCL's RAS saw of a job that may still run: no row where it was not asked, else whether some rank launched something
--- between its last two dumps, and the time between them; NULL where there is one dump only.
+-- between its last two dumps, and the time between them; NULL where there is one dump only. Dumps that tell no counts do not
+-- count. Of how many ranks counts are known.
 -- statement: watched
-SELECT max(before <> enqueued), min(at_ns - before_ns)
+SELECT max(before <> enqueued), min(at_ns - before_ns), count(*)
   FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
                lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
           FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
          WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
+           AND enqueued IS NOT NULL
         WINDOW of_member AS (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC))
- WHERE back = 1 HAVING count(*) > 0;
+ WHERE back = 1
+HAVING EXISTS (SELECT 1 FROM file JOIN file_member USING (file_id) JOIN member_join USING (member_id)
+                 JOIN job_rank USING (job_rank_id) WHERE run_id = ?1 AND dialect = 'nccl-ras');
 
 -- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
 -- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is
@@ -115,11 +132,11 @@ SELECT max(before <> enqueued), min(at_ns - before_ns)
 SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
                                              WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
                              BETWEEN -1000000000 AND 1000000000, 0)), 0)
-       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN group_status ON group_status.process_id = job_rank.process_id
-                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
-       AND NOT EXISTS (SELECT 1 FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
-                        CROSS JOIN group_status ON group_status.process_id = witness.process_id
-                        WHERE run_id = ?1 AND timed_out IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM group_status
+                        WHERE timed_out IS NOT NULL
+                          AND (process_id IN (SELECT process_id FROM job_rank WHERE run_id = ?1) OR
+                               process_id IN (SELECT witness.process_id FROM witness JOIN job_rank
+                                                  ON as_process_id = job_rank.process_id WHERE run_id = ?1)))
   FROM file
  WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
@@ -143,11 +160,22 @@ SELECT count(*) = 0 FROM file
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- Whether NCCL gave kernels of other operations, which were left out (ncclprof-formats(5)).
+-- Bits: 1 after what a rank sent to itself, 2 after a Broadcast.
 -- statement: astray_kernels
-SELECT EXISTS(SELECT 1 FROM ledger
-               WHERE reason = 'kernel channel of another operation'
-                 AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
-                                   JOIN job_rank USING (job_rank_id) WHERE run_id = ?1));
+SELECT coalesce(max(reason = 'kernel channel of another operation'), 0) +
+       2 * coalesce(max(reason = 'kernel channel of another operation after a Broadcast'), 0)
+  FROM ledger
+ WHERE reason IN ('kernel channel of another operation', 'kernel channel of another operation after a Broadcast')
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
+-- Operations all of whose kernel channels began before they were enqueued.
+-- statement: kernels_before
+SELECT coalesce(sum(count), 0)
+  FROM ledger
+ WHERE reason = 'operation whose kernel began before it'
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
 -- of clocks, and tags.

@@ -33,8 +33,8 @@ WITH of_run AS (
      WHERE run_id = ?1
 ), alike AS (
     SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*) AS count, min(at_ns) AS first_ns,
-           max(at_ns) AS last_ns, max(calls) AS calls, min(warning_id) AS warning_id
-      FROM of_run CROSS JOIN warning USING (process_id)
+           max(at_ns) AS last_ns, max(calls) AS calls, min(warning_id) AS warning_id, max(pid) AS pid
+      FROM of_run CROSS JOIN warning USING (process_id) JOIN process USING (process_id)
      GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
 )
 SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns,
@@ -43,7 +43,7 @@ SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, 
               OR EXISTS (SELECT 1 FROM ledger
                           WHERE ledger.file_id = warning_id >> 32 AND reason = 'call that a trace records, too')
             THEN alike.calls END,
-       warning_id, CASE WHEN alike.kind <> 0 THEN text END
+       warning_id, CASE WHEN alike.kind <> 0 THEN text END, alike.pid
   FROM alike CROSS JOIN warning USING (warning_id)
  ORDER BY job_rank_id, warning_id;
 

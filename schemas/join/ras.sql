@@ -1,6 +1,7 @@
 -- Of several dumps of NCCL's RAS the newest tells which calls were made; those that an older one told of the same member
--- leave, counted in v_ledger, and are kept as they were recorded (schemas/ingest/recorded.sql). How far ranks had come by then
--- stays (group_status): whether a job stands is seen from that.
+-- leave, counted in v_ledger, and are kept as they were recorded (schemas/ingest/recorded.sql). A dump whose counts are all 0
+-- tells nothing, and takes nothing away. How far ranks had come by then stays (group_status): whether a job stands is seen from
+-- that.
 
 -- statement: is_there
 -- A row where RAS was asked.
@@ -12,8 +13,8 @@ SELECT group_status_id >> 32 AS file_id, member_id
   FROM (SELECT group_status_id, member_id,
                row_number() OVER (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC) AS back
           FROM group_status JOIN file ON file_id = group_status_id >> 32
-         WHERE dialect = 'nccl-ras')
- WHERE back > 1;
+         WHERE dialect = 'nccl-ras' AND enqueued IS NOT NULL)
+ GROUP BY file_id, member_id HAVING min(back) > 1;
 
 CREATE TEMP TABLE older_block AS
 SELECT block_id FROM older_dump JOIN operation_block USING (member_id) WHERE block_id >> 32 = older_dump.file_id;

@@ -133,6 +133,27 @@ def job(version, ranks=4, steps=15, late=2, late_steps=range(10, 15), communicat
     return written
 
 
+def ring(shuffle=None, ranks=3, steps=40, late=1, late_steps=range(20, 28), communicator=0x9e01ab23cd45):
+    """Per rank the lines of a job that passes data round in one group call a step: a send and a receive, numbered as they are
+    called, listed as they end or, by `shuffle`, in any order. One rank's GPU is 3 ms late in some steps."""
+    lines, at_us = [[] for _ in range(ranks)], EPOCH_US
+    for step in range(steps):
+        begins = [at_us + 1000 + (3000 if rank == late and step in late_steps else 0) for rank in range(ranks)]
+        end_us = max(begins) + 400
+        for rank, of_rank in enumerate(lines):
+            who = identity("v4.0", communicator, rank, ranks, 60 + rank, "node0", end_us + 100)
+            calls = []
+            for number, (way, peer) in enumerate((("Send", (rank + 1) % ranks), ("Recv", (rank - 1) % ranks))):
+                perf = collective("v4.0", way, 2 * step + number + 1, at_us + 10, begins[rank], end_us)["coll_perf"]
+                perf = json.loads(json.dumps(perf).replace('"coll', '"p2p')) | {"p2p_peer": peer}
+                calls.append(text(who | {"p2p_perf": perf}))
+            if shuffle and shuffle.random() < 0.5:
+                calls.reverse()
+            of_rank += calls
+        at_us = end_us
+    return lines
+
+
 def write(folder, written):
     folder.mkdir(parents=True, exist_ok=True)
     for rank, dumps in enumerate(written):

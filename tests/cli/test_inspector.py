@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 
 from tests.cli import inspector_lines
 from tests.cli.support import TOP, Case
@@ -44,6 +45,40 @@ class Inspector(Case):
     def test_ways_are_told(self):
         self.take(inspector_lines.job("v4.3"))
         self.assertEqual(self.rows("SELECT DISTINCT algorithm, protocol FROM v_operation"), [("RING", "SIMPLE")])
+
+    def test_pairs_that_are_listed_as_they_end(self):
+        """A send and a receive of one group call end in any order: the steps are those of the order of calls."""
+        answers = []
+        for is_shuffled in (False, True):
+            self.store.unlink(missing_ok=True)
+            rng = random.Random(3)
+            for rank, lines in enumerate(inspector_lines.ring(rng if is_shuffled else None)):
+                self.write(f"job/node0-pid{60 + rank}.log", "".join(lines))
+            self.run_program("ingest", self.folder / "job")
+            diagnosis = self.json("diagnose")
+            self.assertEqual([(finding["rank"], finding["confidence"], finding["first_step"], finding["last_step"])
+                              for finding in diagnosis["findings"]], [(1, "high", 20, 27)])
+            answers.append(diagnosis["summary"])
+        self.assertEqual(answers[1], answers[0])
+        self.assertEqual(sum(answers[1]["not_judged"].values()), 0)
+
+    def test_what_was_overwritten_counts_once(self):
+        """The recorder tells of more than lies between the operations that are left: what came before the first, too."""
+        written = inspector_lines.job("v4.3", steps=60, late=-1, late_steps=(), dumps=6)
+        for dumps in written:
+            lost = 0
+            for number, dump in enumerate(dumps):
+                since = len(dump.operations) if number in (0, 3) else 0
+                lost += since
+                dump.dropped = (lost, since)
+                if since:
+                    dump.operations = []
+        self.take(written)
+        summary = self.json("diagnose")["summary"]
+        self.assertEqual(summary["not_judged"]["lost"], 4 * 2 * 10)
+        self.assertEqual(summary["not_judged"]["damaged"], 4 * 2 * 10)
+        self.assertEqual(self.info()["dropped"], 4 * 2 * 20)
+        self.assertNotIn("missing from their sequences", " ".join(self.json("diagnose")["warnings"]))
 
     def test_links(self):
         """Waits of both sides of an edge, and the slow one named."""

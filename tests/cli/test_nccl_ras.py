@@ -1,4 +1,4 @@
-"""What NCCL's RAS tells of a running job (ncclras -f json), and what diagnose makes of that alone."""
+"""What NCCL's RAS tells of a running job (ncclras, as text and as JSON), and what diagnose makes of that alone."""
 
 import json
 
@@ -26,6 +26,44 @@ def dump(*counts, at="2026-03-02 10:15:00", missing=()):
                                           "ranks_count": len(ranks), "missing_ranks_count": len(gone), "ranks": ranks,
                                           "missing_ranks": gone}],
                        "ras": {"collection_time_sec": 0.0, "timeouts_count": 0}}, indent=2)
+
+
+REPORT = """NCCL version 2.25.1 compiled with CUDA 12.6
+CUDA runtime version 12060, driver version 12060
+
+Job summary
+===========
+
+  Nodes  Processes         GPUs  Processes     GPUs
+(total)   per node  per process    (total)  (total)
+      3          4            1         12       12
+
+Communicators... (0.00s)
+=============
+
+Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors
+    #  in group  per comm  per node  per comm  in group
+    0         1         3         4        12        12   RUNNING  OK
+
+Errors
+======
+
+{errors}
+Warnings
+========
+
+{warnings}
+"""
+
+
+def report(errors="", warnings=""):
+    """What ncclras prints by default."""
+    return REPORT.format(errors=errors, warnings=warnings)
+
+
+def behind(*lines, function="ReduceScatter"):
+    return "\n".join(["#0-0 (c0ffee) MISMATCH", f"  Communicator ranks have different {function} operation counts",
+                      *("  " + line for line in lines)])
 
 
 class Ras(Case):
@@ -90,3 +128,84 @@ class Ras(Case):
         """Rank 1 does not answer; rank 2 is a few calls behind, as it waits for rank 1 somewhere."""
         named = self.findings(dump(44, 44, 41, 44, missing=(1,)))
         self.assertEqual([finding for finding in named if finding[2] != "low"], [("missing", [1], "medium")])
+
+    def warnings(self):
+        return " ".join(self.json("diagnose")["warnings"])
+
+    def test_text_of_a_rank_behind(self):
+        text = report(warnings=behind("11 ranks have launched up to operation 300",
+                                      "Rank 9 has launched up to operation 297 -- GPU 1 managed by process 5109 on node n3"))
+        self.assertEqual(self.findings(text), [("missing", [9], "medium")])
+        finding, = self.json("diagnose")["findings"]
+        self.assertEqual((finding["host"], finding["rank"]), ("n3", 9))
+
+    def test_text_of_all_collectives_together(self):
+        text = report(warnings=behind("11 ranks have launched up to operation 300", "Rank 9 has launched up to operation 297 -- "
+                                      "[process information not found]", function="collective"))
+        self.assertEqual(self.findings(text), [("missing", [9], "medium")])
+
+    def test_text_of_ranks_ahead(self):
+        """Most are where they are in a job that runs: neither they nor who is ahead is named, and one look cannot tell."""
+        text = report(warnings=behind("10 ranks have launched up to operation 300", "2 ranks have launched up to operation 301",
+                                      "Rank 4 -- GPU 0 managed by process 5104 on node n2",
+                                      "Rank 8 -- GPU 0 managed by process 5108 on node n3"))
+        self.assertEqual(self.findings(text), [])
+        self.run_program("diagnose", "--exit-code", status=4)
+        self.assertIn("asked at one moment: whether the job runs cannot be determined; run ncclras -f json", self.warnings())
+
+    def test_text_of_a_dead_process(self):
+        dead = ("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                "  Process 5106 on node n2 managing GPU 2\n\n")
+        silent = ("#0-0 (c0ffee) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+                  "  Rank 6 -- GPU 2 managed by process 5106 on node n2\n")
+        for errors, kind in ((dead + silent, "ended_early"), (silent, "missing")):
+            self.store.unlink(missing_ok=True)
+            self.assertEqual(self.findings(report(errors=errors)), [(kind, [6], "medium")])
+            self.assertIn("process, 5106,", self.json("diagnose")["findings"][0]["evidence"])
+
+    def test_text_that_names_nobody(self):
+        self.write("ras/0.txt", report())
+        self.assertIn("ask it again with ncclras -f json (NCCL 2.28.7 and later)", self.run_program("ingest", self.folder / "ras").err)
+
+    def test_a_busy_job_by_its_socket(self):
+        """Hosts that run are one call of each function apart: nothing above low, of most ranks nothing at all."""
+        busy = json.loads(dump(44, 44, 43, 44, 44, 44))
+        busy["communicators"][0]["ranks"][2]["collective_counts"]["AllGather"] = 9
+        for rank in (0, 1, 3, 4, 5):
+            busy["communicators"][0]["ranks"][rank]["collective_counts"]["AllGather"] = 10
+        self.assertEqual(self.findings("OK\n" + json.dumps(busy)), [("missing", [2], "low")])
+        self.store.unlink()
+        self.assertEqual(self.findings("OK\n" + dump(43, 43, 44, 43, 43, 44)), [])
+
+    def test_a_comma_that_is_left_out(self):
+        whole = dump(44, 44, 44, 44, missing=(1,)).replace('"considered_dead": false', '"considered_dead": true')
+        at = whole.index('"status"', whole.index('"missing_ranks"'))
+        comma = whole.rindex(",", 0, at)
+        broken = whole[:comma] + whole[comma + 1:]
+        self.assertEqual(self.findings(broken), [("ended_early", [1], "medium")])
+        ledger, = self.json("info", "--ledger")["rows"]
+        self.assertEqual((ledger["reason"], ledger["damage"], ledger["count"]), ("comma that NCCL left out before status", 0, 1))
+
+    def test_looks_at_nothing_but_zeros_hide_none(self):
+        zeros = dump(0, 0, 0, 0, at="2026-03-02 10:16:00")
+        self.assertEqual(self.findings(dump(44, 44, 43, 44), zeros, dump(44, 44, 43, 44, at="2026-03-02 10:17:00"), zeros.replace(":16:", ":18:")),
+                         [("missing", [2], "medium")])
+        self.assertIn("launched anything for the 120 s", self.json("diagnose")["findings"][0]["evidence"])
+
+    def test_zeros_in_a_job_that_moves(self):
+        self.assertEqual(self.findings(dump(44, 44, 41, 44), dump(54, 54, 51, 54, at="2026-03-02 10:17:00"),
+                                       dump(0, 0, 0, 0, at="2026-03-02 10:18:00")), [])
+        self.assertIn("the job runs", self.warnings())
+
+    def test_zeros_alone(self):
+        self.write("ras/0.json", dump(0, 0, 0, 0))
+        self.run_program("ingest", self.folder / "ras")
+        self.assertIn("how far ranks came cannot be determined", " ".join(self.json("diagnose", status=1)["warnings"]))
+
+    def test_a_dead_process_among_zeros(self):
+        text = dump(0, 0, 0, 0, missing=(1,)).replace('"considered_dead": false', '"considered_dead": true')
+        self.assertEqual(self.findings(text), [("ended_early", [1], "medium")])
+
+    def test_looks_written_into_one_file(self):
+        looks = [dump(44, 44, 43, 44), dump(44, 44, 43, 44, at="2026-03-02 10:17:00")]
+        self.assertEqual(self.findings("\n".join(looks)), [("missing", [2], "medium")])

@@ -78,6 +78,7 @@ FIXTURES = [
     "fixtures/comma/latency-301.txt",
     "fixtures/nsys/node0.sqlite",
     "fixtures/nccl-ras-hang/ras-1.json",
+    "fixtures/nccl-ras-text/ras.txt",
     "fixtures/call-description/ncclprof-vm-1040.json.gz",
     "fixtures/call-description/stdout.0",
     "fixtures/prometheus/tagged.prom",

@@ -37,6 +37,9 @@ static const struct word proxy_names[] = {
     {"ScheduleRecv", CHROME_SCHEDULE_RECV},
     {"ProgressSend", CHROME_PROGRESS_SEND},
     {"ProgressRecv", CHROME_PROGRESS_RECV},
+    {"Idle", CHROME_PROXY_CONTROL},
+    {"Sleep", CHROME_PROXY_CONTROL},
+    {"Append", CHROME_PROXY_CONTROL},
     {NULL, CHROME_NAME_OTHER},
 };
 
@@ -64,10 +67,9 @@ static const struct word note_names[] = {
     {NULL, CHROME_NAME_OTHER},
 };
 
-static const struct word phase_names[] = {
-    {"initial_sync", CHROME_INITIAL_SYNC},
-    {"compute", CHROME_COMPUTE},
-    {"final_sync", CHROME_FINAL_SYNC},
+static const struct word kernel_names[] = {
+    {"KernelCh", CHROME_KERNEL_CHANNEL}, {"initial_sync", CHROME_INITIAL_SYNC},
+    {"compute", CHROME_COMPUTE},         {"final_sync", CHROME_FINAL_SYNC},
     {NULL, CHROME_NAME_OTHER},
 };
 
@@ -272,7 +274,7 @@ static void read_name(const char *name, struct chrome_line *line)
     if (line->category == CHROME_USER_TAG && name && strcmp(name, "TagName") == 0)
         line->name = CHROME_TAG_NAME;
     if (line->category == CHROME_GPU)
-        line->name = (enum chrome_name)find_word(phase_names, name);
+        line->name = (enum chrome_name)find_word(kernel_names, name);
 }
 
 static void read_event(struct json *json, const struct json_node *event, struct chrome_line *line)

@@ -40,6 +40,7 @@ enum chrome_name {
     CHROME_SCHEDULE_RECV,
     CHROME_PROGRESS_SEND,
     CHROME_PROGRESS_RECV,
+    CHROME_PROXY_CONTROL,    /* Idle, Sleep, Append */
     CHROME_SEND_BUFFER_WAIT, /* NET */
     CHROME_SEND_GPU_WAIT,
     CHROME_SEND_PEER_WAIT,
@@ -48,7 +49,8 @@ enum chrome_name {
     CHROME_RECV_WAIT,
     CHROME_RECV_FLUSH_WAIT,
     CHROME_RECV_GPU_WAIT,
-    CHROME_INITIAL_SYNC, /* GPU: phases of a kernel */
+    CHROME_KERNEL_CHANNEL, /* GPU */
+    CHROME_INITIAL_SYNC,   /* phases of a kernel */
     CHROME_COMPUTE,
     CHROME_FINAL_SYNC,
     CHROME_TAG_NAME, /* USER_TAG */

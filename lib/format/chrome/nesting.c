@@ -2,6 +2,7 @@
 
 #include "format/chrome/bundled.h"
 #include "format/chrome/emit.h"
+#include "format/chrome/kernel_count.h"
 #include "format/chrome/operation.h"
 #include "format/chrome/proxy.h"
 
@@ -34,6 +35,9 @@ static int note_bare_call(struct chrome_reader *reader, const struct chrome_fram
                          : call->count == 0           ? "call without operation: no data"
                          : reader->greatest_size == 1 ? "call without operation: one rank"
                                                       : "call without operation";
+    int is_broadcast = frame->function == FUNCTION_BROADCAST && !call->graph_captured && call->count != 0;
+    if (is_broadcast && kernel_count_bare_broadcast(reader, error))
+        return -1;
     return chrome_note(reader, reason, 0, frame->offset, name, name ? strlen(name) : 0, error);
 }
 
@@ -71,7 +75,8 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
     case CHROME_PROXY:
         return chrome_proxy_end(reader, frame->name, end_ns, frame->offset, error);
     case CHROME_NET:
-        chrome_wait_end(reader, frame->name, end_ns);
+        if (has_end)
+            chrome_wait_end(reader, frame->name, end_ns);
         return 0;
     default:
         return 0;
@@ -202,6 +207,19 @@ static int end_where_stopped(struct chrome_reader *reader, struct error *error)
     return failed;
 }
 
+/*
+ * A begin or end whose name its category does not have in any known version: it says nothing of what is open,
+ * however it nests.
+ */
+static int is_unknown(const struct chrome_line *line)
+{
+    int is_pair = line->phase == 'b' || line->phase == 'e';
+    if (line->category == CHROME_GPU)
+        return is_pair && line->name != CHROME_KERNEL_CHANNEL;
+    return (line->category == CHROME_PROXY || line->category == CHROME_NET) &&
+           line->name == CHROME_NAME_OTHER;
+}
+
 int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error)
 {
@@ -215,8 +233,10 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
         return -1;
     if (line->category == CHROME_NCCLPROF && json)
         return chrome_bundled_line(reader, json, line, offset, error);
-    if (levels[line->category] == LEVEL_NONE)
+    if (levels[line->category] == LEVEL_NONE || is_unknown(line)) {
+        reader->call.is_bare &= levels[line->category] <= LEVEL_CALL;
         return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
+    }
     if (line->phase == 'b')
         return begin(reader, line, offset, error);
     if (line->phase == 'e')

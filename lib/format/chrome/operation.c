@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "format/chrome/bundled.h"
 #include "format/chrome/emit.h"
+#include "format/chrome/kernel_count.h"
 #include "input/number.h"
 
 /* More channels than any NCCL has. */
@@ -24,6 +25,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     assembly->proxy_pending = 0;
     assembly->channel_count = 0;
     assembly->channel_is_open = 0;
+    assembly->has_kernel_lines = assembly->has_stale_kernel = 0;
     assembly->record = (struct interval_ns){line->time_ns, TIME_UNKNOWN};
     assembly->given_enqueue_end_ns = TIME_UNKNOWN;
     assembly->last_proxy_end_ns = TIME_UNKNOWN;
@@ -54,33 +56,6 @@ static void set_member(struct chrome_reader *reader, uint64_t hash, int64_t rank
     reader->rank = rank;
 }
 
-static struct map_key member_key(uint64_t hash, int64_t rank)
-{
-    return (struct map_key){{hash, (uint64_t)rank}};
-}
-
-/*
- * NCCL 2.26 to 2.30 take the times of a kernel channel from a ring that the GPU and the host both count
- * through, work by work; the host leaves out what a rank sends to itself (enqueue.cc, addP2pToPlan: no proxy
- * operations where selfSend). From then on it reads times of other operations there.
- */
-static int note_counting(struct chrome_reader *reader, struct error *error)
-{
-    const struct chrome_assembly *assembly = &reader->assembly;
-    int64_t rank = assembly->origin.rank;
-    if (assembly->operation.peer == COUNT_UNKNOWN || assembly->operation.peer != rank)
-        return 0;
-    return map_put(&reader->astray, member_key(assembly->origin.communicator_hash, rank), 1, NULL)
-               ? 0
-               : error_no_memory(error);
-}
-
-static int has_counts_astray(const struct chrome_reader *reader)
-{
-    const struct origin *origin = &reader->assembly.origin;
-    return map_get(&reader->astray, member_key(origin->communicator_hash, origin->rank)) != NULL;
-}
-
 int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                            struct error *error)
 {
@@ -106,7 +81,7 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
         operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
     assembly->given_enqueue_end_ns = said->enqueue_end_ns;
     assembly->unfinished = said->unfinished;
-    return note_counting(reader, error);
+    return 0;
 }
 
 /* Copy-engine operations ran when their line says so, polled by the host, unless it times the enqueueing. */
@@ -139,12 +114,16 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
     const struct chrome_kernel *said = &line->kernel;
     int64_t enqueued_ns = assembly->operation.enqueue.begin_ns;
     assembly->channel_is_open = 0;
+    assembly->has_kernel_lines = 1;
     if (!assembly->is_open)
         return chrome_note(reader, "kernel channel outside an operation", 1, offset, NULL, 0, error);
-    if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns)
+    if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns) {
+        assembly->has_stale_kernel = 1;
         return chrome_note(reader, "stale kernel channel", 0, offset, NULL, 0, error);
-    if (has_counts_astray(reader))
-        return chrome_note(reader, "kernel channel of another operation", 0, offset, NULL, 0, error);
+    }
+    const char *astray = kernel_count_astray(reader);
+    if (astray)
+        return chrome_note(reader, astray, 0, offset, NULL, 0, error);
     if (assembly->channel_count >= CHANNELS_MOST || said->channel < 0 || said->channel > INT32_MAX)
         return chrome_note(reader, "impossible kernel channel", 1, offset, NULL, 0, error);
     if (array_reserve((void **)&assembly->channels, &assembly->channel_capacity, assembly->channel_count + 1,
@@ -174,7 +153,7 @@ static int is_initial_sync(const struct chrome_line *line)
 {
     if (line->kernel.phase == COUNT_UNKNOWN)
         return line->name == CHROME_INITIAL_SYNC;
-    return line->kernel.phase == 0 && (line->name == CHROME_INITIAL_SYNC || line->name == CHROME_NAME_OTHER);
+    return line->kernel.phase == 0 && line->name != CHROME_COMPUTE && line->name != CHROME_FINAL_SYNC;
 }
 
 /* Outside of its kernel it is left from an earlier use of the slot. */
@@ -229,7 +208,10 @@ int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_e
     assembly->is_open = 0;
     assembly->is_closed = 1;
     assembly->unfinished |= !has_end;
-    return chrome_set_end(reader, &assembly->record, end_ns, offset, error);
+    return kernel_count_operation(reader, error) ||
+                   chrome_set_end(reader, &assembly->record, end_ns, offset, error)
+               ? -1
+               : 0;
 }
 
 /* From the channels that have both ends, by the GPU's clock and by the host's. */

@@ -97,6 +97,18 @@ static void inform_operation(struct chrome_reader *reader)
         assembly->last_proxy_end_ns = end_ns;
 }
 
+/* Steps of a proxy operation that has ended: NCCL starts more of them than it stops where NET/Socket is
+ * forced on one node (NVIDIA/nccl#1658). */
+static int note_unended(struct chrome_reader *reader, struct error *error)
+{
+    struct chrome_transfer *transfer = &reader->transfer;
+    int64_t count = transfer->proxy.progress.end_ns == TIME_UNKNOWN ? 0 : transfer->unended_count;
+    for (int64_t i = 0; i < count; i++)
+        if (chrome_note(reader, "network step without an end", 0, transfer->unended_offset, NULL, 0, error))
+            return -1;
+    return 0;
+}
+
 int chrome_proxy_flush(struct chrome_reader *reader, struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
@@ -108,7 +120,7 @@ int chrome_proxy_flush(struct chrome_reader *reader, struct error *error)
     if (is_stale(reader))
         return chrome_note(reader, "stale proxy operation", 0, transfer->origin.offset, NULL, 0, error);
     inform_operation(reader);
-    return emit(reader, error);
+    return note_unended(reader, error) || emit(reader, error) ? -1 : 0;
 }
 
 static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
@@ -123,6 +135,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     transfer->origin.offset = offset;
     transfer->step_count = 0;
     transfer->step_is_open = 0;
+    transfer->unended_count = 0;
     transfer->proxy = (struct proxy_operation){
         .operation = assembly->is_open ? assembly->operation.ordinal : COUNT_UNKNOWN,
         .direction = direction_of(line->name),
@@ -164,7 +177,7 @@ int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *l
                        struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (line->name == CHROME_NAME_OTHER)
+    if (line->name == CHROME_PROXY_CONTROL)
         return chrome_note(reader, "proxy control event", 0, offset, NULL, 0, error);
     if (!is_same_transfer(reader, line)) {
         if (chrome_proxy_flush(reader, error))
@@ -186,7 +199,7 @@ int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_
                      struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (name == CHROME_NAME_OTHER || !transfer->is_open)
+    if (name == CHROME_PROXY_CONTROL || !transfer->is_open)
         return 0;
     if (is_schedule(name))
         return chrome_set_end(reader, &transfer->proxy.schedule, end_ns, offset, error);
@@ -200,13 +213,14 @@ int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *li
                       struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (!transfer->is_open || is_schedule(transfer->name) || line->name == CHROME_NAME_OTHER)
+    if (!transfer->is_open || is_schedule(transfer->name))
         return chrome_note(reader, "network step outside a proxy operation", 1, offset, NULL, 0, error);
     if (transfer->step_is_open && (line->id != transfer->step_id || line->step != transfer->step.step) &&
         close_step(reader, error))
         return -1;
     if (!transfer->step_is_open) {
         transfer->step_is_open = 1;
+        transfer->step_is_unended = 0;
         transfer->step_id = line->id;
         transfer->step_offset = offset;
         transfer->step = no_step;
@@ -228,9 +242,16 @@ int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *li
 void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns)
 {
     struct chrome_transfer *transfer = &reader->transfer;
-    if (!transfer->is_open || !transfer->step_is_open || name == CHROME_NAME_OTHER)
+    if (!transfer->is_open || !transfer->step_is_open)
         return;
     struct interval_ns *wait = &transfer->step.wait[wait_of(name)];
-    if (wait->begin_ns != TIME_UNKNOWN && end_ns >= wait->begin_ns)
+    if (wait->begin_ns == TIME_UNKNOWN)
+        return;
+    if (end_ns >= wait->begin_ns)
         wait->end_ns = end_ns;
+    else if (end_ns == TIME_UNKNOWN && !transfer->step_is_unended) {
+        transfer->step_is_unended = 1;
+        transfer->unended_offset =
+            transfer->unended_count++ ? transfer->unended_offset : transfer->step_offset;
+    }
 }

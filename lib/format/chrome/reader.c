@@ -43,8 +43,8 @@ int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *s
 {
     *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     map_init(&reader->pending);
-    map_init(&reader->astray);
-    read_file_name(path, &reader->communicator_hash, &reader->rank);
+    map_init(&reader->counted);
+    reader->is_of_member = read_file_name(path, &reader->communicator_hash, &reader->rank);
     reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
     reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
     return reader->transfer.steps ? 0 : error_no_memory(error);
@@ -58,6 +58,6 @@ void chrome_reader_release(struct chrome_reader *reader)
     buffer_release(&reader->boot_id);
     buffer_release(&reader->text);
     map_release(&reader->pending);
-    map_release(&reader->astray);
+    map_release(&reader->counted);
     free(reader->waiting);
 }

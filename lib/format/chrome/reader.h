@@ -54,6 +54,8 @@ struct chrome_assembly {
     struct kernel_channel *channels;
     size_t channel_count;
     size_t channel_capacity;
+    int has_kernel_lines;   /* some line of it is of a kernel, whatever is believed of its times */
+    int has_stale_kernel;   /* ... whose begin is before the operation's */
     int channel_is_open;    /* the last of them has begun and not ended */
     int64_t channel_end_ns; /* its end by the GPU's clock; TIME_UNKNOWN */
 };
@@ -73,6 +75,9 @@ struct chrome_transfer {
     struct proxy_step step;
     int64_t step_begin_ns; /* the earliest of its moments; TIME_UNKNOWN when it has none */
     int64_t not_before_ns; /* a step that begins earlier is a leftover of another operation */
+    int step_is_unended;   /* a wait of it has begun, and its end is at 0 */
+    int64_t unended_count; /* of steps */
+    uint64_t unended_offset;
 };
 
 /* The call around an operation. */
@@ -96,10 +101,11 @@ struct chrome_reader {
     struct chrome_transfer transfer;
     struct chrome_call call;
     int64_t next_ordinal;
-    struct map astray; /* (communicator, rank) that sent to itself: 1 */
+    struct map counted; /* (communicator, rank): which of its kernels NCCL's host counts, kernel_count.h */
 
     /* What the file says about itself. */
     int64_t pid;
+    int is_of_member;           /* its name tells communicator and rank: all operations are theirs */
     uint64_t communicator_hash; /* of the last operation; else the file's name's; 0 */
     int64_t rank;
     struct buffer host;

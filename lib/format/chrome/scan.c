@@ -269,7 +269,7 @@ static const struct head heads[] = {
     {HEAD("SendWait", "NET"), CHROME_NET, CHROME_SEND_WAIT, NULL},
     {HEAD("SendBufferWait", "NET"), CHROME_NET, CHROME_SEND_BUFFER_WAIT, NULL},
     {HEAD("RecvBufferWait", "NET"), CHROME_NET, CHROME_RECV_BUFFER_WAIT, NULL},
-    {HEAD("KernelCh", "GPU"), CHROME_GPU, CHROME_NAME_OTHER, kernel_forms},
+    {HEAD("KernelCh", "GPU"), CHROME_GPU, CHROME_KERNEL_CHANNEL, kernel_forms},
     {HEAD("initial_sync", "GPU"), CHROME_GPU, CHROME_INITIAL_SYNC, phase_forms},
     {HEAD("compute", "GPU"), CHROME_GPU, CHROME_COMPUTE, phase_forms},
     {HEAD("final_sync", "GPU"), CHROME_GPU, CHROME_FINAL_SYNC, phase_forms},
@@ -284,9 +284,9 @@ static const struct head heads[] = {
     {HEAD("Group", "GROUP"), CHROME_GROUP, CHROME_NAME_OTHER, group_forms},
     {HEAD("Qp", "NET_IB"), CHROME_NET_PLUGIN, CHROME_NAME_OTHER, queue_pair_forms},
     {HEAD("Sock", "NET_SOCK"), CHROME_NET_PLUGIN, CHROME_NAME_OTHER, socket_forms},
-    {HEAD("Append", "PROXY"), CHROME_PROXY, CHROME_NAME_OTHER, control_forms},
-    {HEAD("Sleep", "PROXY"), CHROME_PROXY, CHROME_NAME_OTHER, control_forms},
-    {HEAD("Idle", "PROXY"), CHROME_PROXY, CHROME_NAME_OTHER, control_forms},
+    {HEAD("Append", "PROXY"), CHROME_PROXY, CHROME_PROXY_CONTROL, control_forms},
+    {HEAD("Sleep", "PROXY"), CHROME_PROXY, CHROME_PROXY_CONTROL, control_forms},
+    {HEAD("Idle", "PROXY"), CHROME_PROXY, CHROME_PROXY_CONTROL, control_forms},
 };
 
 enum { HEADS = sizeof heads / sizeof *heads };

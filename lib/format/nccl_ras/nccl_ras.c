@@ -1,7 +1,9 @@
 #include "format/nccl_ras/nccl_ras.h"
 
+#include "format/nccl_ras/report.h"
 #include "format/nccl_ras/seats.h"
 #include "format/sniff.h"
+#include "input/input.h"
 #include "input/number.h"
 #include "input/tokens.h"
 
@@ -20,14 +22,17 @@ static const char *const paths[] = {
     NULL,
 };
 
-/* A dump is of one job: more ranks, counted in each of their communicators, it does not have. */
-enum { SEATS_MOST = 1 << 20 };
-
 enum { NS_PER_S = 1000000000 };
+
+/* A dump begins in so many lines of a file, which are no longer than so much. */
+enum { LINES_BEFORE = 16, BEGIN_BYTES = 4096 };
+
+static const char first_key[] = "\"nccl_version\"";
 
 struct ras_file {
     const struct format_sink *sink;
     struct json json;
+    struct buffer mended; /* an object with the comma that NCCL left out */
     struct ras_seats seats;
 };
 
@@ -56,12 +61,38 @@ static int take_size(struct ras_file *file, const struct tokens_value *value, st
     return failed ? note(file, "value that cannot be read", 1, value, error) : 0;
 }
 
+/* NCCL 2.28.7 to 2.28.9 write no comma before "status" of a rank that did not answer. Where it is missing;
+ * NULL: it is there. */
+static const char *missing_comma(struct raw_json object)
+{
+    static const char key[] = "\"status\"";
+    const char *at = memmem(object.text, object.length, key, sizeof key - 1);
+    while (at && at > object.text && sniff_is_space(at[-1]))
+        at--;
+    return at && at > object.text && at[-1] != ',' && at[-1] != '{' ? at : NULL;
+}
+
+static enum json_status parse_mended(struct ras_file *file, struct raw_json object, const char *at)
+{
+    size_t before = (size_t)(at - object.text);
+    buffer_clear(&file->mended);
+    if (buffer_append(&file->mended, object.text, before) || buffer_append_text(&file->mended, ",") ||
+        buffer_append(&file->mended, at, object.length - before))
+        return JSON_NO_MEMORY;
+    return json_parse(&file->json, file->mended.data, file->mended.length);
+}
+
 /* 1 where the object can be read, 0 where it was noted that it cannot; -1 to stop. */
 static int parse(struct ras_file *file, const struct tokens_value *value, struct error *error)
 {
     enum json_status status = json_parse(&file->json, value->value.text, value->value.length);
+    const char *comma = status == JSON_INVALID ? missing_comma(value->value) : NULL;
+    if (comma)
+        status = parse_mended(file, value->value, comma);
     if (status == JSON_NO_MEMORY)
         return error_no_memory(error);
+    if (comma && status == JSON_OK && note(file, "comma that NCCL left out before status", 0, value, error))
+        return -1;
     if (status == JSON_OK && json_kind(json_root(&file->json)) == JSON_OBJECT)
         return 1;
     return note(file, "unreadable text", 1, value, error) ? -1 : 0;
@@ -70,7 +101,7 @@ static int parse(struct ras_file *file, const struct tokens_value *value, struct
 static int add_seat(struct ras_file *file, const struct tokens_value *value, enum warning_kind missing,
                     struct error *error)
 {
-    if (file->seats.count >= SEATS_MOST)
+    if (file->seats.count >= RAS_SEATS_MOST)
         return note(file, "more ranks than a job has", 1, value, error);
     if (ras_seats_add(&file->seats, &file->json, missing, value->offset))
         return error_no_memory(error);
@@ -149,6 +180,70 @@ static int take_value(struct ras_file *file, const struct tokens_value *value, s
     }
 }
 
+enum dump { DUMP_NONE, DUMP_JSON, DUMP_REPORT };
+
+static enum dump dump_at(const char *at, const char *end)
+{
+    if (ras_report_begins(at, (size_t)(end - at)))
+        return DUMP_REPORT;
+    const char *first = *at == '{' ? raw_json_skip_space(at + 1, end) : end;
+    return (size_t)(end - first) >= sizeof first_key && memcmp(first, first_key, sizeof first_key - 1) == 0
+               ? DUMP_JSON
+               : DUMP_NONE;
+}
+
+/* Where in the first lines a dump begins: who asks RAS through its socket gets "OK" before it, and scripts
+ * print the time. NULL: it does not. */
+static const char *find_dump(const char *bytes, size_t length, enum dump *dump)
+{
+    const char *at = bytes, *end = bytes + length;
+    for (int lines = 0; at && at < end && lines < LINES_BEFORE; lines++) {
+        *dump = dump_at(at, end);
+        if (*dump != DUMP_NONE)
+            return at;
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* Passes over what stands before the dump. */
+static int skip_to_dump(struct input *input, enum dump *dump, struct error *error)
+{
+    const char *bytes;
+    int64_t length = input_peek(input, &bytes, BEGIN_BYTES, error);
+    *dump = DUMP_NONE;
+    const char *begin = length > 0 ? find_dump(bytes, (size_t)length, dump) : NULL;
+    for (size_t left = begin ? (size_t)(begin - bytes) : 0; left > 0;) {
+        struct input_line line;
+        if (input_line(input, &line, error) < 1)
+            return -1;
+        left -= left < line.length + 1 ? left : line.length + 1;
+    }
+    return length < 0 ? -1 : 0;
+}
+
+static int take_damage(struct ras_file *file, const struct tokens_value *value, struct error *error)
+{
+    const char *reason = value->kind == TOKENS_CUT        ? "file ends within its text"
+                         : value->kind == TOKENS_TOO_LONG ? "value that is too long"
+                                                          : "unreadable text";
+    return note(file, reason, 1, value, error);
+}
+
+/* Dumps may be written one after the other into one file. */
+static int begins_another(struct ras_file *file, struct tokens *tokens, struct input *input)
+{
+    enum dump dump = DUMP_NONE;
+    struct error error = ERROR_INIT;
+    int failed = !tokens_leave(tokens) || skip_to_dump(input, &dump, &error);
+    error_clear(&error);
+    if (failed || dump != DUMP_JSON)
+        return 0;
+    tokens_init(tokens, input, paths);
+    return 1;
+}
+
 static int read_values(struct ras_file *file, struct input *input, struct error *error)
 {
     struct tokens tokens;
@@ -158,25 +253,34 @@ static int read_values(struct ras_file *file, struct input *input, struct error 
     while (!failed && !(failed = tokens_next(&tokens, &value, error)) && value.kind != TOKENS_END) {
         if (value.kind == TOKENS_VALUE)
             failed = take_value(file, &value, error);
-        else if (value.kind == TOKENS_CUT)
-            failed = note(file, "file ends within its text", 1, &value, error);
+        else if (value.kind == TOKENS_DAMAGE && begins_another(file, &tokens, input))
+            failed = ras_seats_next(&file->seats, file->sink, error);
         else
-            failed = note(file, value.kind == TOKENS_TOO_LONG ? "value that is too long" : "unreadable text",
-                          1, &value, error);
+            failed = take_damage(file, &value, error);
     }
     return failed;
+}
+
+static int read_dump(struct ras_file *file, struct input *input, struct error *error)
+{
+    enum dump dump;
+    int failed = skip_to_dump(input, &dump, error) ||
+                 (dump == DUMP_REPORT ? ras_report_read(&file->seats, input, file->sink, error)
+                                      : read_values(file, input, error));
+    return failed || ras_seats_end(&file->seats, file->sink, error) ? -1 : 0;
 }
 
 static int ras_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                     struct error *error)
 {
-    struct ras_file file = {.sink = sink};
+    struct ras_file file = {.sink = sink, .mended = BUFFER_INIT};
     snprintf(dialect, dialect_bytes, "nccl-ras");
     json_init(&file.json);
     ras_seats_init(&file.seats);
-    int status = read_values(&file, input, error) || ras_seats_end(&file.seats, sink, error) ? -1 : 0;
+    int status = read_dump(&file, input, error);
     ras_seats_release(&file.seats);
     json_release(&file.json);
+    buffer_release(&file.mended);
     return status;
 }
 
@@ -184,19 +288,34 @@ enum { SURE = 90 };
 
 static int ras_sniff(const char *bytes, size_t length, const char *path)
 {
-    static const char first_key[] = "\"nccl_version\"";
+    enum dump dump = DUMP_NONE;
     (void)path;
+    const char *begin = find_dump(bytes, length, &dump);
+    if (dump == DUMP_REPORT)
+        return SURE;
+    if (begin)
+        return memmem(begin, length - (size_t)(begin - bytes), "\"communicators_count\"", 21) ? SURE : 0;
     return sniff_find(bytes, length, bytes, "\"communicators_count\"", first_key) &&
-                   sniff_find(bytes, length, bytes, "\"nccl_version\"", first_key)
+                   sniff_find(bytes, length, bytes, first_key, first_key)
                ? SURE
                : 0;
+}
+
+static const char *ras_why_nothing(const char *path, uint64_t bytes)
+{
+    (void)path;
+    return bytes == 0
+               ? NULL
+               : "NCCL's RAS counted no operation, or printed text, which lists only ranks that differ: "
+                 "ask it again with ncclras -f json (NCCL 2.28.7 and later)";
 }
 
 const struct format format_nccl_ras = {
     .name = "nccl-ras",
     .version = 1,
-    .description = "what NCCL's RAS tells of a running job (ncclras -f json)",
+    .description = "what NCCL's RAS tells of a running job (ncclras, as text or with -f json)",
     .unknown = "unknown record",
     .sniff = ras_sniff,
     .read = ras_read,
+    .why_nothing = ras_why_nothing,
 };

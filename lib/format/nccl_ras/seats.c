@@ -12,8 +12,20 @@ enum { AHEAD_MOST = 1024 };
 /* Twice what a call takes as a row: what is told of ranks has room beside. */
 enum { CALL_BYTES = 128 };
 
-static const enum function functions[RAS_FUNCTIONS] = {
-    FUNCTION_BROADCAST, FUNCTION_REDUCE, FUNCTION_ALL_GATHER, FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE};
+static const enum function functions[RAS_COUNTS] = {
+    FUNCTION_BROADCAST,      FUNCTION_REDUCE,     FUNCTION_ALL_GATHER,
+    FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE, [RAS_COUNT_OF_ALL] = FUNCTION_UNKNOWN};
+
+int ras_count_of(const char *name, size_t length)
+{
+    static const char all[] = "collective";
+    for (int i = 0; i < RAS_FUNCTIONS; i++) {
+        const char *function = function_name(functions[i]);
+        if (strlen(function) == length && memcmp(function, name, length) == 0)
+            return i;
+    }
+    return length == sizeof all - 1 && memcmp(name, all, length) == 0 ? RAS_COUNT_OF_ALL : -1;
+}
 
 void ras_seats_init(struct ras_seats *seats)
 {
@@ -25,25 +37,33 @@ void ras_seats_release(struct ras_seats *seats)
 {
     intern_release(&seats->texts);
     free(seats->items);
+    free(seats->kept);
 }
 
 /* What RAS calls a host is its address; "unknown" where it knows none. */
-static int take_host(struct ras_seats *seats, struct json *json, int64_t *number)
+int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int64_t *number)
 {
-    const char *host = member_text(json, json_root(json), "host");
+    static const char unknown[] = "unknown";
     *number = -1;
-    if (!host || !*host || strcmp(host, "unknown") == 0)
+    if (!length || (length == sizeof unknown - 1 && memcmp(text, unknown, length) == 0))
         return 0;
-    *number = intern_put(&seats->texts, host, strlen(host));
+    *number = intern_put(&seats->texts, text, length);
     return *number < 0 ? -1 : 0;
+}
+
+int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
+{
+    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
+        return -1;
+    seats->items[seats->count++] = *seat;
+    return 0;
 }
 
 int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
 {
     const struct json_node *root = json_root(json);
     const struct json_node *counts = member_object(json, root, "collective_counts");
-    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
-        return -1;
+    const char *host = member_text(json, root, "host");
     struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
                             .communicator_size = seats->communicator_size,
                             .pid = member_natural_or_none(json, root, "pid"),
@@ -53,10 +73,22 @@ int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind 
                             .offset = offset};
     for (int i = 0; i < RAS_FUNCTIONS; i++)
         seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
-    if (take_host(seats, json, &seat.host))
+    if (ras_seats_host(seats, host ? host : "", host ? strlen(host) : 0, &seat.host))
         return -1;
-    seats->items[seats->count++] = seat;
-    return 0;
+    return ras_seats_put(seats, &seat);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ras_seat *left = a, *right = b;
+    if (left->communicator_hash != right->communicator_hash)
+        return left->communicator_hash < right->communicator_hash ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+void ras_seats_sort(struct ras_seats *seats)
+{
+    array_sort(seats->items, seats->count, sizeof *seats->items, by_place);
 }
 
 static struct origin origin_of(const struct ras_seats *seats, const struct ras_seat *seat)
@@ -73,17 +105,18 @@ static struct origin origin_of(const struct ras_seats *seats, const struct ras_s
 static int64_t launched(const struct ras_seat *seat)
 {
     int64_t sum = 0;
-    for (int i = 0; i < RAS_FUNCTIONS; i++)
+    for (int i = 0; i < RAS_COUNTS; i++)
         if (seat->counts[i] < 0 || __builtin_add_overflow(sum, seat->counts[i], &sum))
             return COUNT_UNKNOWN;
     return sum;
 }
 
-static int emit_status(const struct ras_seats *seats, const struct ras_seat *seat,
+/* `is_void`: all counts of its communicator are 0. */
+static int emit_status(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
                        const struct format_sink *sink, struct error *error)
 {
     struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(seats, seat)};
-    event.group_status = (struct group_status){.enqueued = launched(seat),
+    event.group_status = (struct group_status){.enqueued = is_void ? COUNT_UNKNOWN : launched(seat),
                                                .started = COUNT_UNKNOWN,
                                                .completed = COUNT_UNKNOWN,
                                                .timed_out = COUNT_UNKNOWN,
@@ -104,15 +137,25 @@ static int emit_warning(const struct ras_seats *seats, const struct ras_seat *se
     return sink->event(sink->context, &event, error);
 }
 
-static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
+/* Of a rank that a text counts and does not list the process is not known, and has no facts. */
+static int emit_facts(const struct ras_seats *seats, const struct ras_seat *seat,
+                      const struct format_sink *sink, struct error *error)
+{
+    struct event facts = {
+        .kind = EVENT_PROCESS, .origin = origin_of(seats, seat), .process = PROCESS_FACTS_NONE};
+    facts.process.gpu = seat->gpu;
+    facts.process.address = facts.origin.host;
+    return seat->host < 0 && seat->pid == COUNT_UNKNOWN && seat->gpu == COUNT_UNKNOWN
+               ? 0
+               : sink->event(sink->context, &facts, error);
+}
+
+static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
                      const struct format_sink *sink, struct error *error)
 {
     struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
-    struct event facts = {.kind = EVENT_PROCESS, .origin = place.origin, .process = PROCESS_FACTS_NONE};
-    facts.process.gpu = seat->gpu;
-    facts.process.address = place.origin.host;
-    return sink->event(sink->context, &place, error) || sink->event(sink->context, &facts, error) ||
-                   (seat->missing == WARNING_OTHER ? emit_status(seats, seat, sink, error)
+    return sink->event(sink->context, &place, error) || emit_facts(seats, seat, sink, error) ||
+                   (seat->missing == WARNING_OTHER ? emit_status(seats, seat, is_void, sink, error)
                                                    : emit_warning(seats, seat, sink, error))
                ? -1
                : 0;
@@ -180,7 +223,7 @@ static int emit_communicator(const struct ras_seats *seats, size_t first, size_t
                              struct handing *handing, const struct format_sink *sink, struct error *error)
 {
     const struct ras_seat *items = seats->items + first;
-    for (int function = 0; function < RAS_FUNCTIONS; function++) {
+    for (int function = 0; function < RAS_COUNTS; function++) {
         int64_t common = common_count(items, members, function);
         for (size_t i = 0; i < members; i++)
             if (emit_calls(seats, &items[i], function, common, is_common, handing, sink, error))
@@ -195,7 +238,7 @@ static int64_t count_ahead(const struct ras_seats *seats, int64_t ahead_most)
     int64_t sum = 0;
     for (size_t i = 0, members = 0; i < seats->count; i += members) {
         members = count_members(seats, i);
-        for (int function = 0; function < RAS_FUNCTIONS; function++) {
+        for (int function = 0; function < RAS_COUNTS; function++) {
             int64_t common = common_count(&seats->items[i], members, function);
             for (size_t k = i; k < i + members; k++) {
                 int64_t ahead = seats->items[k].counts[function] - common;
@@ -219,12 +262,71 @@ static int64_t find_ahead_most(const struct ras_seats *seats)
     return most;
 }
 
-int ras_seats_end(const struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+/* Of those that answered, whether none launched anything, as RAS has it. */
+static int launched_nothing(const struct ras_seat *first, size_t members)
 {
+    size_t answered = 0;
+    for (size_t i = 0; i < members; i++) {
+        answered += first[i].missing == WARNING_OTHER;
+        if (first[i].missing == WARNING_OTHER && launched(&first[i]) != 0)
+            return 0;
+    }
+    return answered > 0;
+}
+
+/* `*is_void`: no communicator has a count. */
+static int emit_places(const struct ras_seats *seats, int *is_void, const struct format_sink *sink,
+                       struct error *error)
+{
+    size_t without = 0, communicators = 0;
+    for (size_t i = 0, members = 0; i < seats->count; i += members, communicators++) {
+        members = count_members(seats, i);
+        int launched_none = launched_nothing(&seats->items[i], members);
+        without += launched_none != 0;
+        for (size_t at = i; at < i + members; at++)
+            if (emit_seat(seats, &seats->items[at], launched_none, sink, error))
+                return -1;
+    }
+    *is_void = without == communicators;
+    return without && *is_void &&
+                   sink->note(sink->context, "dump whose counts are all 0", 0, 0, NULL, 0, error)
+               ? -1
+               : 0;
+}
+
+static void swap_kept(struct ras_seats *seats)
+{
+    struct ras_seats now = *seats;
+    seats->items = now.kept;
+    seats->count = now.kept_count;
+    seats->capacity = now.kept_capacity;
+    seats->kept = now.items;
+    seats->kept_count = now.count;
+    seats->kept_capacity = now.capacity;
+}
+
+int ras_seats_next(struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+{
+    int is_void;
+    if (emit_places(seats, &is_void, sink, error))
+        return -1;
+    if (!is_void)
+        swap_kept(seats);
+    seats->count = 0;
+    seats->communicator_hash = 0;
+    seats->communicator_size = 0;
+    seats->at_ns = TIME_UNKNOWN;
+    return 0;
+}
+
+int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+{
+    int is_void;
+    if (emit_places(seats, &is_void, sink, error))
+        return -1;
+    if (is_void && seats->kept_count)
+        swap_kept(seats);
     struct handing handing = {.ahead_most = find_ahead_most(seats)};
-    for (size_t i = 0; i < seats->count; i++)
-        if (emit_seat(seats, &seats->items[i], sink, error))
-            return -1;
     for (int is_common = 1; is_common >= 0; is_common--)
         for (size_t i = 0, members = 0; i < seats->count; i += members) {
             members = count_members(seats, i);

@@ -11,8 +11,14 @@
  * src/ras/client_support.cc, jsonWriteRankData().
  */
 
-/* In the order of NCCL's ncclFunc_t: what RAS counts. Sends and receives it does not. */
-enum { RAS_FUNCTIONS = 5 };
+/*
+ * What RAS counts: the functions in the order of NCCL's ncclFunc_t, and up to NCCL 2.25 all collectives
+ * together. Sends and receives it does not.
+ */
+enum { RAS_FUNCTIONS = 5, RAS_COUNT_OF_ALL = RAS_FUNCTIONS, RAS_COUNTS };
+
+/* A dump is of one job: more ranks, counted in each of their communicators, it does not have. */
+enum { RAS_SEATS_MOST = 1 << 20 };
 
 struct ras_seat {
     uint64_t communicator_hash;
@@ -21,8 +27,8 @@ struct ras_seat {
     int64_t pid;
     int64_t rank;
     int64_t gpu;
-    int64_t counts[RAS_FUNCTIONS]; /* COUNT_UNKNOWN: not said */
-    enum warning_kind missing;     /* WARNING_OTHER: it answered */
+    int64_t counts[RAS_COUNTS]; /* COUNT_UNKNOWN: not said */
+    enum warning_kind missing;  /* WARNING_OTHER: it answered */
     uint64_t offset;
 };
 
@@ -30,6 +36,9 @@ struct ras_seats {
     struct ras_seat *items; /* owned, communicator by communicator */
     size_t count;
     size_t capacity;
+    struct ras_seat *kept; /* owned: those of the last dump before this one in the file that has counts */
+    size_t kept_count;
+    size_t kept_capacity;
     struct intern texts;
     uint64_t communicator_hash; /* of what is read now */
     int64_t communicator_size;
@@ -39,13 +48,33 @@ struct ras_seats {
 void ras_seats_init(struct ras_seats *seats);
 void ras_seats_release(struct ras_seats *seats);
 
+/* Which count has this name: that of a function, or "collective" for all. -1: none. */
+int ras_count_of(const char *name, size_t length);
+
+/* The number of a host's text, -1 for "unknown" and none. Returns -1 when memory is out. */
+int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int64_t *number);
+
+/* Takes a seat as it is. 0, or -1 when memory is out. */
+int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat);
+
 /* Takes a rank's object; of one that did not answer with why. 0, or -1 when memory is out. */
 int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset);
 
+/* By communicator, and by rank there. */
+void ras_seats_sort(struct ras_seats *seats);
+
+/*
+ * Another dump follows in the same file: hands over how far ranks had come in this one. Its operations count
+ * only if no later one has counts.
+ */
+int ras_seats_next(struct ras_seats *seats, const struct format_sink *sink, struct error *error);
+
 /*
  * Hands over all: who is where, then the last operation of each function that all members launched, then
- * those that only some did, so that nothing common comes after what some wait in.
+ * those that only some did, so that nothing common comes after what some wait in. Of a communicator in which
+ * all counts are 0 nothing is known: RAS gives such counts now and then for ranks that launched thousands of
+ * operations.
  */
-int ras_seats_end(const struct ras_seats *seats, const struct format_sink *sink, struct error *error);
+int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struct error *error);
 
 #endif

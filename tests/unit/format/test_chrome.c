@@ -460,42 +460,6 @@ static void ends_before_begins_are_left_over(void **state)
     recording_release(&recording);
 }
 
-/* An operation whose kernel ran for two microseconds, four after it was enqueued. */
-#define RAN(name, category, begin, arguments)                                          \
-    EVENT(name, category, "b", "1", begin "0.0",                                       \
-          ", \"args\": {" arguments                                                    \
-          ", \"Count\": 4, \"Datatype\": \"ncclFloat32\", "                            \
-          "\"nChannels\": 1, \"EnqueueEnd\": " begin "2.0}")                           \
-    EVENT("KernelCh", "GPU", "b", "2", begin "4.0",                                    \
-          ", \"args\": {\"Channel\": 0, \"StartGpuClk\": 1000, \"StopGpuClk\": 3000}") \
-    EVENT("KernelCh", "GPU", "e", "2", begin "6.0", "")                                \
-    EVENT(name, category, "e", "1", begin "8.0", "")
-#define SENT(communicator, peer, begin) \
-    RAN("Send", "P2P", begin, "\"CommHash\": " communicator ", \"Rank\": 2, \"Peer\": " peer)
-#define SUMMED(communicator, rank, begin) \
-    RAN("AllReduce", "COLL", begin, "\"SeqNum\": 1, \"CommHash\": " communicator ", \"Rank\": " rank)
-
-/* A rank that sends to itself loses count of its kernels (NCCL 2.26 to 2.30), on that communicator. */
-static void kernel_times_after_a_send_to_itself_are_not_believed(void **state)
-{
-    static const char trace[] = "[\n" SENT("5", "1", "1") SENT("5", "2", "2") SENT("5", "3", "3")
-        SUMMED("5", "2", "4") SUMMED("6", "2", "5") SUMMED("5", "3", "6") "{}]\n";
-    static const int believed[] = {1, 0, 0, 0, 1, 1};
-    struct recording recording;
-    recording_of_bytes(&recording, "trace.json", trace, sizeof trace - 1);
-    assert_int_equal(recording_damage(&recording), 0);
-    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 6);
-    for (size_t i = 0; i < 6; i++) {
-        const struct operation *op = operation(&recording, i);
-        assert_int_equal(op->duration_ns, believed[i] ? 2000 : COUNT_UNKNOWN);
-        assert_int_equal(op->device.end_ns, believed[i] ? (int64_t)(i + 1) * 10000 + 6000 : TIME_UNKNOWN);
-        assert_int_equal(op->enqueue.begin_ns, (int64_t)(i + 1) * 10000);
-        assert_int_equal(op->unfinished, 0);
-    }
-    assert_int_equal(recording_notes(&recording, "kernel channel of another operation"), 3);
-    recording_release(&recording);
-}
-
 static void other_json_is_refused_with_a_reason(void **state)
 {
     static const struct {
@@ -535,7 +499,6 @@ int main(void)
         cmocka_unit_test(begin_and_end_share_an_id),
         cmocka_unit_test(detached_proxy_operations),
         cmocka_unit_test(ends_before_begins_are_left_over),
-        cmocka_unit_test(kernel_times_after_a_send_to_itself_are_not_believed),
         cmocka_unit_test(other_json_is_refused_with_a_reason),
     };
     return cmocka_run_group_tests_name("chrome", tests, NULL, NULL);

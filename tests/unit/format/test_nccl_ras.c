@@ -3,6 +3,8 @@
 
 #include "format/nccl_ras/nccl_ras.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD                                                   \
@@ -100,6 +102,232 @@ static void damaged(void **state)
     recording_release(&recording);
 }
 
+/* NCCL 2.28.7 to 2.28.9 leave a comma out; a raw answer has "OK" before it, and a script's may have the time.
+ */
+static void what_stands_around_a_dump(void **state)
+{
+    static const char dump[] = HEAD "{\"hash\":\"0xabc\",\"size\":3,\"ranks\":[" RANK("0", "5") "],\n"
+        "\"missing_ranks\":[{\"rank\":1,\n\"nvml_dev\": 1\n  \"status\": {\"unresponsive\":true,"
+        "\"considered_dead\":true}},\n{\"rank\":2,\"nvml_dev\":2\n\"status\":{\"unresponsive\":true,"
+        "\"considered_dead\":false}}" END;
+    static const char *const before[] = {"", "OK\n", "SERVER PROTOCOL 2\nOK\nOK\n",
+                                         "Mon Mar  2 10:15:00 UTC 2026\n"};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        char text[2048];
+        struct recording recording;
+        snprintf(text, sizeof text, "%s%s", before[i], dump);
+        read_text(&recording, text);
+        assert_int_equal(recording_damage(&recording), 0);
+        assert_int_equal(recording_notes(&recording, "comma that NCCL left out before status"), 2);
+        assert_int_equal(recording_count(&recording, EVENT_GROUP_STATUS), 1);
+        assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.kind, WARNING_DEAD);
+        assert_int_equal(recording_event(&recording, EVENT_WARNING, 1)->warning.kind, WARNING_SILENT);
+        recording_release(&recording);
+    }
+}
+
+/* Of a communicator whose counts are all 0 nothing is known, but that its ranks answered. */
+static void counts_that_are_all_0(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              HEAD "{\"hash\":\"0xabc\",\"size\":2,\"ranks\":[" RANK("0", "0") "," RANK("1", "0") END);
+    assert_int_equal(recording_count(&recording, EVENT_GROUP_STATUS), 2);
+    assert_int_equal(recording_event(&recording, EVENT_GROUP_STATUS, 0)->group_status.enqueued,
+                     COUNT_UNKNOWN);
+    assert_int_equal(recording_notes(&recording, "dump whose counts are all 0"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+    read_text(&recording,
+              HEAD "{\"hash\":\"0xabc\",\"size\":2,\"ranks\":[" RANK("0", "0") "," RANK("1", "2") END);
+    assert_int_equal(recording_event(&recording, EVENT_GROUP_STATUS, 0)->group_status.enqueued, 0);
+    assert_int_equal(recording_notes(&recording, "dump whose counts are all 0"), 0);
+    recording_release(&recording);
+}
+
+/* One after the other in one file: the operations are those of the last that has counts. */
+static void several_dumps_in_one_file(void **state)
+{
+#define DUMP(first, second) \
+    HEAD "{\"hash\":\"0xabc\",\"size\":2,\"ranks\":[" RANK("0", first) "," RANK("1", second) END
+    struct recording recording;
+    read_text(&recording, "OK\n" DUMP("5", "5") "OK\n" DUMP("9", "8") DUMP("0", "0"));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_GROUP_STATUS), 6);
+    assert_int_equal(recording_event(&recording, EVENT_GROUP_STATUS, 1)->group_status.enqueued, 5);
+    assert_int_equal(recording_event(&recording, EVENT_GROUP_STATUS, 2)->group_status.enqueued, 9);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 3);
+    assert_int_equal(recording_event(&recording, EVENT_OPERATION, 2)->operation.sequence, 8);
+    recording_release(&recording);
+    read_text(&recording, DUMP("5", "5") "no dump");
+    assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 2);
+    recording_release(&recording);
+}
+
+#define REPORT(errors, warnings)                                                                             \
+    "NCCL version 2.27.7 compiled with CUDA 12.8\nCUDA runtime version 12080, driver version 12080\n\n"      \
+    "Job summary\n===========\n\n  Nodes  Processes         GPUs  Processes     GPUs\n"                      \
+    "(total)   per node  per process    (total)  (total)\n      2          3            1          6       " \
+    "6\n\n"                                                                                                  \
+    "Communicators... (0.00s)\n=============\n\n"                                                            \
+    "Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"                            \
+    "    #  in group  per comm  per node  per comm  in group\n"                                              \
+    "    0         1         2         3         6         6   RUNNING  MISMATCH\n"                          \
+    "    1         3         1         2         2         6   RUNNING  OK\n\n"                              \
+    "Errors\n======\n\n" errors "Warnings\n========\n\n" warnings
+#define MISMATCH "#0-0 (7d10) MISMATCH\n"
+#define DIFFERENT(function) "  Communicator ranks have different " function " operation counts\n"
+#define PROCESS(gpu, pid, node) " -- GPU " gpu " managed by process " pid " on node " node "\n"
+
+static const struct event *status_of(const struct recording *recording, int64_t rank)
+{
+    for (size_t i = 0; i < recording_count(recording, EVENT_GROUP_STATUS); i++) {
+        const struct event *event = recording_event(recording, EVENT_GROUP_STATUS, i);
+        if (event->origin.rank == rank)
+            return event;
+    }
+    return NULL;
+}
+
+/* Ranks that a report only counts are those that it does not list. */
+static void a_report_of_a_rank_behind(void **state)
+{
+    struct recording recording;
+    read_text(
+        &recording,
+        REPORT(
+            "",
+            MISMATCH DIFFERENT(
+                "AllReduce") "  5 ranks have launched up to operation 12\n"
+                             "  Rank 4 has launched up to operation 10" PROCESS("1 (NVML 5)", "71", "node2")
+                                 DIFFERENT("Broadcast") "  5 ranks have launched up to operation 2\n"
+                                                        "  Rank 2 has not launched any operations" PROCESS(
+                                                            "2", "63", "node1") "\n"));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 6);
+    static const int64_t launched[] = {14, 14, 12, 14, 12, 14};
+    for (int64_t rank = 0; rank < 6; rank++) {
+        assert_int_equal(status_of(&recording, rank)->group_status.enqueued, launched[rank]);
+        assert_true(status_of(&recording, rank)->origin.communicator_hash == 0x7d10);
+        assert_int_equal(status_of(&recording, rank)->origin.communicator_size, 6);
+    }
+    assert_string_equal(status_of(&recording, 4)->origin.host, "node2");
+    assert_int_equal(status_of(&recording, 4)->origin.pid, 71);
+    assert_int_equal(status_of(&recording, 2)->origin.pid, 63);
+    assert_null(status_of(&recording, 0)->origin.host);
+    assert_int_equal(recording_count(&recording, EVENT_PROCESS), 2);
+    assert_int_equal(recording_event(&recording, EVENT_PROCESS, 1)->process.gpu, 1);
+    /* AllReduce: 10 common ones, of which the last counts, and two of five ranks; Broadcast: two of five. */
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 6 + 2 * 5 + 2 * 5);
+    recording_release(&recording);
+}
+
+static void a_report_of_ranks_ahead(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              REPORT("", MISMATCH DIFFERENT(
+                             "AllGather") "  4 ranks have launched up to operation 64\n"
+                                          "  2 ranks have launched up to operation 65\n"
+                                          "  Rank 1" PROCESS(
+                                              "1", "62",
+                                              "node1") "  Rank 5 -- [process information not found]\n\n"));
+    assert_int_equal(recording_damage(&recording), 0);
+    for (int64_t rank = 0; rank < 6; rank++)
+        assert_int_equal(status_of(&recording, rank)->group_status.enqueued,
+                         rank == 1 || rank == 5 ? 65 : 64);
+    recording_release(&recording);
+}
+
+/* Up to NCCL 2.25 all collectives are one count. */
+static void a_report_of_all_collectives(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              REPORT("", MISMATCH DIFFERENT("collective") "  5 ranks have launched up to operation 7\n"
+                                                          "  Rank 0 has launched up to operation 6" PROCESS(
+                                                              "0", "61", "node1") "\n"));
+    assert_int_equal(recording_event(&recording, EVENT_OPERATION, 0)->operation.function, FUNCTION_UNKNOWN);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 6 + 5);
+    recording_release(&recording);
+}
+
+static void a_report_of_ranks_that_do_not_answer(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              REPORT("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                     "  Process 71 on node node2 managing GPU 1\n\n"
+                     "#0-0 (7d10) INCOMPLETE\n  Missing communicator data from 2 ranks\n"
+                     "  Rank 4" PROCESS("1", "71", "node2") "  Rank 5" PROCESS("2", "72", "node2") "\n",
+                     MISMATCH DIFFERENT("AllReduce") "  3 ranks have launched up to operation 9\n"
+                                                     "  Rank 3 has launched up to operation 8" PROCESS(
+                                                         "0", "70", "node2") "\n"));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 2);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.kind, WARNING_DEAD);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->origin.rank, 4);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 1)->warning.kind, WARNING_SILENT);
+    assert_int_equal(status_of(&recording, 2)->group_status.enqueued, 9);
+    assert_null(status_of(&recording, 4));
+    recording_release(&recording);
+}
+
+/* Who is in two groups that are only counted is not known, nor are ranks beside errors counts. */
+static void what_a_report_does_not_tell(void **state)
+{
+    struct recording recording;
+    read_text(
+        &recording,
+        REPORT("#0-0 (7d10) ERROR\n  Asynchronous error on 1 rank\n"
+               "  Rank 3 reported Unhandled system error" PROCESS("0", "70", "node2") "\n",
+               MISMATCH DIFFERENT("AllReduce") "  3 ranks have launched up to operation 9\n"
+                                               "  3 ranks have launched up to operation 8\n" DIFFERENT(
+                                                   "Send") "  5 ranks have launched up to operation 3\n\n"));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_notes(&recording, "state or error of a rank"), 1);
+    assert_int_equal(recording_notes(&recording, "ranks counted without their numbers"), 1);
+    assert_int_equal(recording_notes(&recording, "counts of another function"), 1);
+    assert_int_equal(recording.event_count, 0);
+    recording_release(&recording);
+}
+
+/* A few bytes that claim a million ranks, again and again; numbers that are none; a file that is cut. */
+static void hostile_reports(void **state)
+{
+    static const char claim[] = REPORT("", MISMATCH DIFFERENT("AllReduce") "  999999 ranks have launched up to operation 9\n"
+                                     "  Rank 0 has launched up to operation 8\n");
+    char *text = calloc(101, sizeof claim);
+    struct recording recording;
+    assert_non_null(text);
+    for (size_t i = 0, length = 0; i < 100; i++) {
+        memcpy(text + length, claim, sizeof claim);
+        char *size = strstr(text + length, "        6         6   RUNNING");
+        memcpy(size, "1000000", 7);
+        length += sizeof claim - 1;
+    }
+    read_text(&recording, text);
+    assert_true(recording.event_count < 600000);
+    assert_true(recording_notes(&recording, "more ranks than a job has") > 0);
+    recording_release(&recording);
+    free(text);
+    read_text(
+        &recording,
+        REPORT("", "#0-0 (zz) MISMATCH\n#0-0 (1) MISMATCH\n" DIFFERENT(
+                       "AllReduce") "  x ranks have launched up to operation 9\n  Rank -1 has launched up to "
+                                    "operation 9\n"
+                                    "  Rank 99999999999999999999 has not launched any operations -- GPU\n"));
+    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 4);
+    recording_release(&recording);
+    static const char whole[] = REPORT("", "");
+    char cut[sizeof whole];
+    snprintf(cut, sizeof cut, "%.*s", (int)(strstr(whole, "Warnings") - whole), whole);
+    read_text(&recording, cut);
+    assert_int_equal(recording_notes(&recording, "file ends within its text"), 1);
+    recording_release(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +336,15 @@ int main(void)
         cmocka_unit_test(far_ahead),
         cmocka_unit_test(ranks_that_ras_heard_nothing_of),
         cmocka_unit_test(damaged),
+        cmocka_unit_test(what_stands_around_a_dump),
+        cmocka_unit_test(counts_that_are_all_0),
+        cmocka_unit_test(several_dumps_in_one_file),
+        cmocka_unit_test(a_report_of_a_rank_behind),
+        cmocka_unit_test(a_report_of_ranks_ahead),
+        cmocka_unit_test(a_report_of_all_collectives),
+        cmocka_unit_test(a_report_of_ranks_that_do_not_answer),
+        cmocka_unit_test(what_a_report_does_not_tell),
+        cmocka_unit_test(hostile_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,9 +205,37 @@ static void escapes_are_resolved(void **state)
     buffer_release(&buffer);
 }
 
+/* Texts one behind the other in a file: each begins anew where the one before has ended. */
+static void texts_that_follow_each_other(void **state)
+{
+    static const char text[] = "{\"a\": 1}\n{\"a\": 2}  [3]";
+    static const char *const paths[] = {"a", NULL};
+    static const char *const expected[] = {"1", "2"};
+    struct input *input = open_text(text, sizeof text - 1);
+    struct tokens tokens;
+    struct tokens_value value;
+    for (size_t i = 0; i < 2; i++) {
+        tokens_init(&tokens, input, paths);
+        assert_int_equal(tokens_leave(&tokens), 0);
+        assert_int_equal(tokens_next(&tokens, &value, NULL), 0);
+        assert_int_equal(value.kind, TOKENS_VALUE);
+        assert_memory_equal(value.value.text, expected[i], 1);
+        assert_int_equal(tokens_leave(&tokens), 0);
+        assert_int_equal(tokens_next(&tokens, &value, NULL), 0);
+        assert_int_equal(value.kind, TOKENS_DAMAGE);
+        assert_int_equal(tokens_leave(&tokens), 1);
+    }
+    tokens_init(&tokens, input, paths);
+    assert_int_equal(tokens_next(&tokens, &value, NULL), 0);
+    assert_int_equal(value.kind, TOKENS_END);
+    assert_int_equal(tokens_leave(&tokens), 0);
+    input_close(input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_that_follow_each_other),
         cmocka_unit_test(values_come_at_their_longest_path),
         cmocka_unit_test(items_of_an_outermost_array_have_a_path),
         cmocka_unit_test(what_is_torn_off_is_told),

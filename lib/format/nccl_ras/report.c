@@ -1,0 +1,395 @@
+#include "format/nccl_ras/report.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "format/text.h"
+#include "input/input.h"
+#include "input/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Communicators of one size, nodes and state are a group, which the summary has a row for. */
+enum { GROUPS_MOST = 1 << 16 };
+
+/* Of ranks that are only counted, so many are handed over: a few bytes tell of any number. */
+enum { COUNTED_MOST = 1 << 17 };
+
+enum section {
+    SECTION_OTHER,
+    SECTION_DEAD,       /* processes that RAS considers dead */
+    SECTION_INCOMPLETE, /* ranks of a communicator that did not answer */
+    SECTION_COUNTS,     /* how many operations of a function the ranks of a communicator launched */
+    SECTION_STATUS      /* errors and states of ranks: not modelled */
+};
+
+struct report {
+    const struct format_sink *sink;
+    struct ras_seats *seats;
+    struct map places;    /* (communicator, rank): index of its seat */
+    struct map dead;      /* (host, pid): 1 */
+    struct map functions; /* communicator: a bit for each function whose counts differ */
+    struct map silent;    /* communicator: how many of its ranks did not answer, as far as they are listed */
+    int64_t *sizes;       /* owned; by group, 0: not said */
+    size_t size_count;
+    size_t size_capacity;
+    enum section section;
+    int in_summary;
+    int is_begun;
+    int has_warnings; /* the last part of a report was reached */
+
+    /* Of the counts being read. */
+    int function;
+    int64_t listed; /* ranks of all groups */
+    struct {
+        int64_t ranks;  /* that launched up to `value` */
+        int64_t listed; /* of those */
+        int64_t value;
+    } group;
+    int64_t rest_groups; /* of ranks that were not listed */
+    int64_t rest_ranks;
+    int64_t rest_value;
+    int64_t counted; /* ranks handed over in all that no line lists */
+};
+
+static int note(const struct report *report, const char *reason, int damage, const struct input_line *line,
+                struct error *error)
+{
+    return report->sink->note(report->sink->context, reason, damage, line->offset, line->text, line->length,
+                              error);
+}
+
+static int leading_number(struct text text, int64_t *value)
+{
+    struct text word = text_word(text);
+    return number_int64(word.data, word.length, value) || *value < 0 ? -1 : 0;
+}
+
+/* "GPU 0 (NVML 3) managed by process 41 on node 10.0.0.1": all of it unknown where it is "[process ...". */
+static int take_process(struct ras_seats *seats, struct text text, struct ras_seat *seat)
+{
+    struct text process = text_after(text, " managed by process ");
+    struct text host = text_after(text, " on node ");
+    if (!process.data || !host.data || !text_begins(text, "GPU "))
+        return 0;
+    if (leading_number(text_after(text, "GPU "), &seat->gpu))
+        seat->gpu = COUNT_UNKNOWN;
+    if (leading_number(process, &seat->pid))
+        seat->pid = COUNT_UNKNOWN;
+    return ras_seats_host(seats, host.data, host.length, &seat->host);
+}
+
+/* The seat of a rank of the communicator being read, a new one where it has none; NULL: no memory. */
+static struct ras_seat *find_seat(struct report *report, int64_t rank, uint64_t offset)
+{
+    struct ras_seats *seats = report->seats;
+    struct map_key key = {{seats->communicator_hash, (uint64_t)rank}};
+    struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
+                            .communicator_size = seats->communicator_size,
+                            .host = -1,
+                            .pid = COUNT_UNKNOWN,
+                            .rank = rank,
+                            .gpu = COUNT_UNKNOWN,
+                            .missing = WARNING_OTHER,
+                            .offset = offset};
+    int added = 0;
+    int64_t *index = map_put(&report->places, key, (int64_t)seats->count, &added);
+    for (int i = 0; i < RAS_COUNTS; i++)
+        seat.counts[i] = COUNT_UNKNOWN;
+    if (!index || (added && ras_seats_put(seats, &seat)))
+        return NULL;
+    return &seats->items[*index];
+}
+
+static enum warning_kind silence_of(const struct report *report, const struct ras_seat *seat)
+{
+    struct map_key key = {{(uint64_t)seat->host, (uint64_t)seat->pid}};
+    return seat->host >= 0 && map_get(&report->dead, key) ? WARNING_DEAD : WARNING_SILENT;
+}
+
+static int take_silent(struct report *report, struct ras_seat *seat, struct error *error)
+{
+    int64_t *count = map_put(&report->silent, (struct map_key){{seat->communicator_hash}}, 0, NULL);
+    if (!count)
+        return error_no_memory(error);
+    *count += seat->missing == WARNING_OTHER;
+    seat->missing = silence_of(report, seat);
+    return 0;
+}
+
+/* "  Rank 7 has launched up to operation 60 -- GPU ...": the number is that of its group where it has none.
+ */
+static int take_rank(struct report *report, struct text text, const struct input_line *line,
+                     struct error *error)
+{
+    struct text after = text_after(text, "  Rank ");
+    struct text count = text_after(text, " has launched up to operation ");
+    struct text process = text_after(text, " -- ");
+    int64_t rank, value = report->group.value;
+    if (leading_number(after, &rank) || (count.data && leading_number(count, &value)))
+        return note(report, "value that cannot be read", 1, line, error);
+    if (report->seats->count >= RAS_SEATS_MOST)
+        return note(report, "more ranks than a job has", 1, line, error);
+    struct ras_seat *seat = find_seat(report, rank, line->offset);
+    if (!seat || (process.data && take_process(report->seats, process, seat)))
+        return error_no_memory(error);
+    if (report->section == SECTION_INCOMPLETE)
+        return take_silent(report, seat, error);
+    report->listed += seat->counts[report->function] == COUNT_UNKNOWN;
+    report->group.listed++;
+    seat->counts[report->function] = text_holds(text, " has not launched any ") ? 0 : value;
+    return 0;
+}
+
+/* Ranks that were only counted are those that are not listed anywhere, where they are of one group. */
+static int give_rest(struct report *report, const struct input_line *line, struct error *error)
+{
+    struct ras_seats *seats = report->seats;
+    for (int64_t rank = 0; rank < seats->communicator_size; rank++) {
+        if (report->counted++ >= COUNTED_MOST)
+            return note(report, "more ranks than a job has", 1, line, error);
+        struct ras_seat *seat = find_seat(report, rank, line->offset);
+        if (!seat)
+            return error_no_memory(error);
+        if (seat->missing == WARNING_OTHER && seat->counts[report->function] == COUNT_UNKNOWN)
+            seat->counts[report->function] = report->rest_value;
+    }
+    return 0;
+}
+
+static void end_group(struct report *report)
+{
+    if (report->group.ranks > report->group.listed) {
+        report->rest_groups++;
+        report->rest_ranks = report->group.ranks;
+        report->rest_value = report->group.value;
+    }
+    report->group.ranks = report->group.listed = 0;
+}
+
+static int end_counts(struct report *report, const struct input_line *line, struct error *error)
+{
+    if (report->section != SECTION_COUNTS)
+        return 0;
+    end_group(report);
+    report->section = SECTION_OTHER;
+    if (!report->rest_groups)
+        return 0;
+    const int64_t *silent = map_get(&report->silent, (struct map_key){{report->seats->communicator_hash}});
+    int64_t unlisted = report->seats->communicator_size - report->listed - (silent ? *silent : 0);
+    if (report->rest_groups > 1 || unlisted != report->rest_ranks)
+        return note(report, "ranks counted without their numbers", 0, line, error);
+    return give_rest(report, line, error);
+}
+
+/* "  Communicator ranks have different AllReduce operation counts"; up to 2.25 "... collective operation
+ * ...".
+ */
+static int begin_counts(struct report *report, struct text text, const struct input_line *line,
+                        struct error *error)
+{
+    struct text name = text_word(text_after(text, " have different "));
+    struct map_key key = {{report->seats->communicator_hash}};
+    report->function = ras_count_of(name.data, name.length);
+    report->section = report->function < 0 ? SECTION_STATUS : SECTION_COUNTS;
+    report->listed = report->rest_groups = report->group.ranks = report->group.listed = 0;
+    if (report->function < 0)
+        return note(report, "counts of another function", 0, line, error);
+    int64_t *mask = map_put(&report->functions, key, 0, NULL);
+    if (!mask)
+        return error_no_memory(error);
+    if (*mask >> report->function & 1)
+        report->section = SECTION_OTHER;
+    *mask |= INT64_C(1) << report->function;
+    return 0;
+}
+
+/* "  30 ranks have launched up to operation 640": those that are listed follow. */
+static int begin_group(struct report *report, struct text text, const struct input_line *line,
+                       struct error *error)
+{
+    struct text count = text_after(text, " have launched up to operation ");
+    struct text ranks = {text.data + 2, text.length - 2};
+    end_group(report);
+    report->group.value = 0;
+    if (leading_number(ranks, &report->group.ranks) ||
+        (count.data && leading_number(count, &report->group.value))) {
+        report->group.ranks = 0;
+        return note(report, "value that cannot be read", 1, line, error);
+    }
+    return 0;
+}
+
+/* "#0-1 (78db921d1c117b4a) MISMATCH": of group 0 the second. */
+static int begin_communicator(struct report *report, struct text text, const struct input_line *line,
+                              struct error *error)
+{
+    struct text hash = text_after(text, " (");
+    const char *dash = memchr(text.data, '-', text.length);
+    const char *closing = hash.data ? memchr(hash.data, ')', hash.length) : NULL;
+    struct ras_seats *seats = report->seats;
+    int64_t group;
+    if (!dash || !closing ||
+        number_hexadecimal(hash.data, (size_t)(closing - hash.data), &seats->communicator_hash) ||
+        number_int64(text.data + 1, (size_t)(dash - text.data - 1), &group) || group < 0) {
+        seats->communicator_hash = 0;
+        report->section = SECTION_STATUS;
+        return note(report, "value that cannot be read", 1, line, error);
+    }
+    seats->communicator_size = (size_t)group < report->size_count ? report->sizes[group] : 0;
+    report->section = text_holds(text, ") INCOMPLETE") ? SECTION_INCOMPLETE : SECTION_STATUS;
+    return 0;
+}
+
+/* A row of the summary: group, communicators, nodes, ranks by node, ranks by communicator, ranks, ... */
+static int take_group(struct report *report, struct text text, struct error *error)
+{
+    int64_t numbers[5] = {0};
+    const char *at = text.data, *end = text.data + text.length;
+    for (size_t i = 0; i < 5; i++) {
+        while (at < end && *at == ' ')
+            at++;
+        struct text word = text_word((struct text){at, (size_t)(end - at)});
+        if (i != 3 && (number_int64(word.data, word.length, &numbers[i]) || numbers[i] < 0))
+            return 0;
+        at += word.length;
+    }
+    size_t group = (size_t)numbers[0];
+    if (numbers[0] >= GROUPS_MOST || group != report->size_count)
+        return 0;
+    if (array_reserve((void **)&report->sizes, &report->size_capacity, group + 1, sizeof *report->sizes))
+        return error_no_memory(error);
+    report->sizes[report->size_count++] = numbers[4] < RAS_SEATS_MOST ? numbers[4] : 0;
+    return 0;
+}
+
+/* "  Process 41 on node 10.0.0.1 managing GPU 0" */
+static int take_dead(struct report *report, struct text text, struct error *error)
+{
+    struct text process = text_after(text, "  Process ");
+    struct text host = text_after(text, " on node ");
+    const char *past = host.data ? memmem(host.data, host.length, " managing ", 10) : NULL;
+    int64_t pid, number;
+    if (!past || leading_number(process, &pid))
+        return 0;
+    if (ras_seats_host(report->seats, host.data, (size_t)(past - host.data), &number) ||
+        !map_put(&report->dead, (struct map_key){{(uint64_t)number, (uint64_t)pid}}, 1, NULL))
+        return error_no_memory(error);
+    return 0;
+}
+
+static int is_count_line(struct text text)
+{
+    return text_holds(text, " ranks have launched up to ") ||
+           text_holds(text, " ranks have not launched any ");
+}
+
+static int take_detail(struct report *report, struct text text, const struct input_line *line,
+                       struct error *error)
+{
+    int is_rank = text_begins(text, "  Rank ");
+    if (text_begins(text, "  Communicator ranks have different ") && text_holds(text, " operation counts"))
+        return end_counts(report, line, error) || begin_counts(report, text, line, error) ? -1 : 0;
+    if (report->section == SECTION_COUNTS && is_count_line(text))
+        return begin_group(report, text, line, error);
+    if (is_rank && report->section == SECTION_STATUS)
+        return note(report, "state or error of a rank", 0, line, error);
+    if (is_rank && (report->section == SECTION_COUNTS || report->section == SECTION_INCOMPLETE))
+        return take_rank(report, text, line, error);
+    return report->section == SECTION_DEAD ? take_dead(report, text, error) : 0;
+}
+
+/* Functions whose counts are the same everywhere are not told: as if nobody had launched any. */
+static void close_counts(struct report *report)
+{
+    struct ras_seats *seats = report->seats;
+    for (size_t i = 0; i < seats->count; i++) {
+        const int64_t *mask =
+            map_get(&report->functions, (struct map_key){{seats->items[i].communicator_hash}});
+        for (int function = 0; function < RAS_COUNTS; function++)
+            if (!mask || !(*mask >> function & 1))
+                seats->items[i].counts[function] = 0;
+    }
+    ras_seats_sort(seats);
+}
+
+static void forget(struct report *report)
+{
+    map_release(&report->places);
+    map_release(&report->dead);
+    map_release(&report->functions);
+    map_release(&report->silent);
+    map_init(&report->places);
+    map_init(&report->dead);
+    map_init(&report->functions);
+    map_init(&report->silent);
+    report->size_count = 0;
+    report->section = SECTION_OTHER;
+    report->in_summary = report->has_warnings = 0;
+}
+
+static int end_report(struct report *report, const struct input_line *line, struct error *error)
+{
+    if (end_counts(report, line, error))
+        return -1;
+    close_counts(report);
+    return report->is_begun && !report->has_warnings
+               ? note(report, "file ends within its text", 1, line, error)
+               : 0;
+}
+
+static int begin_report(struct report *report, const struct input_line *line, struct error *error)
+{
+    if (report->is_begun &&
+        (end_report(report, line, error) || ras_seats_next(report->seats, report->sink, error)))
+        return -1;
+    forget(report);
+    report->is_begun = 1;
+    return 0;
+}
+
+static int take_line(struct report *report, const struct input_line *line, struct error *error)
+{
+    struct text text = {line->text, line->length};
+    if (text_begins(text, "NCCL version "))
+        return begin_report(report, line, error);
+    if (text_begins(text, "  ") && !report->in_summary)
+        return take_detail(report, text, line, error);
+    if (text.length == 0 && report->section == SECTION_COUNTS)
+        return end_counts(report, line, error);
+    if (text_begins(text, "Group ") || text_begins(text, "Errors") || text_begins(text, "Warnings"))
+        report->in_summary = text_begins(text, "Group ");
+    report->has_warnings |= text_begins(text, "Warnings");
+    if (report->in_summary)
+        return take_group(report, text, error);
+    if (text_begins(text, "#"))
+        return end_counts(report, line, error) || begin_communicator(report, text, line, error) ? -1 : 0;
+    if (text.length > 0)
+        report->section = text_is(text, "DEAD") ? SECTION_DEAD : SECTION_OTHER;
+    return 0;
+}
+
+int ras_report_begins(const char *bytes, size_t length)
+{
+    struct text text = {bytes, length};
+    return text_begins(text, "NCCL version ") && text_holds(text, " compiled with CUDA ") &&
+           text_holds(text, "CUDA runtime version ") && text_holds(text, "Job summary");
+}
+
+int ras_report_read(struct ras_seats *seats, struct input *input, const struct format_sink *sink,
+                    struct error *error)
+{
+    struct report report = {.sink = sink, .seats = seats};
+    struct input_line line, last = {.text = ""};
+    int status = 0, got = 0;
+    forget(&report);
+    while (!status && (got = input_line(input, &line, error)) > 0) {
+        status = take_line(&report, &line, error);
+        last.offset = line.offset + line.length;
+    }
+    if (!status)
+        status = end_report(&report, &last, got < 0 ? &(struct error)ERROR_INIT : error);
+    forget(&report);
+    free(report.sizes);
+    return status || got < 0 ? -1 : 0;
+}
