@@ -280,8 +280,8 @@ class Losses(PluginTest):
 
     def test_closed_descriptors(self):
         played = self.play("--ranks", 2, "--close-descriptors", "--op-us", 1000, "--steps", 20)
+        # How many operations come before the first write that fails is up to the writer thread.
         Trace(played.files()[0], whole=False)
-        self.assertGreater(played.counts[0]["coll"], 0)
         self.assertEqual(played.log.count("cannot write to"), 1)
 
     def test_hostile_calls(self):
