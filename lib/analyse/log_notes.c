@@ -228,6 +228,32 @@ static int caution_callers(struct store *store, struct table *table, struct erro
     return failed;
 }
 
+static int tell_watchdog(struct statement *row, struct table *table, struct error *error)
+{
+    int64_t more = statement_integer(row, 0) - 1, lines = statement_integer(row, 2);
+    const char *path = statement_text(row, 1);
+    struct buffer files = BUFFER_INIT;
+    if (more > 0 && buffer_printf(&files, " and %lld more file%s", (long long)more, more == 1 ? "" : "s"))
+        return error_no_memory(error);
+    int failed = table_add_warning(table, error,
+                                   "%s%s: %lld line%s of PyTorch's watchdog among those of NCCL, the first "
+                                   "at byte %lld, not read: write "
+                                   "them to a file of their own (grep ProcessGroupNCCL) and ingest it, too",
+                                   path ? path : "", more > 0 ? files.data : "", (long long)lines,
+                                   lines == 1 ? "" : "s", (long long)statement_integer(row, 3));
+    buffer_release(&files);
+    return failed;
+}
+
+static int caution_watchdog(struct store *store, struct table *table, struct error *error)
+{
+    struct statement *row = store_prepare(store, schema_analysis_caution_watchdog_lines, error);
+    int more = row ? statement_step(row, error) : -1;
+    int failed = more < 0 || (more == 1 && tell_watchdog(row, table, error));
+    statement_free(row);
+    return failed ? -1 : 0;
+}
+
 /* Whether a finding quotes a warning: then the others are told of in its evidence. */
 static int is_quoted(const struct findings *findings)
 {
@@ -277,5 +303,8 @@ int caution_effects(const struct job *job, const struct findings *findings, stru
 
 int caution_rankless(struct store *store, struct table *table, struct error *error)
 {
-    return caution_reports(store, table, error) || caution_callers(store, table, error) ? -1 : 0;
+    return caution_watchdog(store, table, error) || caution_reports(store, table, error) ||
+                   caution_callers(store, table, error)
+               ? -1
+               : 0;
 }

@@ -8,7 +8,7 @@
 /*
  * What NCCL's log says of processes whose ranks it does not tell, as its lines about the making of
  * communicators are not there: errors that they report, and how many calls each made where one made fewer
- * than the others.
+ * than the others. And that lines of PyTorch's watchdog stand in such a log, where they are not read.
  */
 int caution_rankless(struct store *store, struct table *table, struct error *error);
 

@@ -114,3 +114,10 @@ SELECT what, host, pid, sum(events)
  WHERE what GLOB '*: *Init line*'
  GROUP BY what, process_id
  ORDER BY what, host, pid;
+
+-- Files of NCCL's log in which PyTorch's watchdog speaks, too (lib/format/nccl/nccl.c): how many, the first of them, its lines.
+-- statement: watchdog_lines
+SELECT count(*) OVER (), path, count, first_offset
+  FROM ledger JOIN file USING (file_id)
+ WHERE reason = 'line of PyTorch''s watchdog'
+ ORDER BY path LIMIT 1;

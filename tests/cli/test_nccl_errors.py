@@ -244,3 +244,20 @@ class NcclErrors(Case):
         traces.mkdir()
         job.write(traces)
         return traces
+
+    def test_lines_of_the_watchdog_are_not_passed_over_in_silence(self):
+        """A process whose standard error holds both: the watchdog's lines are counted, and what reads them is said."""
+        said = ("[rank3]:[E1120 09:11:42.118 ProcessGroupNCCL.cpp:685] [Rank 3] Watchdog caught collective operation timeout: "
+                "WorkNCCL(SeqNum=6, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=20000) ran for 20011 milliseconds")
+        started = "[rank3]:[I1120 09:10:02.118 ProcessGroupNCCL.cpp:931] [PG ID 0 Rank 3] ProcessGroupNCCL initialization options"
+        job = Job().make().call(5)
+        job.lines[3] += [started, said, said.replace("SeqNum=6", "SeqNum=7")]
+        note, = [w for w in self.diagnose(job)["warnings"] if "watchdog" in w]
+        offset = (self.folder / "logs" / "nccl.3.log").read_text().index(said)
+        self.assertIn(f"nccl.3.log: 2 lines of PyTorch's watchdog among those of NCCL, the first at byte {offset}, not read", note)
+
+    def test_a_healthy_start_of_process_groups_is_no_word_of_the_watchdog(self):
+        job = Job().make().call(5)
+        job.lines[1].append("[rank1]:[I1120 09:10:02.118 ProcessGroupNCCL.cpp:931] [PG ID 0 Rank 1] ProcessGroupNCCL initialization "
+                            "options: size: 4, TIMEOUT(ms): 600000")
+        self.assertEqual([w for w in self.diagnose(job)["warnings"] if "watchdog" in w], [])

@@ -447,6 +447,13 @@ static int mend(struct log_file *file, struct text rest, struct error *error)
     return 1;
 }
 
+/* What PyTorch's watchdog says of works, timeouts and ranks: format/torch reads it, of a file of its own. */
+static int is_of_watchdog(struct text line)
+{
+    return text_holds(line, "ProcessGroupNCCL.cpp") &&
+           (text_holds(line, "atchdog") || text_holds(line, "eartbeat") || text_holds(line, "esync"));
+}
+
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
 {
     static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
@@ -460,7 +467,10 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
     int mended = may_end ? mend(file, line, error) : 1;
     if (mended <= 0)
         return mended;
-    return line.length ? note(file, "other output", 0, offset, line, error) : 0;
+    if (!line.length)
+        return 0;
+    return note(file, is_of_watchdog(line) ? "line of PyTorch's watchdog" : "other output", 0, offset, line,
+                error);
 }
 
 /* The head of a line that begins in the midst of another's is believed where a line before told of its
