@@ -276,29 +276,38 @@ static int is_failure(enum warning_kind kind)
            kind != WARNING_CARD_BACK && kind != WARNING_NETWORK;
 }
 
+/* Logs need not tell when: then the order of their files says nothing. */
+static int is_earlier(const struct job_warning *warning, const struct job_warning *than)
+{
+    return warning->first_ns != TIME_UNKNOWN &&
+           (than->first_ns == TIME_UNKNOWN || warning->first_ns < than->first_ns);
+}
+
 int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
                     struct error *error)
 {
     const struct job_warning *first = NULL;
     int32_t last = -1;
     size_t ranks = 0;
+    int is_timed = 1;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        if (!warning->text || !is_failure(warning->kind) || has_gone_on(job, warning) ||
-            warning->rank == last)
+        if (!warning->text || !is_failure(warning->kind) || has_gone_on(job, warning))
             continue;
-        first = first ? first : warning;
+        is_timed &= warning->first_ns != TIME_UNKNOWN;
+        first = !first || is_earlier(warning, first) ? warning : first;
+        ranks += warning->rank != last;
         last = warning->rank;
-        ranks++;
     }
     if (!first || is_quoted(findings))
         return 0;
     return table_add_warning(table, error,
-                             "run %lld: %zu rank%s reported failures that accuse no rank by themselves, the "
-                             "first rank %s: \"%s\"; the cause is in no line of these logs: ncclprof info "
+                             "run %lld: %zu rank%s reported failures that accuse no rank by themselves, %s "
+                             "rank %s: \"%s\"; the cause is in no line of these logs: ncclprof info "
                              "--warnings",
                              (long long)job->run_id, ranks, ranks == 1 ? "" : "s",
-                             job->ranks[first->rank].name, first->text);
+                             is_timed ? "the first" : "for example", job->ranks[first->rank].name,
+                             first->text);
 }
 
 int caution_rankless(struct store *store, struct table *table, struct error *error)

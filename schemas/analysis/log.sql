@@ -40,8 +40,9 @@ WITH of_run AS (
 SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns,
        CASE WHEN EXISTS (SELECT 1 FROM operation_block
                           WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
-              OR EXISTS (SELECT 1 FROM ledger
-                          WHERE ledger.file_id = warning_id >> 32 AND reason = 'call that a trace records, too')
+              -- Or a join has left its calls out, as a trace records them, too.
+              OR EXISTS (SELECT 1 FROM operation_recorded
+                          WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
             THEN alike.calls END,
        warning_id, CASE WHEN alike.kind <> 0 THEN text END, alike.pid
   FROM alike CROSS JOIN warning USING (warning_id)

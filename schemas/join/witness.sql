@@ -31,6 +31,16 @@ SELECT said.member_id, seen.member_id AS as_member
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
                      AND seen.process_id = heard.as_process;
 
+-- Of several logs of one process, the members that the trace lacks become one.
+INSERT INTO heard_member
+SELECT said.member_id, first.member_id
+  FROM heard JOIN member AS said USING (process_id)
+  JOIN (SELECT as_process, communicator_id, rank, min(member_id) AS member_id
+          FROM heard JOIN member USING (process_id)
+         GROUP BY as_process, communicator_id, rank) AS first
+    ON first.as_process = heard.as_process AND first.communicator_id = said.communicator_id AND first.rank = said.rank
+ WHERE said.member_id <> first.member_id AND said.member_id NOT IN (SELECT member_id FROM heard_member);
+
 CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
  WHERE file.dialect IN ('nccl-log', 'nccl-ras');

@@ -1,5 +1,7 @@
 """What NCCL's log says of errors: whose they are, and who only feels them."""
 
+import json
+
 from .support import Case
 
 COMM = 0x55d0c0000000
@@ -261,3 +263,63 @@ class NcclErrors(Case):
         job.lines[1].append("[rank1]:[I1120 09:10:02.118 ProcessGroupNCCL.cpp:931] [PG ID 0 Rank 1] ProcessGroupNCCL initialization "
                             "options: size: 4, TIMEOUT(ms): 600000")
         self.assertEqual([w for w in self.diagnose(job)["warnings"] if "watchdog" in w], [])
+
+
+class BesideATrace(Case):
+    """A process whose calls a trace records, and its log lists, too."""
+    HASH = 0x5eed0b5e55ed0007
+
+    def write_trace(self, rank, calls):
+        lines = []
+        for number in range(calls):
+            at = 2000.0 * number
+            base = {"cat": "COLL", "id": number, "pid": 7300 + rank, "tid": 1}
+            kernel = {"name": "KernelCh", "cat": "GPU", "id": number, "pid": 7300 + rank, "tid": 1}
+            lines += [{"name": "AllReduce", **base, "ph": "b", "ts": at, "args": {
+                           "SeqNum": number, "CommHash": self.HASH, "Rank": rank, "Count": 4096, "Datatype": "ncclFloat32",
+                           "Algorithm": "RING", "Protocol": "SIMPLE", "nChannels": 1}},
+                      {**kernel, "ph": "b", "ts": at + 5, "args": {"Channel": 0, "StartGpuClk": 1, "StopGpuClk": 2}},
+                      {**kernel, "ph": "e", "ts": at + 90}, {"name": "AllReduce", **base, "ph": "e", "ts": at + 91}]
+        (self.traces / f"trace_{rank}.json").write_text("[\n" + ",\n".join(map(json.dumps, lines)) + "\n]\n")
+
+    def log_lines(self, rank, calls=0, failed_before=None):
+        head = f"gpu7:{7300 + rank}:{7300 + rank} [{rank}] "
+        lines = [head + f"NCCL INFO ncclCommInitRank comm 0x7a{rank}0 rank {rank} nranks 2 cudaDev {rank} nvmlDev {rank} busId 1b000 "
+                        f"commId 0x{self.HASH:x} - Init COMPLETE"]
+        for number in range(calls):
+            if number == failed_before:
+                lines.append(head + "transport/net_ib.cc:2310 NCCL WARN NET/IB: Got completion from peer 10.7.0.2<4011> with status=12 "
+                                    "opcode=0 len=0 vendor err 129 (Send) hca mlx5_3")
+            lines.append(head + f"NCCL INFO AllReduce: opCount {number:x} sendbuff 0x7f00 recvbuff 0x7f00 count 4096 datatype 7 op 0 "
+                                f"root 0 comm 0x7a{rank}0 [nranks=2] stream 0x55e1")
+        return lines
+
+    def write_job(self, calls, failed_before=None):
+        self.traces = self.folder / "job"
+        self.traces.mkdir()
+        for rank in range(2):
+            self.write_trace(rank, calls)
+            (self.traces / f"nccl.{rank}.log").write_text("\n".join(self.log_lines(rank, calls, None if rank else failed_before)) + "\n")
+
+    def test_a_failure_that_was_got_over_accuses_nobody(self):
+        """1,400 calls follow it; that the log's own calls are left out beside the trace's does not hide them."""
+        self.write_job(1400, failed_before=9)
+        self.run_program("ingest", self.traces)
+        report = self.json("diagnose")
+        self.assertEqual([f for f in report["findings"] if f["kind"] == "network"], [])
+        self.assertFalse([w for w in report["warnings"] if "reported failures" in w])
+
+    def test_two_logs_of_one_process(self):
+        """Each tells of a communicator that the trace lacks: it is one, in whatever order they come."""
+        self.write_job(6)
+        second = ("ncclCommSplit comm 0x9b{0}0 rank {0} nranks 2 cudaDev {0} nvmlDev {0} busId 1b000 commId 0x51de - Init COMPLETE")
+        for folder, before in ("debug", ""), ("captured", "starting\n"):
+            (self.folder / folder).mkdir()
+            for rank in range(2):
+                lines = self.log_lines(rank) + [f"gpu7:{7300 + rank}:{7300 + rank} [{rank}] NCCL INFO " + second.format(rank)]
+                (self.folder / folder / f"{rank}.log").write_text(before + "\n".join(lines) + "\n")
+        for path in self.traces, self.folder / "debug", self.folder / "captured":
+            self.run_program("ingest", path)
+        members = self.json("query", "SELECT communicator_id, rank, count(*) AS members FROM member GROUP BY 1, 2")["rows"]
+        self.assertEqual([row["members"] for row in members], [1] * 4)
+        self.assertEqual(self.json("diagnose")["findings"], [])
