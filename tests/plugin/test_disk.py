@@ -176,7 +176,6 @@ class Hanging(DiskTest):
 
 
 class Forks(DiskTest):
-    @unittest.skipIf(SANITIZED, "a sanitizer's allocator may be locked in a child, or cannot go on in one that starts threads")
     def test_in_the_first_init(self):
         """The child's own init returns, whatever the parent's was in the middle of."""
         self.check_none_hangs(lambda version: self.probe("fork-in-first-init", version), VERSIONS)
@@ -187,6 +186,11 @@ class Tables(DiskTest):
         for version in VERSIONS:
             with self.subTest(version):
                 self.assertEqual(self.probe("reserved-words", version), "0 set\n")
+
+
+if SANITIZED:
+    # A sanitizer's allocator may be locked in a child, or cannot go on in one that starts threads.
+    del Forks.test_in_the_first_init
 
 
 if __name__ == "__main__":
