@@ -58,7 +58,7 @@ enum { SURE = 50, LIKELY = 40 };
 static int torch_sniff(const char *bytes, size_t length, const char *path)
 {
     (void)path;
-    struct watchdog_line said;
+    struct watchdog_line said = {.rank = COUNT_UNKNOWN};
     int sure = 0;
     if (memchr(bytes, '\0', length))
         return 0;
