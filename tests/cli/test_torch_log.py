@@ -170,6 +170,21 @@ class TorchLog(Case):
         self.assertIn("task 4: Killed", finding["evidence"])
         self.assertEqual(finding["at"]["byte_offset"], len(gather))
 
+    def test_who_is_killed_as_the_step_is_ended(self):
+        """A task exited for itself, and srun killed the rest: these are no cause, and its exception is."""
+        ends = "srun: error: node3: task 3: Exited with exit code 1\nsrun: Terminating StepId=7.0\nsrun: error: node0: task 0: Killed\n"
+        waiting = waits(1) + waits(2)
+        self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(waiting + ends)])
+        self.store.unlink()
+        own = "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"train.py\", line 9\n[rank3]: KeyError: 'tokens'\n"
+        self.assertEqual(self.diagnose(waiting + own + ends), [("error", [3], "medium")])
+
+    def test_a_task_that_is_several_ranks(self):
+        """srun starts torchrun once a node: which of its ranks ended is not told."""
+        gather = "".join("[default0]:" + waits(rank, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={16 * 4096}")
+                         for rank in (0, 3, 4, 7, 12))
+        self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(gather + "srun: error: node2: task 2: Out Of Memory\n")])
+
     def test_a_desync_report_in_the_words_of_torch_1(self):
         """It names the ranks that never joined anything, and lists no others; works have no number."""
         old = "[E ProcessGroupNCCL.cpp:737] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, " \

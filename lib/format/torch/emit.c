@@ -186,6 +186,7 @@ static enum warning_kind kind_of(const struct torch_ranks *ranks, const struct t
     case TORCH_RAISED:
         return torch_ranks_waits(ranks, remark) ? WARNING_OTHER : WARNING_RAISED;
     case TORCH_ENDED:
+    case TORCH_TASK_ENDED:
         return WARNING_ENDED;
     case TORCH_NEVER_JOINED:
         return accused == COUNT_UNKNOWN ? WARNING_OTHER : WARNING_NEVER_JOINED;

@@ -380,11 +380,22 @@ static int seat_others(struct torch_ranks *ranks)
     return failed ? -1 : 0;
 }
 
+/* Of a task that is several ranks nobody knows which one ended. */
+static void forget_tasks(struct torch_ranks *ranks)
+{
+    size_t kept = 0;
+    for (size_t i = 0; ranks->is_of_torchrun && i < ranks->remark_count; i++)
+        if (ranks->remarks[i].kind != TORCH_TASK_ENDED)
+            ranks->remarks[kept++] = ranks->remarks[i];
+    ranks->remark_count = ranks->is_of_torchrun ? kept : ranks->remark_count;
+}
+
 int torch_ranks_settle(struct torch_ranks *ranks)
 {
     struct map groups;
     map_init(&groups);
     fill_works(ranks);
+    forget_tasks(ranks);
     int failed = list_groups(ranks, &groups) || place_works(ranks, &groups) || seat_others(ranks) ||
                  count_accused(ranks);
     map_release(&groups);

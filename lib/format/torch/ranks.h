@@ -45,6 +45,7 @@ enum torch_remark_kind {
     TORCH_FAILED,       /* NCCL or its GPU failed on it */
     TORCH_LOST_PEER,    /* likewise, since another one was gone */
     TORCH_ENDED,        /* its launcher says that a signal ended it */
+    TORCH_TASK_ENDED,   /* likewise of a task, which is the rank where no task is several */
     TORCH_RAISED,       /* its program raised an exception */
     TORCH_NEVER_JOINED, /* it says that rank `accused` did not join what others did */
     TORCH_UNFINISHED    /* ... did not finish it */
@@ -77,6 +78,7 @@ struct torch_ranks {
     struct map by_group;      /* -> of `groups` */
     struct map waiting;       /* ranks of which some work failed, once settled: -> 1 */
     int64_t least_ranks;      /* that the job has, as reports name them, once settled; 0: none does */
+    int is_of_torchrun;       /* ranks share a process that started them: tasks are no ranks */
     int64_t of_all;           /* text: the name of the group of all ranks, once asked for; -1 */
     struct torch_seat *seats; /* owned, as all below */
     size_t seat_count;

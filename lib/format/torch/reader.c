@@ -15,7 +15,7 @@ static const struct torch_speaker nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
 
 void torch_reader_init(struct torch_reader *reader)
 {
-    *reader = (struct torch_reader){.speaker = nobody, .launcher = {COUNT_UNKNOWN}};
+    *reader = (struct torch_reader){.speaker = nobody, .launcher = {.rank = COUNT_UNKNOWN}};
     torch_ranks_init(&reader->ranks);
     wrapped_record_init(&reader->record);
     map_init(&reader->tracebacks);
@@ -275,13 +275,15 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
 /* 1: no launcher says in the line that a rank ended. */
 static int take_end(struct torch_reader *reader, struct text line, uint64_t offset)
 {
-    int64_t rank = launcher_ended_rank(&reader->launcher, line);
+    int is_task;
+    int64_t rank = launcher_ended_rank(&reader->launcher, line, &is_task);
     struct torch_speaker of = {rank, rank, -1};
     if (rank == COUNT_UNKNOWN)
         return 1;
     while (line.length && (line.data[0] == ' ' || line.data[0] == '\t'))
         line = (struct text){line.data + 1, line.length - 1};
-    return add_remark(reader, remark_of(&of, TORCH_ENDED, offset), beginning_of(line));
+    return add_remark(reader, remark_of(&of, is_task ? TORCH_TASK_ENDED : TORCH_ENDED, offset),
+                      beginning_of(line));
 }
 
 /* What came before is done with: a record begins, or a line that is of nothing. */
@@ -300,6 +302,8 @@ static int begin_record(struct torch_reader *reader, struct text line, uint64_t 
 
 int torch_reader_take(struct torch_reader *reader, struct text line, uint64_t offset)
 {
+    if (!reader->ranks.is_of_torchrun)
+        reader->ranks.is_of_torchrun = launcher_is_of_torchrun(line);
     if (watchdog_prefix(line) >= 0)
         return begin_record(reader, line, offset);
     int status = wrapped_record_add(&reader->record, line);

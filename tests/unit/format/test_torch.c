@@ -378,6 +378,20 @@ static void a_process_that_its_launcher_saw_end(void **state)
         {"srun: error: n17: task 5: Exited with exit code 1\nsrun: error: n17: task 4: Aborted (core "
          "dumped)\n",
          -1},
+        {"srun: error: n18: task 9: Exited with exit code 1\nsrun: error: n17: task 5: Killed\n", -1},
+        {"srun: Terminating StepId=44.0\nsrun: error: n17: task 5: Killed\n", -1},
+        {"slurmstepd: error: *** STEP 44.0 ON n17 CANCELLED AT 2026-01-02T03:04:05 ***\nsrun: error: n17: "
+         "task 5: Killed\n",
+         -1},
+        {"srun: error: n17: task 5: Killed\nsrun: Terminating StepId=44.0\nsrun: error: n18: task 9: "
+         "Killed\n",
+         5},
+        {"srun: error: n18: task 9: Exited with exit code 1\nsrun: error: n17: task 5: Segmentation fault\n",
+         5},
+        {"srun: error: n17: task 2: Out Of Memory\n[default1]:step 60\n", -1},
+        {"srun: error: n17: task 2: Out Of Memory\n  rank      : 7 (local_rank: 3)\n  exitcode  : -9 (pid: "
+         "4711)\n",
+         7},
         {"mpirun noticed that process rank 6 with PID 0 on node n17 exited on signal 9 (Killed).\n", 6},
         {"  rank      : 7 (local_rank: 3)\n  exitcode  : -9 (pid: 4711)\n", 7},
         {"  rank      : 7 (local_rank: 3)\n  exitcode  : -6 (pid: 4711)\n", -1}};
