@@ -246,11 +246,30 @@ static int is_exception(struct text text)
            (text_holds(name, "Error") || text_holds(name, "Exception"));
 }
 
-/* An exception that a rank gets as others, or its own watchdog, have ended what it was in. */
+/* An exception that a rank gets as others, or its own watchdog, have ended what it was in; or as it waited
+ * for them in vain. */
 static int is_raised_by_others(struct text text)
 {
-    return watchdog_is_echo(text) || text_holds(text, "torch.distributed.") || text_holds(text, "c10::") ||
-           text_holds(text, "NCCL") || text_holds(text, "Connection");
+    static const char *const marks[] = {"torch.distributed.",
+                                        "c10::",
+                                        "NCCL",
+                                        "Connection",
+                                        "No route to host",
+                                        "monitoredBarrier",
+                                        "wait timeout after ",
+                                        "Socket Timeout",
+                                        "Timed out initializing process group",
+                                        "imed out waiting ",
+                                        "socket has timed out",
+                                        "gloo",
+                                        "Detected mismatch between collectives",
+                                        "ActorDied",
+                                        "RayActorError",
+                                        NULL};
+    int holds = watchdog_is_echo(text);
+    for (const char *const *mark = marks; !holds && *mark; mark++)
+        holds = text_holds(text, *mark);
+    return holds;
 }
 
 /* 1: the line is of no traceback. */
