@@ -185,6 +185,15 @@ class TorchLog(Case):
                          for rank in (0, 3, 4, 7, 12))
         self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(gather + "srun: error: node2: task 2: Out Of Memory\n")])
 
+    def test_a_desync_report_of_a_group_that_is_not_told(self):
+        """Rank 6 of all is rank 1 in it: who rank 0 in it is, nobody knows. Where both numbers agree, it is of all."""
+        report = "[rank{0}]:[E515 18:36:47.3 ProcessGroupNCCL.cpp:563] [Rank {1}] Watchdog caught collective operation timeout: WorkNCCL(" \
+                 "SeqNum=53, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=15000) ran for 15099 milliseconds before timing " \
+                 "out.\n\t   [0] finished collective #20, but didn't join collective #21 (count from 1)\n"
+        self.assertEqual(self.diagnose(report.format(6, 1)), [])
+        self.store.unlink()
+        self.assertEqual(self.diagnose(report.format(1, 1)), [("missing", [0], "medium")])
+
     def test_a_desync_report_in_the_words_of_torch_1(self):
         """It names the ranks that never joined anything, and lists no others; works have no number."""
         old = "[E ProcessGroupNCCL.cpp:737] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, " \

@@ -337,6 +337,11 @@ int torch_ranks_waits(const struct torch_ranks *ranks, const struct torch_remark
     return map_get(&ranks->waiting, key_of(whose_remark(remark), 0)) != NULL;
 }
 
+int torch_ranks_may_be_of_all(const struct torch_remark *remark)
+{
+    return remark->global_rank == COUNT_UNKNOWN || remark->rank == remark->global_rank;
+}
+
 /* Ranks of all that a report names are there, whatever else is known of them. */
 static int count_accused(struct torch_ranks *ranks)
 {
@@ -345,7 +350,8 @@ static int count_accused(struct torch_ranks *ranks)
         return -1;
     for (size_t i = 0; i < ranks->remark_count; i++) {
         const struct torch_remark *remark = &ranks->remarks[i];
-        if ((remark->group < 0 || remark->group == group) && remark->accused >= ranks->least_ranks)
+        if ((remark->group < 0 || remark->group == group) && torch_ranks_may_be_of_all(remark) &&
+            remark->accused >= ranks->least_ranks)
             ranks->least_ranks = remark->accused + 1;
     }
     return 0;

@@ -121,6 +121,10 @@ const struct torch_group *torch_ranks_group(const struct torch_ranks *ranks, int
 /* Whether a work of the rank of a remark failed: what it says beside may be an effect of that. */
 int torch_ranks_waits(const struct torch_ranks *ranks, const struct torch_remark *remark);
 
+/* Whether the ranks of a remark may be those of all: in that group a rank has the same number as in the job.
+ */
+int torch_ranks_may_be_of_all(const struct torch_remark *remark);
+
 /* At the file's end: gives works without a group theirs, as far as that can be told, groups their sizes, and
  * ranks of which no work is told a place in the group of all. */
 int torch_ranks_settle(struct torch_ranks *ranks);
