@@ -156,6 +156,25 @@ class TorchLog(Case):
         self.store.unlink()
         self.assertEqual(self.diagnose("".join(EXCEPTION.format(rank, 53) for rank in range(4))), [])
 
+    def test_what_the_last_error_tells(self):
+        """NCCL names an error of the system, or its own, where it could not reach a peer, too."""
+        failed = (HEAD + "2027] [PG ID 0 PG GUID 0(default_pg) Rank {0}] Process group watchdog thread terminated with exception: NCCL "
+                  "error: {1}, NCCL version 2.21.5\n{2}\nLast error:\n{3}\n")
+        system = "unhandled system error (run with NCCL_DEBUG=INFO for details)", "ncclSystemError: System call failed."
+        internal = "internal error - please report this issue to the NCCL developers", "ncclInternalError: Internal check failed."
+        effects = [(system, "socketStartConnect: Connect to 10.1.0.9<40123> failed : Connection refused"),
+                   (system, "socketPollConnect: Connect to 10.1.0.9<40123> failed : No route to host"),
+                   (system, "Call to recv from 10.1.0.9<40123> failed : Connection timed out"),
+                   (internal, "Socket recv failed while polling for opId=0x7f00"), (internal, "Proxy Call to rank 5 failed (Setup)")]
+        own = [(system, "Error: failed to extend /dev/shm/nccl-x7 to 9637892 bytes"), (system, "Call to bind failed : Address already in use"),
+               (internal, "Could not find pool of op 3")]
+        for number, (name, last) in enumerate(effects + own):
+            with self.subTest(last):
+                self.diagnose("".join(waits(rank) for rank in (0, 1)) + failed.format(2, *name, last))
+                self.assertEqual([finding["ranks"] for finding in self.report["findings"] if finding["kind"] == "error"],
+                                 [[2]] if number >= len(effects) else [])
+            self.store.unlink()
+
     def test_lines_that_a_terminal_broke(self):
         text = "".join(TIMEOUT.format(rank, 53, "BROADCAST") for rank in range(1, 5))
         broken = "".join(line[at:at + 100] + "\n" for line in text.splitlines() for at in range(0, len(line), 100))
