@@ -19,6 +19,7 @@ void torch_reader_init(struct torch_reader *reader)
     torch_ranks_init(&reader->ranks);
     wrapped_record_init(&reader->record);
     map_init(&reader->tracebacks);
+    map_init(&reader->echoes);
     reader->report.greatest = -1;
 }
 
@@ -27,6 +28,7 @@ void torch_reader_release(struct torch_reader *reader)
     torch_ranks_release(&reader->ranks);
     wrapped_record_release(&reader->record);
     map_release(&reader->tracebacks);
+    map_release(&reader->echoes);
     buffer_release(&reader->failure.text);
     buffer_release(&reader->report.line);
 }
@@ -286,6 +288,8 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
         return 1;
     map_remove(&reader->tracebacks, key);
     if (is_raised_by_others(text))
+        return map_put(&reader->echoes, key, 1, NULL) ? 1 : -1;
+    if (map_get(&reader->echoes, key))
         return 1;
     struct torch_speaker of = {rank, rank, -1};
     return add_remark(reader, remark_of(&of, TORCH_RAISED, offset), beginning_of(text));

@@ -366,6 +366,31 @@ static void an_exception_of_the_program(void **state)
     recording_release(&recording);
 }
 
+/* What a program makes of the exception that another rank's end raised is no error of its own; its own before
+ * that, and another rank's, are. */
+static void an_exception_behind_that_of_others(void **state)
+{
+    static const char echo[] = RAISED(5, "torch.distributed.DistBackendError: NCCL error in: x");
+    static const char chained[] =
+        "[rank5]: \n[rank5]: The above exception was the direct cause of the following exception:\n[rank5]: "
+        "\n";
+    static const char own[] = RAISED(5, "RuntimeError: the step failed"),
+                      other[] = RAISED(6, "KeyError: 'a'");
+    const struct {
+        const char *parts[3];
+        size_t raised;
+    } cases[] = {{{echo, chained, own}, 0}, {{own, chained, echo}, 1}, {{echo, "", other}, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        struct recording recording;
+        const struct event *first = NULL;
+        snprintf(text, sizeof text, "%s%s%s%s", WORK(0, 8, 4, 4), cases[i].parts[0], cases[i].parts[1],
+                 cases[i].parts[2]);
+        assert_int_equal(warned(&recording, text, WARNING_RAISED, &first), cases[i].raised);
+        recording_release(&recording);
+    }
+}
+
 /* What a rank raises that waited for others in vain, and what holds a like word and is its own. */
 static void an_exception_that_others_cause(void **state)
 {
@@ -460,6 +485,7 @@ int main(void)
         cmocka_unit_test(an_error_of_nccl),
         cmocka_unit_test(a_desync_report),
         cmocka_unit_test(an_exception_of_the_program),
+        cmocka_unit_test(an_exception_behind_that_of_others),
         cmocka_unit_test(an_exception_that_others_cause),
         cmocka_unit_test(a_process_that_its_launcher_saw_end),
     };
