@@ -59,7 +59,8 @@ static int is_ended_by_code(struct text line)
     return signal == 4 || signal == 7 || signal == 9 || signal == 11;
 }
 
-/* The number behind a mark, where the line says that a process ended on which nothing else had an effect. */
+/* The number behind a mark, where the line says that a process ended, and not that it was killed behind
+ * another. */
 static int64_t ended_behind(const struct launcher_state *state, struct text line, const char *mark)
 {
     int is_first = is_ended(line) || (is_killed(line) && !state->is_step_ended);
@@ -77,11 +78,17 @@ static int64_t ended_task(struct launcher_state *state, struct text line)
     return task;
 }
 
-int launcher_is_of_torchrun(struct text line)
+int launcher_starts_several(struct text line)
 {
-    static const char *const marks[] = {
-        "(local_rank: ",         "torch.distributed.elastic", "torch/distributed/run.py",
-        "torch.distributed.run", "torch/distributed/elastic", NULL};
+    static const char *const marks[] = {"(local_rank: ",
+                                        "torchrun",
+                                        "torch.distributed.elastic",
+                                        "torch/distributed/elastic",
+                                        "torch.distributed.run",
+                                        "torch/distributed/run.py",
+                                        "torch.distributed.launch",
+                                        "deepspeed.launcher",
+                                        NULL};
     return text_begins(line, "[default") || holds_any(line, marks);
 }
 

@@ -26,7 +26,8 @@ struct launcher_state {
  * rank only where no task starts several ranks. */
 int64_t launcher_ended_rank(struct launcher_state *state, struct text line, int *is_task);
 
-/* Whether a line shows that torchrun started the ranks: a task may be several of them. */
-int launcher_is_of_torchrun(struct text line);
+/* Whether a line shows that torchrun, or the like, started the ranks of a host: a task may be several of
+ * them. */
+int launcher_starts_several(struct text line);
 
 #endif

@@ -390,10 +390,10 @@ static int seat_others(struct torch_ranks *ranks)
 static void forget_tasks(struct torch_ranks *ranks)
 {
     size_t kept = 0;
-    for (size_t i = 0; ranks->is_of_torchrun && i < ranks->remark_count; i++)
+    for (size_t i = 0; ranks->tasks_start_several && i < ranks->remark_count; i++)
         if (ranks->remarks[i].kind != TORCH_TASK_ENDED)
             ranks->remarks[kept++] = ranks->remarks[i];
-    ranks->remark_count = ranks->is_of_torchrun ? kept : ranks->remark_count;
+    ranks->remark_count = ranks->tasks_start_several ? kept : ranks->remark_count;
 }
 
 int torch_ranks_settle(struct torch_ranks *ranks)

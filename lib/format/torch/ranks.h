@@ -78,7 +78,7 @@ struct torch_ranks {
     struct map by_group;      /* -> of `groups` */
     struct map waiting;       /* ranks of which some work failed, once settled: -> 1 */
     int64_t least_ranks;      /* that the job has, as reports name them, once settled; 0: none does */
-    int is_of_torchrun;       /* ranks share a process that started them: tasks are no ranks */
+    int tasks_start_several;  /* ranks share a process that started them: tasks are no ranks */
     int64_t of_all;           /* text: the name of the group of all ranks, once asked for; -1 */
     struct torch_seat *seats; /* owned, as all below */
     size_t seat_count;

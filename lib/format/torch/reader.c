@@ -325,8 +325,8 @@ static int begin_record(struct torch_reader *reader, struct text line, uint64_t 
 
 int torch_reader_take(struct torch_reader *reader, struct text line, uint64_t offset)
 {
-    if (!reader->ranks.is_of_torchrun)
-        reader->ranks.is_of_torchrun = launcher_is_of_torchrun(line);
+    if (!reader->ranks.tasks_start_several)
+        reader->ranks.tasks_start_several = launcher_starts_several(line);
     if (watchdog_prefix(line) >= 0)
         return begin_record(reader, line, offset);
     int status = wrapped_record_add(&reader->record, line);

@@ -452,6 +452,8 @@ static void a_process_that_its_launcher_saw_end(void **state)
         {"srun: error: n18: task 9: Exited with exit code 1\nsrun: error: n17: task 5: Segmentation fault\n",
          5},
         {"srun: error: n17: task 2: Out Of Memory\n[default1]:step 60\n", -1},
+        {"+ srun torchrun --nproc-per-node 8 train.py\nsrun: error: n17: task 2: Killed\n", -1},
+        {"+ srun python train.py --local_rank 2\nsrun: error: n17: task 2: Killed\n", 2},
         {"srun: error: n17: task 2: Out Of Memory\n  rank      : 7 (local_rank: 3)\n  exitcode  : -9 (pid: "
          "4711)\n",
          7},
