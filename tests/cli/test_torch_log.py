@@ -156,6 +156,25 @@ class TorchLog(Case):
         self.store.unlink()
         self.assertEqual(self.diagnose("".join(EXCEPTION.format(rank, 53) for rank in range(4))), [])
 
+    def test_what_the_last_error_tells(self):
+        """NCCL names an error of the system, or its own, where it could not reach a peer, too."""
+        failed = (HEAD + "2027] [PG ID 0 PG GUID 0(default_pg) Rank {0}] Process group watchdog thread terminated with exception: NCCL "
+                  "error: {1}, NCCL version 2.21.5\n{2}\nLast error:\n{3}\n")
+        system = "unhandled system error (run with NCCL_DEBUG=INFO for details)", "ncclSystemError: System call failed."
+        internal = "internal error - please report this issue to the NCCL developers", "ncclInternalError: Internal check failed."
+        effects = [(system, "socketStartConnect: Connect to 10.1.0.9<40123> failed : Connection refused"),
+                   (system, "socketPollConnect: Connect to 10.1.0.9<40123> failed : No route to host"),
+                   (system, "Call to recv from 10.1.0.9<40123> failed : Connection timed out"),
+                   (internal, "Socket recv failed while polling for opId=0x7f00"), (internal, "Proxy Call to rank 5 failed (Setup)")]
+        own = [(system, "Error: failed to extend /dev/shm/nccl-x7 to 9637892 bytes"), (system, "Call to bind failed : Address already in use"),
+               (internal, "Could not find pool of op 3")]
+        for number, (name, last) in enumerate(effects + own):
+            with self.subTest(last):
+                self.diagnose("".join(waits(rank) for rank in (0, 1)) + failed.format(2, *name, last))
+                self.assertEqual([finding["ranks"] for finding in self.report["findings"] if finding["kind"] == "error"],
+                                 [[2]] if number >= len(effects) else [])
+            self.store.unlink()
+
     def test_lines_that_a_terminal_broke(self):
         text = "".join(TIMEOUT.format(rank, 53, "BROADCAST") for rank in range(1, 5))
         broken = "".join(line[at:at + 100] + "\n" for line in text.splitlines() for at in range(0, len(line), 100))
@@ -169,6 +188,30 @@ class TorchLog(Case):
         finding, = self.report["findings"]
         self.assertIn("task 4: Killed", finding["evidence"])
         self.assertEqual(finding["at"]["byte_offset"], len(gather))
+
+    def test_who_is_killed_as_the_step_is_ended(self):
+        """A task exited for itself, and srun killed the rest: these are no cause, and its exception is."""
+        ends = "srun: error: node3: task 3: Exited with exit code 1\nsrun: Terminating StepId=7.0\nsrun: error: node0: task 0: Killed\n"
+        waiting = waits(1) + waits(2)
+        self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(waiting + ends)])
+        self.store.unlink()
+        own = "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"train.py\", line 9\n[rank3]: KeyError: 'tokens'\n"
+        self.assertEqual(self.diagnose(waiting + own + ends), [("error", [3], "medium")])
+
+    def test_a_task_that_is_several_ranks(self):
+        """srun starts torchrun once a node: which of its ranks ended is not told."""
+        gather = "".join("[default0]:" + waits(rank, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={16 * 4096}")
+                         for rank in (0, 3, 4, 7, 12))
+        self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(gather + "srun: error: node2: task 2: Out Of Memory\n")])
+
+    def test_a_desync_report_of_a_group_that_is_not_told(self):
+        """Rank 6 of all is rank 1 in it: who rank 0 in it is, nobody knows. Where both numbers agree, it is of all."""
+        report = "[rank{0}]:[E515 18:36:47.3 ProcessGroupNCCL.cpp:563] [Rank {1}] Watchdog caught collective operation timeout: WorkNCCL(" \
+                 "SeqNum=53, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=15000) ran for 15099 milliseconds before timing " \
+                 "out.\n\t   [0] finished collective #20, but didn't join collective #21 (count from 1)\n"
+        self.assertEqual(self.diagnose(report.format(6, 1)), [])
+        self.store.unlink()
+        self.assertEqual(self.diagnose(report.format(1, 1)), [("missing", [0], "medium")])
 
     def test_a_desync_report_in_the_words_of_torch_1(self):
         """It names the ranks that never joined anything, and lists no others; works have no number."""

@@ -159,7 +159,8 @@ static int64_t accused_of(const struct torch_ranks *ranks, const struct torch_re
         return COUNT_UNKNOWN;
     if (at && ranks->seats[*at].global_rank != COUNT_UNKNOWN)
         return ranks->seats[*at].global_rank;
-    return !name || strcmp(name, "0") == 0 ? remark->accused : COUNT_UNKNOWN;
+    int is_of_all = torch_ranks_may_be_of_all(remark) && (!name || strcmp(name, "0") == 0);
+    return is_of_all ? remark->accused : COUNT_UNKNOWN;
 }
 
 static enum warning_kind kind_of_failure(const char *said)
@@ -186,6 +187,7 @@ static enum warning_kind kind_of(const struct torch_ranks *ranks, const struct t
     case TORCH_RAISED:
         return torch_ranks_waits(ranks, remark) ? WARNING_OTHER : WARNING_RAISED;
     case TORCH_ENDED:
+    case TORCH_TASK_ENDED:
         return WARNING_ENDED;
     case TORCH_NEVER_JOINED:
         return accused == COUNT_UNKNOWN ? WARNING_OTHER : WARNING_NEVER_JOINED;

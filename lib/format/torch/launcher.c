@@ -30,10 +30,26 @@ static int holds_any(struct text line, const char *const *marks)
 /* By a signal that no other rank's fault sends. */
 static int is_ended(struct text line)
 {
-    static const char *const marks[] = {": Killed",  "(Killed)",      "Segmentation fault",
-                                        "Bus error", "Out Of Memory", "Illegal instruction",
-                                        NULL};
+    static const char *const marks[] = {"Segmentation fault", "Bus error", "Out Of Memory",
+                                        "Illegal instruction", NULL};
     return holds_any(line, marks);
+}
+
+/* Who ends a job kills what is left of it. */
+static int is_killed(struct text line)
+{
+    static const char *const marks[] = {": Killed", "(Killed)", NULL};
+    return holds_any(line, marks);
+}
+
+/* That a task ended for itself, or that the step is ended: what is killed behind it is killed for that. */
+static int ends_step(struct text line)
+{
+    static const char *const marks[] = {
+        "Exited with exit code ", ": Aborted",        ": Terminated", "erminating ", "orce Terminated",
+        "Job step aborted",       "erminated StepId", " CANCELLED ",  NULL};
+    return (text_holds(line, "srun: ") || text_holds(line, "slurmstepd: ")) &&
+           (holds_any(line, marks) || is_ended(line));
 }
 
 /* "exitcode  : -9": killed, bus error, segmentation fault. */
@@ -43,13 +59,45 @@ static int is_ended_by_code(struct text line)
     return signal == 4 || signal == 7 || signal == 9 || signal == 11;
 }
 
-int64_t launcher_ended_rank(struct launcher_state *state, struct text line)
+/* The number behind a mark, where the line says that a process ended, and not that it was killed behind
+ * another. */
+static int64_t ended_behind(const struct launcher_state *state, struct text line, const char *mark)
 {
-    int64_t rank = COUNT_UNKNOWN;
+    int is_first = is_ended(line) || (is_killed(line) && !state->is_step_ended);
+    return is_first ? number_after(line, mark) : COUNT_UNKNOWN;
+}
+
+static int64_t ended_task(struct launcher_state *state, struct text line)
+{
+    int64_t task = COUNT_UNKNOWN;
     if (text_holds(line, "srun: error: "))
-        return is_ended(line) ? number_after(line, ": task ") : COUNT_UNKNOWN;
-    if (text_holds(line, "noticed that process rank "))
-        return is_ended(line) ? number_after(line, "noticed that process rank ") : COUNT_UNKNOWN;
+        task = ended_behind(state, line, ": task ");
+    else if (text_holds(line, "noticed that process rank "))
+        task = ended_behind(state, line, "noticed that process rank ");
+    state->is_step_ended |= ends_step(line);
+    return task;
+}
+
+int launcher_starts_several(struct text line)
+{
+    static const char *const marks[] = {"(local_rank: ",
+                                        "torchrun",
+                                        "torch.distributed.elastic",
+                                        "torch/distributed/elastic",
+                                        "torch.distributed.run",
+                                        "torch/distributed/run.py",
+                                        "torch.distributed.launch",
+                                        "deepspeed.launcher",
+                                        NULL};
+    return text_begins(line, "[default") || holds_any(line, marks);
+}
+
+int64_t launcher_ended_rank(struct launcher_state *state, struct text line, int *is_task)
+{
+    int64_t rank = ended_task(state, line);
+    *is_task = rank != COUNT_UNKNOWN;
+    if (*is_task)
+        return rank;
     if (text_holds(line, "(local_rank: ") && text_holds(line, "rank ")) {
         state->rank = number_after(line, " :");
         return COUNT_UNKNOWN;

@@ -337,6 +337,11 @@ int torch_ranks_waits(const struct torch_ranks *ranks, const struct torch_remark
     return map_get(&ranks->waiting, key_of(whose_remark(remark), 0)) != NULL;
 }
 
+int torch_ranks_may_be_of_all(const struct torch_remark *remark)
+{
+    return remark->global_rank == COUNT_UNKNOWN || remark->rank == remark->global_rank;
+}
+
 /* Ranks of all that a report names are there, whatever else is known of them. */
 static int count_accused(struct torch_ranks *ranks)
 {
@@ -345,7 +350,8 @@ static int count_accused(struct torch_ranks *ranks)
         return -1;
     for (size_t i = 0; i < ranks->remark_count; i++) {
         const struct torch_remark *remark = &ranks->remarks[i];
-        if ((remark->group < 0 || remark->group == group) && remark->accused >= ranks->least_ranks)
+        if ((remark->group < 0 || remark->group == group) && torch_ranks_may_be_of_all(remark) &&
+            remark->accused >= ranks->least_ranks)
             ranks->least_ranks = remark->accused + 1;
     }
     return 0;
@@ -380,11 +386,22 @@ static int seat_others(struct torch_ranks *ranks)
     return failed ? -1 : 0;
 }
 
+/* Of a task that is several ranks nobody knows which one ended. */
+static void forget_tasks(struct torch_ranks *ranks)
+{
+    size_t kept = 0;
+    for (size_t i = 0; ranks->tasks_start_several && i < ranks->remark_count; i++)
+        if (ranks->remarks[i].kind != TORCH_TASK_ENDED)
+            ranks->remarks[kept++] = ranks->remarks[i];
+    ranks->remark_count = ranks->tasks_start_several ? kept : ranks->remark_count;
+}
+
 int torch_ranks_settle(struct torch_ranks *ranks)
 {
     struct map groups;
     map_init(&groups);
     fill_works(ranks);
+    forget_tasks(ranks);
     int failed = list_groups(ranks, &groups) || place_works(ranks, &groups) || seat_others(ranks) ||
                  count_accused(ranks);
     map_release(&groups);

@@ -45,6 +45,7 @@ enum torch_remark_kind {
     TORCH_FAILED,       /* NCCL or its GPU failed on it */
     TORCH_LOST_PEER,    /* likewise, since another one was gone */
     TORCH_ENDED,        /* its launcher says that a signal ended it */
+    TORCH_TASK_ENDED,   /* likewise of a task, which is the rank where no task is several */
     TORCH_RAISED,       /* its program raised an exception */
     TORCH_NEVER_JOINED, /* it says that rank `accused` did not join what others did */
     TORCH_UNFINISHED    /* ... did not finish it */
@@ -77,6 +78,7 @@ struct torch_ranks {
     struct map by_group;      /* -> of `groups` */
     struct map waiting;       /* ranks of which some work failed, once settled: -> 1 */
     int64_t least_ranks;      /* that the job has, as reports name them, once settled; 0: none does */
+    int tasks_start_several;  /* ranks share a process that started them: tasks are no ranks */
     int64_t of_all;           /* text: the name of the group of all ranks, once asked for; -1 */
     struct torch_seat *seats; /* owned, as all below */
     size_t seat_count;
@@ -118,6 +120,10 @@ const struct torch_group *torch_ranks_group(const struct torch_ranks *ranks, int
 
 /* Whether a work of the rank of a remark failed: what it says beside may be an effect of that. */
 int torch_ranks_waits(const struct torch_ranks *ranks, const struct torch_remark *remark);
+
+/* Whether the ranks of a remark may be those of all: in that group a rank has the same number as in the job.
+ */
+int torch_ranks_may_be_of_all(const struct torch_remark *remark);
 
 /* At the file's end: gives works without a group theirs, as far as that can be told, groups their sizes, and
  * ranks of which no work is told a place in the group of all. */

@@ -15,10 +15,11 @@ static const struct torch_speaker nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
 
 void torch_reader_init(struct torch_reader *reader)
 {
-    *reader = (struct torch_reader){.speaker = nobody, .launcher = {COUNT_UNKNOWN}};
+    *reader = (struct torch_reader){.speaker = nobody, .launcher = {.rank = COUNT_UNKNOWN}};
     torch_ranks_init(&reader->ranks);
     wrapped_record_init(&reader->record);
     map_init(&reader->tracebacks);
+    map_init(&reader->echoes);
     reader->report.greatest = -1;
 }
 
@@ -27,6 +28,7 @@ void torch_reader_release(struct torch_reader *reader)
     torch_ranks_release(&reader->ranks);
     wrapped_record_release(&reader->record);
     map_release(&reader->tracebacks);
+    map_release(&reader->echoes);
     buffer_release(&reader->failure.text);
     buffer_release(&reader->report.line);
 }
@@ -246,11 +248,30 @@ static int is_exception(struct text text)
            (text_holds(name, "Error") || text_holds(name, "Exception"));
 }
 
-/* An exception that a rank gets as others, or its own watchdog, have ended what it was in. */
+/* An exception that a rank gets as others, or its own watchdog, have ended what it was in; or as it waited
+ * for them in vain. */
 static int is_raised_by_others(struct text text)
 {
-    return watchdog_is_echo(text) || text_holds(text, "torch.distributed.") || text_holds(text, "c10::") ||
-           text_holds(text, "NCCL") || text_holds(text, "Connection");
+    static const char *const marks[] = {"torch.distributed.",
+                                        "c10::",
+                                        "NCCL",
+                                        "Connection",
+                                        "No route to host",
+                                        "monitoredBarrier",
+                                        "wait timeout after ",
+                                        "Socket Timeout",
+                                        "Timed out initializing process group",
+                                        "imed out waiting ",
+                                        "socket has timed out",
+                                        "gloo",
+                                        "Detected mismatch between collectives",
+                                        "ActorDied",
+                                        "RayActorError",
+                                        NULL};
+    int holds = watchdog_is_echo(text);
+    for (const char *const *mark = marks; !holds && *mark; mark++)
+        holds = text_holds(text, *mark);
+    return holds;
 }
 
 /* 1: the line is of no traceback. */
@@ -267,6 +288,8 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
         return 1;
     map_remove(&reader->tracebacks, key);
     if (is_raised_by_others(text))
+        return map_put(&reader->echoes, key, 1, NULL) ? 1 : -1;
+    if (map_get(&reader->echoes, key))
         return 1;
     struct torch_speaker of = {rank, rank, -1};
     return add_remark(reader, remark_of(&of, TORCH_RAISED, offset), beginning_of(text));
@@ -275,13 +298,15 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
 /* 1: no launcher says in the line that a rank ended. */
 static int take_end(struct torch_reader *reader, struct text line, uint64_t offset)
 {
-    int64_t rank = launcher_ended_rank(&reader->launcher, line);
+    int is_task;
+    int64_t rank = launcher_ended_rank(&reader->launcher, line, &is_task);
     struct torch_speaker of = {rank, rank, -1};
     if (rank == COUNT_UNKNOWN)
         return 1;
     while (line.length && (line.data[0] == ' ' || line.data[0] == '\t'))
         line = (struct text){line.data + 1, line.length - 1};
-    return add_remark(reader, remark_of(&of, TORCH_ENDED, offset), beginning_of(line));
+    return add_remark(reader, remark_of(&of, is_task ? TORCH_TASK_ENDED : TORCH_ENDED, offset),
+                      beginning_of(line));
 }
 
 /* What came before is done with: a record begins, or a line that is of nothing. */
@@ -300,6 +325,8 @@ static int begin_record(struct torch_reader *reader, struct text line, uint64_t 
 
 int torch_reader_take(struct torch_reader *reader, struct text line, uint64_t offset)
 {
+    if (!reader->ranks.tasks_start_several)
+        reader->ranks.tasks_start_several = launcher_starts_several(line);
     if (watchdog_prefix(line) >= 0)
         return begin_record(reader, line, offset);
     int status = wrapped_record_add(&reader->record, line);

@@ -43,6 +43,7 @@ struct torch_reader {
     struct torch_report report;
     struct launcher_state launcher;
     struct map tracebacks; /* global ranks whose program prints one -> 1 */
+    struct map echoes; /* global ranks that others' ends raised an exception on: a later one is of it -> 1 */
 };
 
 void torch_reader_init(struct torch_reader *reader);

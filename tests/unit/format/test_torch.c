@@ -366,6 +366,69 @@ static void an_exception_of_the_program(void **state)
     recording_release(&recording);
 }
 
+/* What a program makes of the exception that another rank's end raised is no error of its own; its own before
+ * that, and another rank's, are. */
+static void an_exception_behind_that_of_others(void **state)
+{
+    static const char echo[] = RAISED(5, "torch.distributed.DistBackendError: NCCL error in: x");
+    static const char chained[] =
+        "[rank5]: \n[rank5]: The above exception was the direct cause of the following exception:\n[rank5]: "
+        "\n";
+    static const char own[] = RAISED(5, "RuntimeError: the step failed"),
+                      other[] = RAISED(6, "KeyError: 'a'");
+    const struct {
+        const char *parts[3];
+        size_t raised;
+    } cases[] = {{{echo, chained, own}, 0}, {{own, chained, echo}, 1}, {{echo, "", other}, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        struct recording recording;
+        const struct event *first = NULL;
+        snprintf(text, sizeof text, "%s%s%s%s", WORK(0, 8, 4, 4), cases[i].parts[0], cases[i].parts[1],
+                 cases[i].parts[2]);
+        assert_int_equal(warned(&recording, text, WARNING_RAISED, &first), cases[i].raised);
+        recording_release(&recording);
+    }
+}
+
+/* What a rank raises that waited for others in vain, and what holds a like word and is its own. */
+static void an_exception_that_others_cause(void **state)
+{
+    static const struct {
+        const char *error;
+        size_t raised;
+    } cases[] = {
+        {"RuntimeError: Rank 6 failed to pass monitoredBarrier in 60000 ms", 0},
+        {"RuntimeError: wait timeout after 60000ms, keys: /default_pg/0//1//cuda//0", 0},
+        {"RuntimeError: Socket Timeout", 0},
+        {"RuntimeError: Timed out initializing process group in store based barrier on rank: 5", 0},
+        {"RuntimeError: Detected mismatch between collectives on ranks. Rank 5 is running collective: X", 0},
+        {"RuntimeError: [/b/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting "
+         "60000ms for recv operation to complete",
+         0},
+        {"RuntimeError: [/b/third_party/gloo/gloo/transport/tcp/pair.cc:534] Read error [10.0.0.6]:4711: x",
+         0},
+        {"OSError: [Errno 113] No route to host", 0},
+        {"ray.exceptions.RayActorError: The actor died unexpectedly", 0},
+        {"ray.exceptions.ActorDiedError: The actor died", 0},
+        {"RuntimeError: DataLoader worker (pid 77) is killed by signal: Killed.", 1},
+        {"KeyError: 'timeout'", 1},
+        {"RuntimeError: DataLoader timed out after 30 seconds", 1},
+        {"ValueError: mismatch of vocabulary and embedding", 1},
+        {"torch.OutOfMemoryError: CUDA out of memory.", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        struct recording recording;
+        const struct event *first = NULL;
+        snprintf(text, sizeof text,
+                 "%s[rank5]: Traceback (most recent call last):\n[rank5]:   File \"a.py\", line 1\n[rank5]: "
+                 "%s\n",
+                 WORK(0, 8, 4, 4), cases[i].error);
+        assert_int_equal(warned(&recording, text, WARNING_RAISED, &first), cases[i].raised);
+        recording_release(&recording);
+    }
+}
+
 /* What launchers say of processes that were killed; none that ended for another one. */
 static void a_process_that_its_launcher_saw_end(void **state)
 {
@@ -378,6 +441,22 @@ static void a_process_that_its_launcher_saw_end(void **state)
         {"srun: error: n17: task 5: Exited with exit code 1\nsrun: error: n17: task 4: Aborted (core "
          "dumped)\n",
          -1},
+        {"srun: error: n18: task 9: Exited with exit code 1\nsrun: error: n17: task 5: Killed\n", -1},
+        {"srun: Terminating StepId=44.0\nsrun: error: n17: task 5: Killed\n", -1},
+        {"slurmstepd: error: *** STEP 44.0 ON n17 CANCELLED AT 2026-01-02T03:04:05 ***\nsrun: error: n17: "
+         "task 5: Killed\n",
+         -1},
+        {"srun: error: n17: task 5: Killed\nsrun: Terminating StepId=44.0\nsrun: error: n18: task 9: "
+         "Killed\n",
+         5},
+        {"srun: error: n18: task 9: Exited with exit code 1\nsrun: error: n17: task 5: Segmentation fault\n",
+         5},
+        {"srun: error: n17: task 2: Out Of Memory\n[default1]:step 60\n", -1},
+        {"+ srun torchrun --nproc-per-node 8 train.py\nsrun: error: n17: task 2: Killed\n", -1},
+        {"+ srun python train.py --local_rank 2\nsrun: error: n17: task 2: Killed\n", 2},
+        {"srun: error: n17: task 2: Out Of Memory\n  rank      : 7 (local_rank: 3)\n  exitcode  : -9 (pid: "
+         "4711)\n",
+         7},
         {"mpirun noticed that process rank 6 with PID 0 on node n17 exited on signal 9 (Killed).\n", 6},
         {"  rank      : 7 (local_rank: 3)\n  exitcode  : -9 (pid: 4711)\n", 7},
         {"  rank      : 7 (local_rank: 3)\n  exitcode  : -6 (pid: 4711)\n", -1}};
@@ -408,6 +487,8 @@ int main(void)
         cmocka_unit_test(an_error_of_nccl),
         cmocka_unit_test(a_desync_report),
         cmocka_unit_test(an_exception_of_the_program),
+        cmocka_unit_test(an_exception_behind_that_of_others),
+        cmocka_unit_test(an_exception_that_others_cause),
         cmocka_unit_test(a_process_that_its_launcher_saw_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
