@@ -90,6 +90,27 @@ class NcclErrors(Case):
         self.assertIn("an internal error of NCCL", finding["text"])
         self.assertIn("Some words of a later version", finding["evidence"])
 
+    def test_sockets_of_an_aborted_communicator_hand_up_an_effect(self):
+        """Without a warning of the thread: who failed is another."""
+        job = Job().make().call(5)
+        for rank in (0, 2, 3):
+            job.say(rank, "misc/socket.cc:52 -> 3", tid=9).say(rank, "transport/net_socket.cc:480 -> 3", tid=9)
+        job.warn(1, "Cuda failure 719 'unspecified launch failure'").say(1, "enqueue.cc:70 -> 1")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [1], "high"))
+        self.assertEqual(finding["figures"]["ranks_affected"], 3)
+
+    def test_sockets_closed_at_the_end_accuse_nobody(self):
+        job = Job().make().call(40)
+        for line in ("misc/socket.cc:52 -> 3", "bootstrap.cc:90 -> 3", "[Service thread] Connection closed by localRank 1"):
+            job.say(1, line, tid=9)
+        self.assertEqual(self.diagnose(job)["findings"], [])
+
+    def test_an_internal_error_that_nobody_warned_of(self):
+        """Elsewhere than where an abort is noticed, it is the rank's own."""
+        job = Job().make().call(5).say(2, "enqueue.cc:88 -> 3")
+        self.assertEqual(self.only_finding(job)["ranks"], [2])
+
     def test_the_error_of_who_is_missing_says_why(self):
         job = Job().make().call(5, 0, 1, 2).call(4, 3)
         job.warn(3, "Cuda failure 2 'out of memory'").say(3, "init.cc:4 -> 1")

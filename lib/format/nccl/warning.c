@@ -215,6 +215,17 @@ int warning_read_result(struct text message, enum warning_kind *kind)
     return 1;
 }
 
+/* Sockets, the bootstrap and the proxy hand up an internal error, mostly without a warning, once the
+ * communicator is aborted. */
+enum warning_kind warning_of_result_alone(struct text message, enum warning_kind kind)
+{
+    static const char *const places[] = {"misc/socket.", "bootstrap.", "proxy."};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (kind == WARNING_INTERNAL && text_begins(message, places[i]))
+            return WARNING_ABORTED;
+    return kind;
+}
+
 int warning_is_network(struct text message)
 {
     return text_begins(message, "Using network ");

@@ -27,6 +27,10 @@ void warning_read(struct text message, struct warning_words *words);
  */
 int warning_read_result(struct text message, enum warning_kind *kind);
 
+/* What such a line is about where no warning of its thread is before it: who was aborted is not who failed.
+ */
+enum warning_kind warning_of_result_alone(struct text message, enum warning_kind kind);
+
 /* "Rank 1 has 1 local Net devices (max 2).": which rank has fewer network cards than another. 0: it is no
  * such line. */
 int warning_read_fewer_cards(struct text message, int64_t *rank);

@@ -85,7 +85,8 @@ static int take_result(struct warnings *warnings, const struct speakers *speaker
                        struct error *error)
 {
     struct held_warning *held = of_speaker(warnings, said->speaker);
-    const struct warning_words words = {.kind = kind, .status = COUNT_UNKNOWN};
+    const struct warning_words words = {.kind = warning_of_result_alone(said->message, kind),
+                                        .status = COUNT_UNKNOWN};
     if (!held)
         return error_no_memory(error);
     if (held->is_held && held->said.tid == said->tid)

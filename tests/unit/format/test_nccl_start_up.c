@@ -176,6 +176,12 @@ static void what_nccl_hands_up(void **state)
     assert_int_equal(warning_read_result(text_of("group.cc:64 -> 1 [Async thread]"), &kind), 1);
     assert_int_equal(kind, WARNING_CUDA);
     assert_int_equal(warning_read_result(text_of("init.cc:1 -> 7"), &kind), 0); /* in progress */
+    assert_int_equal(warning_of_result_alone(text_of("misc/socket.cc:47 -> 3"), WARNING_INTERNAL),
+                     WARNING_ABORTED);
+    assert_int_equal(warning_of_result_alone(text_of("misc/socket.cc:47 -> 2"), WARNING_SYSTEM),
+                     WARNING_SYSTEM);
+    assert_int_equal(warning_of_result_alone(text_of("enqueue.cc:47 -> 3"), WARNING_INTERNAL),
+                     WARNING_INTERNAL);
     assert_int_equal(warning_read_result(text_of("ras/ras.cc:10 -> 2"), &kind), 0);
     assert_int_equal(warning_read_result(text_of("Channel 00/0 : 1[1] -> 2[2] via P2P/CUMEM"), &kind), 0);
 }
