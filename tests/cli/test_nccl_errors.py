@@ -111,6 +111,14 @@ class NcclErrors(Case):
         job = Job().make().call(5).say(2, "enqueue.cc:88 -> 3")
         self.assertEqual(self.only_finding(job)["ranks"], [2])
 
+    def test_a_driver_that_shuts_down_is_the_end_of_a_process(self):
+        """Whether or not NCCL hands up a result behind it."""
+        job = Job().make().call(5)
+        job.warn(1, "Cuda failure 'driver shutting down'").warn(2, "Cuda failure 4 'driver shutting down'").say(2, "proxy.cc:61 -> 1")
+        report = self.diagnose(job)
+        self.assertEqual(report["findings"], [])
+        self.assertFalse([warning for warning in report["warnings"] if "reported" in warning])
+
     def test_the_error_of_who_is_missing_says_why(self):
         job = Job().make().call(5, 0, 1, 2).call(4, 3)
         job.warn(3, "Cuda failure 2 'out of memory'").say(3, "init.cc:4 -> 1")

@@ -46,6 +46,8 @@ static const struct words table[] = {
     /* NCCL's RAS serves its users, and no operation waits for it. */
     {"RAS ", NULL, NULL, WARNING_OTHER},
     {"NCCL version mismatch with remote peer", NULL, NULL, WARNING_OTHER},
+    /* The process exits, in which memory is freed behind the driver's back. */
+    {"driver shutting down", NULL, NULL, WARNING_OTHER},
     /* Transfers and requests. */
     {"Got completion", "with status=", NULL, WARNING_COMPLETION},
     {"Got completion", "with error ", NULL, WARNING_COMPLETION},
@@ -129,14 +131,15 @@ static const struct words table[] = {
 
 enum { WORDS = sizeof table / sizeof *table };
 
-static enum warning_kind kind_of(struct text message)
+/* NULL: no words of it are known. */
+static const struct words *words_of(struct text message)
 {
     for (size_t i = 0; i < WORDS; i++)
         if (text_holds(message, table[i].first) &&
             (!table[i].second || text_holds(message, table[i].second)) &&
             (!table[i].third || text_holds(message, table[i].third)))
-            return table[i].kind;
-    return WARNING_OTHER;
+            return &table[i];
+    return NULL;
 }
 
 /* "mlx5_0" of "mlx5_0:1". */
@@ -172,8 +175,10 @@ static struct text peer_of(struct text message, enum warning_kind kind)
 
 void warning_read(struct text message, struct warning_words *words)
 {
-    enum warning_kind kind = kind_of(message);
+    const struct words *known = words_of(message);
+    enum warning_kind kind = known ? known->kind : WARNING_OTHER;
     *words = (struct warning_words){.kind = kind,
+                                    .is_harmless = known && kind == WARNING_OTHER,
                                     .status = kind == WARNING_COMPLETION ? status_of_completion(message)
                                               : kind == WARNING_REQUEST  ? status_of_request(message)
                                                                          : COUNT_UNKNOWN,

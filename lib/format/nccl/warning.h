@@ -13,8 +13,10 @@
  */
 struct warning_words {
     enum warning_kind kind;
-    int64_t status; /* of an InfiniBand completion: 12, retries exceeded; 5, flushed since another failed; of
-                       a plugin's request its own number; COUNT_UNKNOWN */
+    int is_harmless; /* its words are known, and no result that NCCL hands up makes it more than WARNING_OTHER
+                      */
+    int64_t status;  /* of an InfiniBand completion: 12, retries exceeded; 5, flushed since another failed; of
+                        a plugin's request its own number; COUNT_UNKNOWN */
     struct text peer; /* the other end: an address or a host's name, without its port */
     struct text nic;  /* of this end: "mlx5_0" */
 };

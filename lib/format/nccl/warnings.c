@@ -57,7 +57,7 @@ static int tell(struct held_warning *held, const struct speakers *speakers, cons
     held->is_held = 0;
     held->said.message = (struct text){held->message.data, held->message.length};
     warning_read(held->said.message, &words);
-    words.kind = words.kind == WARNING_OTHER ? kind : words.kind;
+    words.kind = words.kind == WARNING_OTHER && !words.is_harmless ? kind : words.kind;
     return emit(speakers, sink, &held->said, &words, held->calls, error);
 }
 

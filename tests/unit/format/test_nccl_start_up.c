@@ -108,6 +108,17 @@ static void what_warnings_are_about(void **state)
 }
 
 /* Of kinds that have neither a card nor a peer. */
+static void what_healthy_jobs_print_is_harmless(void **state)
+{
+    struct warning_words words;
+    warning_read(text_of("Cuda failure 4 'driver shutting down'"), &words);
+    assert_int_equal(words.kind, WARNING_OTHER);
+    assert_true(words.is_harmless);
+    warning_read(text_of("words of a later version"), &words);
+    assert_int_equal(words.kind, WARNING_OTHER);
+    assert_false(words.is_harmless);
+}
+
 static void check_kind(const char *message, enum warning_kind kind)
 {
     check_warning(message, kind, COUNT_UNKNOWN, "", "");
@@ -398,6 +409,7 @@ int main(void)
         cmocka_unit_test(seconds_as_nanoseconds),
         cmocka_unit_test(parts_of_the_making),
         cmocka_unit_test(what_warnings_are_about),
+        cmocka_unit_test(what_healthy_jobs_print_is_harmless),
         cmocka_unit_test(what_requests_of_a_plugin_say),
         cmocka_unit_test(what_ranks_report_of_themselves),
         cmocka_unit_test(what_is_an_effect),
