@@ -48,12 +48,12 @@ class Job:
 
 
 class NcclErrors(Case):
-    def diagnose(self, job):
+    def diagnose(self, job, **more):
         traces = self.folder / "logs"
         traces.mkdir()
         job.write(traces)
         self.run_program("ingest", traces)
-        return self.json("diagnose")
+        return self.json("diagnose", **more)
 
     def only_finding(self, job):
         finding, = self.diagnose(job)["findings"]
@@ -118,6 +118,34 @@ class NcclErrors(Case):
         report = self.diagnose(job)
         self.assertEqual(report["findings"], [])
         self.assertFalse([warning for warning in report["warnings"] if "reported" in warning])
+
+    def end(self, job, *ranks):
+        for rank in ranks:
+            job.say(rank, f"comm 0x{COMM + rank:x} rank {rank} nranks {job.ranks} cudaDev {rank % 2} busId 1b000 - Destroy COMPLETE")
+        return job
+
+    def test_what_a_rank_warned_of_before_it_connected(self):
+        """As logs without calls tell; a result that NCCL handed up, too, once its thread took another way."""
+        job = Job().make()
+        job.warn(1, "Cuda failure 217 'peer access is not supported'").say(1, "transport/p2p.cc:88 -> 1").say(1, "Connected all rings")
+        job.warn(2, "Call to ibv_reg_mr failed with error Cannot allocate memory")
+        report = self.diagnose(self.end(job, 0, 1, 2, 3), status=1)
+        self.assertEqual(report["findings"], [])
+
+    def test_an_error_that_another_thread_connected_beside(self):
+        job = Job().make().warn(1, "Cuda failure 700 'an illegal memory access'", tid=9).say(1, "proxy.cc:88 -> 1", tid=9)
+        job.say(1, "Connected all rings").say(3, "Connected all rings")
+        finding = self.only_finding(self.end(job, 0, 1, 2, 3))
+        self.assertEqual((finding["kind"], finding["ranks"]), ("error", [1]))
+
+    def test_a_rank_whose_line_of_init_is_lost(self):
+        """That it destroyed the communicator says that it had made it."""
+        job = Job().make(0, 2, 3).init(1, "START")
+        self.assertEqual(self.diagnose(self.end(job, 0, 1, 2, 3), status=1)["findings"], [])
+
+    def test_an_aborted_communicator_was_not_made(self):
+        job = Job().make(0, 2, 3).init(1, "START").say(1, f"comm 0x{COMM + 1:x} rank 1 nranks 4 cudaDev 1 busId 1b000 - Abort COMPLETE")
+        self.assertEqual(self.only_finding(job)["ranks"], [1])
 
     def test_the_error_of_who_is_missing_says_why(self):
         job = Job().make().call(5, 0, 1, 2).call(4, 3)

@@ -318,8 +318,8 @@ static void results_behind_a_warning(void **state)
     struct recording recording;
     recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
     assert_int_equal(recording_count(&recording, EVENT_WARNING), 3);
-    check_record(&recording, 0, WARNING_INTERNAL, "Something of a later version");
-    check_record(&recording, 1, WARNING_CUDA, "proxy.cc:698 -> 1");
+    check_record(&recording, 0, WARNING_CUDA, "proxy.cc:698 -> 1");
+    check_record(&recording, 1, WARNING_INTERNAL, "Something of a later version");
     check_record(&recording, 2, WARNING_OTHER, "Something of a later version");
     recording_release(&recording);
 }
