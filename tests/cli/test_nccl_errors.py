@@ -25,9 +25,9 @@ class Job:
     def warn(self, rank, text, source="transport/x.cc:11", tid=None):
         return self.say(rank, text, "WARN", source, tid)
 
-    def init(self, rank, what):
+    def init(self, rank, what, identity=ID):
         return self.say(rank, f"ncclCommInitRankConfig comm 0x{COMM + rank:x} rank {rank} nranks {self.ranks} cudaDev {rank % 2} "
-                              f"nvmlDev {rank % 2} busId {rank % 2 + 1}b000 commId {ID} - Init {what}")
+                              f"nvmlDev {rank % 2} busId {rank % 2 + 1}b000 commId {identity} - Init {what}")
 
     def make(self, *ranks):
         for rank in ranks or range(self.ranks):
@@ -142,6 +142,35 @@ class NcclErrors(Case):
         """That it destroyed the communicator says that it had made it."""
         job = Job().make(0, 2, 3).init(1, "START")
         self.assertEqual(self.diagnose(self.end(job, 0, 1, 2, 3), status=1)["findings"], [])
+
+    def begin_anew(self, job, *ranks):
+        """As after a restart in containers, whose processes have the numbers of those before."""
+        for rank in range(job.ranks):
+            job.init(rank, "START", "0x7a11c0de5eed0002")
+        for rank in ranks:
+            job.init(rank, "COMPLETE", "0x7a11c0de5eed0002")
+        return job
+
+    def stuck(self):
+        job = Job(ranks=5)
+        for rank in (0, 2, 3, 4):
+            job.init(rank, "START")
+        return job
+
+    def test_a_communicator_that_was_made_anew_is_not_stuck(self):
+        job = self.begin_anew(self.stuck(), 0, 1, 2, 3, 4).call(30)
+        self.assertEqual(self.diagnose(job)["findings"], [])
+
+    def test_a_communicator_that_is_stuck_again(self):
+        finding = self.only_finding(self.begin_anew(self.stuck(), 0, 2, 3, 4))
+        self.assertEqual(finding["kind"], "missing")
+
+    def test_a_communicator_made_before_does_not_excuse_who_is_stuck(self):
+        job = self.begin_anew(Job(ranks=5), 0, 1, 2, 3, 4)
+        for rank in (0, 2, 3, 4):
+            job.init(rank, "START")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [1]))
 
     def test_an_aborted_communicator_was_not_made(self):
         job = Job().make(0, 2, 3).init(1, "START").say(1, f"comm 0x{COMM + 1:x} rank 1 nranks 4 cudaDev 1 busId 1b000 - Abort COMPLETE")
