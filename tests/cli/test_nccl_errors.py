@@ -143,6 +143,13 @@ class NcclErrors(Case):
         job = Job().make(0, 2, 3).init(1, "START")
         self.assertEqual(self.diagnose(self.end(job, 0, 1, 2, 3), status=1)["findings"], [])
 
+    def test_a_message_longer_than_expected_accuses_neither_end(self):
+        job = Job().make().call(5)
+        job.warn(3, "NET/Socket : peer 10.9.0.1<5> message truncated : receiving 8192 bytes instead of 512", tid=4)
+        report = self.diagnose(job.say(3, "transport/net.cc:700 -> 5", tid=4))
+        self.assertEqual(report["findings"], [])
+        self.assertIn("message truncated", report["warnings"][0])
+
     def begin_anew(self, job, *ranks):
         """As after a restart in containers, whose processes have the numbers of those before."""
         for rank in range(job.ranks):

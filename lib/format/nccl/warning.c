@@ -79,6 +79,8 @@ static const struct words table[] = {
     {"NET/IB", "incompatible", "evice", WARNING_MISMATCH},
     /* All ranks print it of the ranks that differ. */
     {"Detected mixed local ", NULL, NULL, WARNING_ABORTED},
+    /* Who receives less than a peer sends says nothing of which of the two is wrong. */
+    {"NET/", "message truncated", NULL, WARNING_ABORTED},
     /* Peers that cannot be reached, or no longer. */
     {"Connection closed by remote peer", NULL, NULL, WARNING_CLOSED},
     {"Socket recv failed while polling", NULL, NULL, WARNING_CLOSED},

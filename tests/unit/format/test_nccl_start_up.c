@@ -114,6 +114,10 @@ static void what_healthy_jobs_print_is_harmless(void **state)
     warning_read(text_of("Cuda failure 4 'driver shutting down'"), &words);
     assert_int_equal(words.kind, WARNING_OTHER);
     assert_true(words.is_harmless);
+    warning_read(
+        text_of("NET/Socket : peer 10.3.0.7<5> message truncated : receiving 8192 bytes instead of 512"),
+        &words);
+    assert_int_equal(words.kind, WARNING_ABORTED);
     warning_read(text_of("words of a later version"), &words);
     assert_int_equal(words.kind, WARNING_OTHER);
     assert_false(words.is_harmless);
