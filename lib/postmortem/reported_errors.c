@@ -53,6 +53,7 @@ struct reports {
     enum weight weight;
     const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
     size_t count;                       /* ranks with one */
+    size_t named;                       /* of those, by another alone */
     int64_t effects;                    /* ranks that report effects alone */
     int64_t later;                      /* ranks that reported such later, on the same host */
 };
@@ -173,6 +174,28 @@ static enum weight greatest_weight(const struct reports *reports)
     return greatest;
 }
 
+/* The rank that is as much at fault as who reports it, as of two that differ; -1. */
+static int32_t other_of(const struct job *job, const struct job_warning *warning)
+{
+    return warning->kind == WARNING_USAGE && warning->status != COUNT_UNKNOWN
+               ? job_rank_numbered(job, warning->status)
+               : -1;
+}
+
+static void collect_others(struct reports *reports)
+{
+    const struct job *job = reports->job;
+    for (int32_t i = 0; i < (int32_t)job->rank_count; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        int32_t other = warning && warning->rank == i ? other_of(job, warning) : -1;
+        if (other < 0 || reports->of_rank[other])
+            continue;
+        reports->of_rank[other] = warning;
+        reports->count++;
+        reports->named++;
+    }
+}
+
 static void collect(struct reports *reports)
 {
     const struct job *job = reports->job;
@@ -184,6 +207,7 @@ static void collect(struct reports *reports)
             reports->count++;
         }
     }
+    collect_others(reports);
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
         if (weight_of(warning) != WEIGHS_EFFECT || reports->of_rank[warning->rank] ||
@@ -221,9 +245,11 @@ static void forget_later(struct reports *reports)
         const struct job_warning *warning = reports->of_rank[i];
         if (!warning || (double)(warning->first_ns - first_ns) < limit_of(LIMIT_ERRORS_APART) * 1e9)
             continue;
+        int is_named = warning->rank != (int32_t)i;
         reports->of_rank[i] = NULL;
         reports->count--;
-        reports->later++;
+        reports->named -= is_named;
+        reports->later += !is_named;
     }
 }
 
@@ -255,16 +281,21 @@ enum { REPORTS_SAID = 2 };
 static int say_reports(const struct reports *reports, struct buffer *text)
 {
     size_t said = 0;
-    for (size_t i = 0; i < reports->job->rank_count && said < REPORTS_SAID; i++)
-        if (reports->of_rank[i] && (said++, say_report(reports, reports->of_rank[i], text)))
+    for (size_t i = 0; i < reports->job->rank_count && said < REPORTS_SAID; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        if (!warning || warning->rank != (int32_t)i)
+            continue;
+        said++;
+        if (say_report(reports, warning, text))
             return -1;
-    size_t more = reports->count - said;
+    }
+    size_t more = reports->count - reports->named - said;
     return more ? buffer_printf(text, ". %zu more rank%s logged the like", more, more == 1 ? "" : "s") : 0;
 }
 
 static int say_effects(const struct reports *reports, struct finding *finding)
 {
-    figures_add(&finding->figures, "ranks_reporting", (double)reports->count);
+    figures_add(&finding->figures, "ranks_reporting", (double)(reports->count - reports->named));
     figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
     if (reports->later &&
         buffer_printf(&finding->evidence, ". %lld other rank%s of its host reported such errors later",

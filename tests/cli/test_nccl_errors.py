@@ -150,6 +150,18 @@ class NcclErrors(Case):
         self.assertEqual(report["findings"], [])
         self.assertIn("message truncated", report["warnings"][0])
 
+    def test_versions_that_differ_accuse_both_ranks_that_are_named(self):
+        """Whoever logs it: of one log alone who wrote it is not more at fault than the other."""
+        job = Job()
+        for rank in range(4):
+            job.init(rank, "START")
+        job.warn(1, "Mismatched NCCL version detected : rank 3 version 22304 rank 0 version 22602").say(1, "init.cc:900 -> 5")
+        job.warn(3, "Mismatched NCCL version detected : rank 3 version 22304 rank 0 version 22602").say(3, "init.cc:900 -> 5")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["candidates"], finding["confidence"]), ("error", [0, 3], "low"))
+        self.assertEqual((finding["figures"]["ranks_reporting"], finding["figures"]["ranks_affected"]), (1, 1))
+        self.assertIn('Rank 3 logged "Mismatched NCCL version', finding["evidence"])
+
     def begin_anew(self, job, *ranks):
         """As after a restart in containers, whose processes have the numbers of those before."""
         for rank in range(job.ranks):

@@ -244,6 +244,17 @@ int warning_read_fewer_cards(struct text message, int64_t *rank)
            text_number(message, "Rank", rank) == 0;
 }
 
+int warning_read_versions(struct text message, int64_t *one, int64_t *other)
+{
+    struct text first = text_after(text_after(message, "Mismatched NCCL version detected"), " rank ");
+    struct text second = text_after(first, " rank ");
+    if (!first.data || !second.data)
+        return 0;
+    *one = number_of(first);
+    *other = number_of(second);
+    return *one != COUNT_UNKNOWN && *other != COUNT_UNKNOWN;
+}
+
 struct text warning_own_address(struct text message)
 {
     struct text none = {NULL, 0}, behind = text_after(message, "Using ");

@@ -37,6 +37,10 @@ enum warning_kind warning_of_result_alone(struct text message, enum warning_kind
  * such line. */
 int warning_read_fewer_cards(struct text message, int64_t *rank);
 
+/* "Mismatched NCCL version detected : rank 1 version 22203 rank 0 version 22005": which two differ. 0: it is
+ * no such line. */
+int warning_read_versions(struct text message, int64_t *one, int64_t *other);
+
 /* "Using network IB". */
 int warning_is_network(struct text message);
 

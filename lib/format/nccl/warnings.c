@@ -47,14 +47,32 @@ static int emit(const struct speakers *speakers, const struct format_sink *sink,
     return sink->event(sink->context, &event, error);
 }
 
+/* All ranks log which two of them differ: each of the two names the other, and the rest only say so. */
+static void judge_versions(const struct speakers *speakers, const struct said *said,
+                           struct warning_words *words)
+{
+    const struct seat *seat = speakers_seat_before(speakers, said->speaker, NULL);
+    int64_t one, other;
+    if (!seat || !warning_read_versions(said->message, &one, &other))
+        return;
+    /* Ranks of the first communicator are those of the job. */
+    int64_t root = speakers->items[said->speaker].root;
+    int is_first = root >= 0 && seat == &speakers->seats[root];
+    if (is_first && (seat->rank == one || seat->rank == other))
+        words->status = seat->rank == one ? other : one;
+    else
+        words->kind = WARNING_ABORTED;
+}
+
 /* What is held, by the result that was handed up where its own words do not say what it is about. */
-static void let_go(struct held_warning *held, struct warning_words *words)
+static void let_go(struct held_warning *held, const struct speakers *speakers, struct warning_words *words)
 {
     held->is_held = 0;
     held->said.message = (struct text){held->message.data, held->message.length};
     warning_read(held->said.message, words);
     if (held->has_result && words->kind == WARNING_OTHER && !words->is_harmless)
         words->kind = held->result;
+    judge_versions(speakers, &held->said, words);
 }
 
 static int tell(struct held_warning *held, const struct speakers *speakers, const struct format_sink *sink,
@@ -63,7 +81,7 @@ static int tell(struct held_warning *held, const struct speakers *speakers, cons
     struct warning_words words;
     if (!held->is_held)
         return 0;
-    let_go(held, &words);
+    let_go(held, speakers, &words);
     return emit(speakers, sink, &held->said, &words, held->calls, error);
 }
 
@@ -139,7 +157,7 @@ static int tell_got_over(struct held_warning *held, const struct speakers *speak
                          const struct format_sink *sink, struct error *error)
 {
     struct warning_words words;
-    let_go(held, &words);
+    let_go(held, speakers, &words);
     if (is_of_rank(words.kind))
         words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
     return emit(speakers, sink, &held->said, &words, held->calls, error);
