@@ -37,13 +37,23 @@ static const struct reported {
     [WARNING_USAGE] = {WEIGHS_ERROR, "an invalid use of NCCL"},
 };
 
+/* How often a rank's log says that the port of a card failed, less how often that it came back. */
+struct card {
+    int32_t rank;
+    const char *nic; /* borrowed */
+    int64_t failures;
+};
+
 /* The ranks that report what weighs most. */
 struct reports {
     const struct job *job;
+    struct card *cards; /* owned; in order of rank and name, each once */
+    size_t card_count;
     const char *usual_network; /* NULL: none */
     enum weight weight;
     const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
     size_t count;                       /* ranks with one */
+    size_t named;                       /* of those, by another alone */
     int64_t effects;                    /* ranks that report effects alone */
     int64_t later;                      /* ranks that reported such later, on the same host */
 };
@@ -71,17 +81,56 @@ static int has_gone_on(const struct job *job, const struct job_warning *warning)
            limit_of(is_setting ? LIMIT_FIRST_CALLS : LIMIT_CALLS_AHEAD);
 }
 
-/* How often a rank's log says that of a card; warnings are by rank. */
-static int64_t count_of_card(const struct job *job, const struct job_warning *card, enum warning_kind kind)
+static int compare_cards(const void *left, const void *right)
 {
-    const struct job_warning *at = card, *end = job->warnings + job->warning_count;
-    int64_t count = 0;
-    while (at > job->warnings && at[-1].rank == card->rank)
-        at--;
-    for (; at < end && at->rank == card->rank; at++)
-        if (at->kind == kind && is_same(at->nic, card->nic))
-            count += at->count;
-    return count;
+    const struct card *a = left, *b = right;
+    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank) : strcmp(a->nic, b->nic);
+}
+
+/* What its log says of a card by its name; of one without it cannot be told whether it came back. */
+static int64_t failures_said(const struct job_warning *warning)
+{
+    int is_of_port = warning->kind == WARNING_CARD || warning->kind == WARNING_CARD_BACK;
+    if (!warning->nic || !is_of_port)
+        return 0;
+    return warning->kind == WARNING_CARD ? warning->count : -warning->count;
+}
+
+static int collect_cards(struct reports *reports)
+{
+    const struct job *job = reports->job;
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < job->warning_count; i++)
+        count += failures_said(&job->warnings[i]) != 0;
+    if (!count)
+        return 0;
+    struct card *cards = reports->cards = array_new(count, sizeof *cards);
+    if (!cards)
+        return -1;
+    for (size_t i = 0, next = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (failures_said(warning))
+            cards[next++] = (struct card){warning->rank, warning->nic, failures_said(warning)};
+    }
+    qsort(cards, count, sizeof *cards, compare_cards);
+    for (size_t i = 1; i < count; i++)
+        if (compare_cards(&cards[kept], &cards[i]) == 0)
+            cards[kept].failures += cards[i].failures;
+        else
+            cards[++kept] = cards[i];
+    reports->card_count = kept + 1;
+    return 0;
+}
+
+/* Whether all ports of it that failed came back. */
+static int is_back(const struct reports *reports, const struct job_warning *warning)
+{
+    const struct card key = {.rank = warning->rank, .nic = warning->nic};
+    const struct card *card =
+        key.nic && reports->card_count
+            ? bsearch(&key, reports->cards, reports->card_count, sizeof key, compare_cards)
+            : NULL;
+    return !card || card->failures <= 0;
 }
 
 /* The network that more than half of the ranks that tell one use; NULL. */
@@ -109,8 +158,7 @@ static enum weight weight_in(const struct reports *reports, const struct job_war
     if (has_gone_on(job, warning) ||
         (warning->kind == WARNING_NETWORK &&
          (!reports->usual_network || is_same(reports->usual_network, warning->text))) ||
-        (warning->kind == WARNING_CARD &&
-         count_of_card(job, warning, WARNING_CARD_BACK) >= count_of_card(job, warning, WARNING_CARD)))
+        (warning->kind == WARNING_CARD && is_back(reports, warning)))
         return WEIGHS_NOTHING;
     return weight_of(warning);
 }
@@ -126,6 +174,28 @@ static enum weight greatest_weight(const struct reports *reports)
     return greatest;
 }
 
+/* The rank that is as much at fault as who reports it, as of two that differ; -1. */
+static int32_t other_of(const struct job *job, const struct job_warning *warning)
+{
+    return warning->kind == WARNING_USAGE && warning->status != COUNT_UNKNOWN
+               ? job_rank_numbered(job, warning->status)
+               : -1;
+}
+
+static void collect_others(struct reports *reports)
+{
+    const struct job *job = reports->job;
+    for (int32_t i = 0; i < (int32_t)job->rank_count; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        int32_t other = warning && warning->rank == i ? other_of(job, warning) : -1;
+        if (other < 0 || reports->of_rank[other])
+            continue;
+        reports->of_rank[other] = warning;
+        reports->count++;
+        reports->named++;
+    }
+}
+
 static void collect(struct reports *reports)
 {
     const struct job *job = reports->job;
@@ -137,6 +207,7 @@ static void collect(struct reports *reports)
             reports->count++;
         }
     }
+    collect_others(reports);
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
         if (weight_of(warning) != WEIGHS_EFFECT || reports->of_rank[warning->rank] ||
@@ -174,9 +245,11 @@ static void forget_later(struct reports *reports)
         const struct job_warning *warning = reports->of_rank[i];
         if (!warning || (double)(warning->first_ns - first_ns) < limit_of(LIMIT_ERRORS_APART) * 1e9)
             continue;
+        int is_named = warning->rank != (int32_t)i;
         reports->of_rank[i] = NULL;
         reports->count--;
-        reports->later++;
+        reports->named -= is_named;
+        reports->later += !is_named;
     }
 }
 
@@ -208,16 +281,21 @@ enum { REPORTS_SAID = 2 };
 static int say_reports(const struct reports *reports, struct buffer *text)
 {
     size_t said = 0;
-    for (size_t i = 0; i < reports->job->rank_count && said < REPORTS_SAID; i++)
-        if (reports->of_rank[i] && (said++, say_report(reports, reports->of_rank[i], text)))
+    for (size_t i = 0; i < reports->job->rank_count && said < REPORTS_SAID; i++) {
+        const struct job_warning *warning = reports->of_rank[i];
+        if (!warning || warning->rank != (int32_t)i)
+            continue;
+        said++;
+        if (say_report(reports, warning, text))
             return -1;
-    size_t more = reports->count - said;
+    }
+    size_t more = reports->count - reports->named - said;
     return more ? buffer_printf(text, ". %zu more rank%s logged the like", more, more == 1 ? "" : "s") : 0;
 }
 
 static int say_effects(const struct reports *reports, struct finding *finding)
 {
-    figures_add(&finding->figures, "ranks_reporting", (double)reports->count);
+    figures_add(&finding->figures, "ranks_reporting", (double)(reports->count - reports->named));
     figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
     if (reports->later &&
         buffer_printf(&finding->evidence, ". %lld other rank%s of its host reported such errors later",
@@ -328,19 +406,24 @@ static int is_of_card(const struct reports *reports)
     return 1;
 }
 
+static int judge_all(struct reports *reports, struct findings *findings)
+{
+    reports->weight = greatest_weight(reports);
+    if (reports->weight <= WEIGHS_EFFECT || (is_of_card(reports) && have_broken(findings)))
+        return 0;
+    reports->of_rank = array_new(reports->job->rank_count, sizeof *reports->of_rank);
+    if (!reports->of_rank)
+        return -1;
+    collect(reports);
+    forget_later(reports);
+    return judge(reports, findings);
+}
+
 int find_reported_errors(const struct job *job, struct findings *findings)
 {
     struct reports reports = {.job = job, .usual_network = usual_network(job)};
-    reports.weight = greatest_weight(&reports);
-    if (reports.weight <= WEIGHS_EFFECT || (is_of_card(&reports) && have_broken(findings)))
-        return 0;
-    reports.of_rank = array_new(job->rank_count, sizeof *reports.of_rank);
-    int failed = !reports.of_rank;
-    if (!failed) {
-        collect(&reports);
-        forget_later(&reports);
-        failed = judge(&reports, findings);
-    }
+    int failed = collect_cards(&reports) || judge_all(&reports, findings);
+    free(reports.cards);
     free(reports.of_rank);
     return failed ? -1 : 0;
 }

@@ -142,11 +142,56 @@ static int name_stuck(const struct making *making, struct findings *findings)
     return say_counts(making, finding) || say_meaning(finding->unmade, &finding->evidence);
 }
 
-/* Whether a rank is stuck in it, and it is not merely lines of it that are lost. */
-static int is_unmade(const struct making *making, const int64_t *uses)
+/* The last of a rank's largest communicators that all its ranks of whom logs tell got through with. */
+struct made {
+    int32_t communicator;
+    int64_t size; /* 0: none */
+    int64_t order;
+};
+
+static void take_made(const struct making *making, struct made *made)
+{
+    int64_t size = making->job->communicators[making->communicator].size;
+    for (size_t i = 0; i < making->count && making->complete == making->count; i++) {
+        const struct job_start *start = &making->starts[i];
+        struct made *of = &made[start->rank];
+        if (size > of->size || (size == of->size && start->order > of->order))
+            *of = (struct made){start->communicator, size, start->order};
+    }
+}
+
+/* By rank. NULL: no memory. */
+static struct made *collect_made(const struct job *job)
+{
+    struct made *made = array_new(job->rank_count, sizeof *made);
+    for (size_t begin = 0; made && begin < job->start_count;) {
+        struct making making = making_of(job, begin);
+        begin += making.count;
+        take_made(&making, made);
+    }
+    return made;
+}
+
+/* Whether its ranks made one as large together later, as after a restart whose log goes on behind the first:
+ * who is stuck makes no other. */
+static int is_made_anew(const struct making *making, const struct made *made)
+{
+    const struct made *first = &made[making->starts[0].rank];
+    if (first->size < making->job->communicators[making->communicator].size)
+        return 0;
+    for (size_t i = 0; i < making->count; i++) {
+        const struct made *of = &made[making->starts[i].rank];
+        if (!of->size || of->communicator != first->communicator || of->order <= making->starts[i].order)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether a rank is stuck in it, and it is neither over nor merely lines of it that are lost. */
+static int is_unmade(const struct making *making, const int64_t *uses, const struct made *made)
 {
     return making->complete < making->count &&
-           (double)uses[making->communicator] <= limit_of(LIMIT_FIRST_CALLS);
+           (double)uses[making->communicator] <= limit_of(LIMIT_FIRST_CALLS) && !is_made_anew(making, made);
 }
 
 static int64_t first_order(const struct making *making)
@@ -158,13 +203,14 @@ static int64_t first_order(const struct making *making)
 }
 
 /* The first of them that a log has, and how many. */
-static size_t find_first(const struct job *job, const int64_t *uses, struct making *first)
+static size_t find_first(const struct job *job, const int64_t *uses, const struct made *made,
+                         struct making *first)
 {
     size_t count = 0;
     for (size_t begin = 0; begin < job->start_count;) {
         struct making making = making_of(job, begin);
         begin += making.count;
-        if (!is_unmade(&making, uses))
+        if (!is_unmade(&making, uses, made))
             continue;
         if (!count || first_order(&making) < first_order(first))
             *first = making;
@@ -188,8 +234,10 @@ int find_unmade(const struct job *job, struct findings *findings)
     if (findings_stop_surely(findings))
         return 0;
     int64_t *uses = count_uses(job);
-    size_t count = uses ? find_first(job, uses, &first) : 0;
-    int failed = !uses || (count && (name_stuck(&first, findings) || say_others(count, findings)));
+    struct made *made = collect_made(job);
+    size_t count = uses && made ? find_first(job, uses, made, &first) : 0;
+    int failed = !uses || !made || (count && (name_stuck(&first, findings) || say_others(count, findings)));
     free(uses);
+    free(made);
     return failed ? -1 : 0;
 }

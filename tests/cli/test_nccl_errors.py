@@ -27,9 +27,9 @@ class Job:
     def warn(self, rank, text, source="transport/x.cc:11", tid=None):
         return self.say(rank, text, "WARN", source, tid)
 
-    def init(self, rank, what):
+    def init(self, rank, what, identity=ID):
         return self.say(rank, f"ncclCommInitRankConfig comm 0x{COMM + rank:x} rank {rank} nranks {self.ranks} cudaDev {rank % 2} "
-                              f"nvmlDev {rank % 2} busId {rank % 2 + 1}b000 commId {ID} - Init {what}")
+                              f"nvmlDev {rank % 2} busId {rank % 2 + 1}b000 commId {identity} - Init {what}")
 
     def make(self, *ranks):
         for rank in ranks or range(self.ranks):
@@ -50,12 +50,12 @@ class Job:
 
 
 class NcclErrors(Case):
-    def diagnose(self, job):
+    def diagnose(self, job, **more):
         traces = self.folder / "logs"
         traces.mkdir()
         job.write(traces)
         self.run_program("ingest", traces)
-        return self.json("diagnose")
+        return self.json("diagnose", **more)
 
     def only_finding(self, job):
         finding, = self.diagnose(job)["findings"]
@@ -91,6 +91,111 @@ class NcclErrors(Case):
         self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [1], "medium"))
         self.assertIn("an internal error of NCCL", finding["text"])
         self.assertIn("Some words of a later version", finding["evidence"])
+
+    def test_sockets_of_an_aborted_communicator_hand_up_an_effect(self):
+        """Without a warning of the thread: who failed is another."""
+        job = Job().make().call(5)
+        for rank in (0, 2, 3):
+            job.say(rank, "misc/socket.cc:52 -> 3", tid=9).say(rank, "transport/net_socket.cc:480 -> 3", tid=9)
+        job.warn(1, "Cuda failure 719 'unspecified launch failure'").say(1, "enqueue.cc:70 -> 1")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("error", [1], "high"))
+        self.assertEqual(finding["figures"]["ranks_affected"], 3)
+
+    def test_sockets_closed_at_the_end_accuse_nobody(self):
+        job = Job().make().call(40)
+        for line in ("misc/socket.cc:52 -> 3", "bootstrap.cc:90 -> 3", "[Service thread] Connection closed by localRank 1"):
+            job.say(1, line, tid=9)
+        self.assertEqual(self.diagnose(job)["findings"], [])
+
+    def test_an_internal_error_that_nobody_warned_of(self):
+        """Elsewhere than where an abort is noticed, it is the rank's own."""
+        job = Job().make().call(5).say(2, "enqueue.cc:88 -> 3")
+        self.assertEqual(self.only_finding(job)["ranks"], [2])
+
+    def test_a_driver_that_shuts_down_is_the_end_of_a_process(self):
+        """Whether or not NCCL hands up a result behind it."""
+        job = Job().make().call(5)
+        job.warn(1, "Cuda failure 'driver shutting down'").warn(2, "Cuda failure 4 'driver shutting down'").say(2, "proxy.cc:61 -> 1")
+        report = self.diagnose(job)
+        self.assertEqual(report["findings"], [])
+        self.assertFalse([warning for warning in report["warnings"] if "reported" in warning])
+
+    def end(self, job, *ranks):
+        for rank in ranks:
+            job.say(rank, f"comm 0x{COMM + rank:x} rank {rank} nranks {job.ranks} cudaDev {rank % 2} busId 1b000 - Destroy COMPLETE")
+        return job
+
+    def test_what_a_rank_warned_of_before_it_connected(self):
+        """As logs without calls tell; a result that NCCL handed up, too, once its thread took another way."""
+        job = Job().make()
+        job.warn(1, "Cuda failure 217 'peer access is not supported'").say(1, "transport/p2p.cc:88 -> 1").say(1, "Connected all rings")
+        job.warn(2, "Call to ibv_reg_mr failed with error Cannot allocate memory")
+        report = self.diagnose(self.end(job, 0, 1, 2, 3), status=1)
+        self.assertEqual(report["findings"], [])
+
+    def test_an_error_that_another_thread_connected_beside(self):
+        job = Job().make().warn(1, "Cuda failure 700 'an illegal memory access'", tid=9).say(1, "proxy.cc:88 -> 1", tid=9)
+        job.say(1, "Connected all rings").say(3, "Connected all rings")
+        finding = self.only_finding(self.end(job, 0, 1, 2, 3))
+        self.assertEqual((finding["kind"], finding["ranks"]), ("error", [1]))
+
+    def test_a_rank_whose_line_of_init_is_lost(self):
+        """That it destroyed the communicator says that it had made it."""
+        job = Job().make(0, 2, 3).init(1, "START")
+        self.assertEqual(self.diagnose(self.end(job, 0, 1, 2, 3), status=1)["findings"], [])
+
+    def test_a_message_longer_than_expected_accuses_neither_end(self):
+        job = Job().make().call(5)
+        job.warn(3, "NET/Socket : peer 10.9.0.1<5> message truncated : receiving 8192 bytes instead of 512", tid=4)
+        report = self.diagnose(job.say(3, "transport/net.cc:700 -> 5", tid=4))
+        self.assertEqual(report["findings"], [])
+        self.assertIn("message truncated", report["warnings"][0])
+
+    def test_versions_that_differ_accuse_both_ranks_that_are_named(self):
+        """Whoever logs it: of one log alone who wrote it is not more at fault than the other."""
+        job = Job()
+        for rank in range(4):
+            job.init(rank, "START")
+        job.warn(1, "Mismatched NCCL version detected : rank 3 version 22304 rank 0 version 22602").say(1, "init.cc:900 -> 5")
+        job.warn(3, "Mismatched NCCL version detected : rank 3 version 22304 rank 0 version 22602").say(3, "init.cc:900 -> 5")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["candidates"], finding["confidence"]), ("error", [0, 3], "low"))
+        self.assertEqual((finding["figures"]["ranks_reporting"], finding["figures"]["ranks_affected"]), (1, 1))
+        self.assertIn('Rank 3 logged "Mismatched NCCL version', finding["evidence"])
+
+    def begin_anew(self, job, *ranks):
+        """As after a restart in containers, whose processes have the numbers of those before."""
+        for rank in range(job.ranks):
+            job.init(rank, "START", "0x7a11c0de5eed0002")
+        for rank in ranks:
+            job.init(rank, "COMPLETE", "0x7a11c0de5eed0002")
+        return job
+
+    def stuck(self):
+        job = Job(ranks=5)
+        for rank in (0, 2, 3, 4):
+            job.init(rank, "START")
+        return job
+
+    def test_a_communicator_that_was_made_anew_is_not_stuck(self):
+        job = self.begin_anew(self.stuck(), 0, 1, 2, 3, 4).call(30)
+        self.assertEqual(self.diagnose(job)["findings"], [])
+
+    def test_a_communicator_that_is_stuck_again(self):
+        finding = self.only_finding(self.begin_anew(self.stuck(), 0, 2, 3, 4))
+        self.assertEqual(finding["kind"], "missing")
+
+    def test_a_communicator_made_before_does_not_excuse_who_is_stuck(self):
+        job = self.begin_anew(Job(ranks=5), 0, 1, 2, 3, 4)
+        for rank in (0, 2, 3, 4):
+            job.init(rank, "START")
+        finding = self.only_finding(job)
+        self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [1]))
+
+    def test_an_aborted_communicator_was_not_made(self):
+        job = Job().make(0, 2, 3).init(1, "START").say(1, f"comm 0x{COMM + 1:x} rank 1 nranks 4 cudaDev 1 busId 1b000 - Abort COMPLETE")
+        self.assertEqual(self.only_finding(job)["ranks"], [1])
 
     def test_the_error_of_who_is_missing_says_why(self):
         job = Job().make().call(5, 0, 1, 2).call(4, 3)

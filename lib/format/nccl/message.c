@@ -3,6 +3,7 @@
 #include "input/number.h"
 #include "model/event.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* "[nranks=8]", which 2.18 and later print behind the communicator. */
@@ -94,6 +95,22 @@ int message_read_init(struct text message, struct message_init *init)
     if (init->id || init->parent)
         return 1;
     return is_complete && init->bus.length && !text_holds(message, "commId") ? 2 : -1;
+}
+
+void message_write_bus(struct text said, char *bus, size_t bytes)
+{
+    uint64_t value;
+    if (number_hexadecimal(said.data, said.length, &value) || value >> 36)
+        snprintf(bus, bytes, "%.*s", (int)said.length, said.data);
+    else
+        snprintf(bus, bytes, "%04x:%02x:%02x.%x", (unsigned)(value >> 20), (unsigned)(value >> 12 & 0xff),
+                 (unsigned)(value >> 4 & 0xff), (unsigned)(value & 0xf));
+}
+
+int message_read_end(struct text message, uint64_t *communicator)
+{
+    return text_begins(message, "comm ") && text_holds(message, "- Destroy COMPLETE") &&
+           text_hexadecimal(message, "comm", communicator) == 0;
 }
 
 int message_read_nodes(struct text message, struct message_nodes *nodes)

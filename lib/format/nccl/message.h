@@ -40,6 +40,18 @@ struct message_init {
 /* 2: it is whole, and names no communicator, as before NCCL 2.18 (RCCL 6). */
 int message_read_init(struct text message, struct message_init *init);
 
+/*
+ * As nvidia-smi and NCCL's other plugins write it: NCCL's log has the digits alone, without the zeros before
+ * them. What is no such number is shown as it stands.
+ */
+void message_write_bus(struct text said, char *bus, size_t bytes);
+
+/*
+ * "comm 0x1 rank 0 nranks 4 cudaDev 0 busId 1b000 - Destroy COMPLETE", which a communicator that failed has
+ * not: it is aborted. 0: it is no such line.
+ */
+int message_read_end(struct text message, uint64_t *communicator);
+
 /* "comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 ...". */
 struct message_nodes {
     uint64_t communicator;

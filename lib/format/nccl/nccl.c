@@ -77,20 +77,6 @@ static int emit_communicator(struct log_file *file, const struct said *said, con
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/*
- * As nvidia-smi and NCCL's other plugins write it: NCCL's log has the digits alone, without the zeros before
- * them. What is no such number is shown as it stands.
- */
-static void write_bus(struct text said, char *bus, size_t bytes)
-{
-    uint64_t value;
-    if (number_hexadecimal(said.data, said.length, &value) || value >> 36)
-        snprintf(bus, bytes, "%.*s", (int)said.length, said.data);
-    else
-        snprintf(bus, bytes, "%04x:%02x:%02x.%x", (unsigned)(value >> 20), (unsigned)(value >> 12 & 0xff),
-                 (unsigned)(value >> 4 & 0xff), (unsigned)(value & 0xf));
-}
-
 /* Which GPU a rank has: a process may drive several, so that it is said of the rank. */
 static int emit_device(struct log_file *file, const struct said *said, const struct message_init *init,
                        const struct seat *seat, struct error *error)
@@ -100,7 +86,7 @@ static int emit_device(struct log_file *file, const struct said *said, const str
     if (init->device == COUNT_UNKNOWN && !init->bus.length)
         return 0;
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
-    write_bus(init->bus, bus, sizeof bus);
+    message_write_bus(init->bus, bus, sizeof bus);
     event.process.gpu = init->device;
     event.process.gpu_bus_id = init->bus.length && init->bus.length < sizeof bus ? bus : NULL;
     return file->sink->event(file->sink->context, &event, error);
@@ -275,6 +261,16 @@ static int take_init(struct log_file *file, const struct said *said, const struc
     return emit_communicator(file, said, seat, error);
 }
 
+/* Who destroys a communicator has made it, and done with it all that it warned of by then. */
+static int take_end(struct log_file *file, const struct said *said, uint64_t communicator,
+                    struct error *error)
+{
+    struct seat *seat = speakers_seat(&file->speakers, said->speaker, communicator);
+    if (seat)
+        seat->is_complete = 1;
+    return warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, -1, error);
+}
+
 static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
                              struct error *error)
 {
@@ -342,6 +338,7 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     struct message_nodes nodes;
     struct timings timings;
     int64_t total_ns;
+    uint64_t communicator;
     struct text address = warning_own_address(said->message);
     struct message_registration registration;
     int found = message_read_call(said->message, &call);
@@ -359,6 +356,9 @@ static int take_known(struct log_file *file, const struct said *said, struct err
         return take_address(file, said, address, error);
     if (found == 0 && (found = message_read_registration(said->message, &registration)) == 1)
         return take_registration(file, said, &registration, error);
+    if (found == 0 && message_read_end(said->message, &communicator) &&
+        take_end(file, said, communicator, error))
+        return -1;
     if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
     if (found == 0 && (found = warnings_take_info(&file->warnings, &file->speakers, file->sink, said, error)))

@@ -46,6 +46,8 @@ static const struct words table[] = {
     /* NCCL's RAS serves its users, and no operation waits for it. */
     {"RAS ", NULL, NULL, WARNING_OTHER},
     {"NCCL version mismatch with remote peer", NULL, NULL, WARNING_OTHER},
+    /* The process exits, in which memory is freed behind the driver's back. */
+    {"driver shutting down", NULL, NULL, WARNING_OTHER},
     /* Transfers and requests. */
     {"Got completion", "with status=", NULL, WARNING_COMPLETION},
     {"Got completion", "with error ", NULL, WARNING_COMPLETION},
@@ -77,6 +79,8 @@ static const struct words table[] = {
     {"NET/IB", "incompatible", "evice", WARNING_MISMATCH},
     /* All ranks print it of the ranks that differ. */
     {"Detected mixed local ", NULL, NULL, WARNING_ABORTED},
+    /* Who receives less than a peer sends says nothing of which of the two is wrong. */
+    {"NET/", "message truncated", NULL, WARNING_ABORTED},
     /* Peers that cannot be reached, or no longer. */
     {"Connection closed by remote peer", NULL, NULL, WARNING_CLOSED},
     {"Socket recv failed while polling", NULL, NULL, WARNING_CLOSED},
@@ -129,14 +133,15 @@ static const struct words table[] = {
 
 enum { WORDS = sizeof table / sizeof *table };
 
-static enum warning_kind kind_of(struct text message)
+/* NULL: no words of it are known. */
+static const struct words *words_of(struct text message)
 {
     for (size_t i = 0; i < WORDS; i++)
         if (text_holds(message, table[i].first) &&
             (!table[i].second || text_holds(message, table[i].second)) &&
             (!table[i].third || text_holds(message, table[i].third)))
-            return table[i].kind;
-    return WARNING_OTHER;
+            return &table[i];
+    return NULL;
 }
 
 /* "mlx5_0" of "mlx5_0:1". */
@@ -172,8 +177,10 @@ static struct text peer_of(struct text message, enum warning_kind kind)
 
 void warning_read(struct text message, struct warning_words *words)
 {
-    enum warning_kind kind = kind_of(message);
+    const struct words *known = words_of(message);
+    enum warning_kind kind = known ? known->kind : WARNING_OTHER;
     *words = (struct warning_words){.kind = kind,
+                                    .is_harmless = known && kind == WARNING_OTHER,
                                     .status = kind == WARNING_COMPLETION ? status_of_completion(message)
                                               : kind == WARNING_REQUEST  ? status_of_request(message)
                                                                          : COUNT_UNKNOWN,
@@ -215,6 +222,17 @@ int warning_read_result(struct text message, enum warning_kind *kind)
     return 1;
 }
 
+/* Sockets, the bootstrap and the proxy hand up an internal error, mostly without a warning, once the
+ * communicator is aborted. */
+enum warning_kind warning_of_result_alone(struct text message, enum warning_kind kind)
+{
+    static const char *const places[] = {"misc/socket.", "bootstrap.", "proxy."};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (kind == WARNING_INTERNAL && text_begins(message, places[i]))
+            return WARNING_ABORTED;
+    return kind;
+}
+
 int warning_is_network(struct text message)
 {
     return text_begins(message, "Using network ");
@@ -224,6 +242,17 @@ int warning_read_fewer_cards(struct text message, int64_t *rank)
 {
     return text_begins(message, "Rank ") && text_holds(message, " local Net devices (max ") &&
            text_number(message, "Rank", rank) == 0;
+}
+
+int warning_read_versions(struct text message, int64_t *one, int64_t *other)
+{
+    struct text first = text_after(text_after(message, "Mismatched NCCL version detected"), " rank ");
+    struct text second = text_after(first, " rank ");
+    if (!first.data || !second.data)
+        return 0;
+    *one = number_of(first);
+    *other = number_of(second);
+    return *one != COUNT_UNKNOWN && *other != COUNT_UNKNOWN;
 }
 
 struct text warning_own_address(struct text message)

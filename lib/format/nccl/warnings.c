@@ -47,17 +47,41 @@ static int emit(const struct speakers *speakers, const struct format_sink *sink,
     return sink->event(sink->context, &event, error);
 }
 
-/* Tells what is held, as `kind` where its own words do not say what it is about. */
+/* All ranks log which two of them differ: each of the two names the other, and the rest only say so. */
+static void judge_versions(const struct speakers *speakers, const struct said *said,
+                           struct warning_words *words)
+{
+    const struct seat *seat = speakers_seat_before(speakers, said->speaker, NULL);
+    int64_t one, other;
+    if (!seat || !warning_read_versions(said->message, &one, &other))
+        return;
+    /* Ranks of the first communicator are those of the job. */
+    int64_t root = speakers->items[said->speaker].root;
+    int is_first = root >= 0 && seat == &speakers->seats[root];
+    if (is_first && (seat->rank == one || seat->rank == other))
+        words->status = seat->rank == one ? other : one;
+    else
+        words->kind = WARNING_ABORTED;
+}
+
+/* What is held, by the result that was handed up where its own words do not say what it is about. */
+static void let_go(struct held_warning *held, const struct speakers *speakers, struct warning_words *words)
+{
+    held->is_held = 0;
+    held->said.message = (struct text){held->message.data, held->message.length};
+    warning_read(held->said.message, words);
+    if (held->has_result && words->kind == WARNING_OTHER && !words->is_harmless)
+        words->kind = held->result;
+    judge_versions(speakers, &held->said, words);
+}
+
 static int tell(struct held_warning *held, const struct speakers *speakers, const struct format_sink *sink,
-                enum warning_kind kind, struct error *error)
+                struct error *error)
 {
     struct warning_words words;
     if (!held->is_held)
         return 0;
-    held->is_held = 0;
-    held->said.message = (struct text){held->message.data, held->message.length};
-    warning_read(held->said.message, &words);
-    words.kind = words.kind == WARNING_OTHER ? kind : words.kind;
+    let_go(held, speakers, &words);
     return emit(speakers, sink, &held->said, &words, held->calls, error);
 }
 
@@ -67,7 +91,7 @@ int warnings_take(struct warnings *warnings, const struct speakers *speakers, co
     struct held_warning *held = of_speaker(warnings, said->speaker);
     if (!held)
         return error_no_memory(error);
-    if (tell(held, speakers, sink, WARNING_OTHER, error))
+    if (tell(held, speakers, sink, error))
         return -1;
     buffer_clear(&held->message);
     if (buffer_append(&held->message, said->message.data,
@@ -76,6 +100,7 @@ int warnings_take(struct warnings *warnings, const struct speakers *speakers, co
     held->said = *said;
     held->calls = speakers->items[said->speaker].calls;
     held->is_held = held->has_warned = 1;
+    held->has_result = 0;
     return 0;
 }
 
@@ -85,11 +110,15 @@ static int take_result(struct warnings *warnings, const struct speakers *speaker
                        struct error *error)
 {
     struct held_warning *held = of_speaker(warnings, said->speaker);
-    const struct warning_words words = {.kind = kind, .status = COUNT_UNKNOWN};
+    const struct warning_words words = {.kind = warning_of_result_alone(said->message, kind),
+                                        .status = COUNT_UNKNOWN};
     if (!held)
         return error_no_memory(error);
-    if (held->is_held && held->said.tid == said->tid)
-        return tell(held, speakers, sink, kind, error) ? -1 : 1;
+    if (held->is_held && held->said.tid == said->tid && !held->has_result) {
+        held->has_result = 1;
+        held->result = kind;
+        return 1;
+    }
     if (held->has_warned)
         return 0;
     held->has_warned = 1;
@@ -117,12 +146,51 @@ static int take_network(struct warnings *warnings, const struct speakers *speake
     return emit(speakers, sink, said, &network, speakers->items[said->speaker].calls, error);
 }
 
+/* Of what it called or did itself; what it warns of of cards and peers stays true. */
+static int is_of_rank(enum warning_kind kind)
+{
+    return kind == WARNING_CUDA || kind == WARNING_MEMORY || kind == WARNING_INTERNAL ||
+           kind == WARNING_SYSTEM || kind == WARNING_USAGE;
+}
+
+static int tell_got_over(struct held_warning *held, const struct speakers *speakers,
+                         const struct format_sink *sink, struct error *error)
+{
+    struct warning_words words;
+    let_go(held, speakers, &words);
+    if (is_of_rank(words.kind))
+        words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
+    return emit(speakers, sink, &held->said, &words, held->calls, error);
+}
+
+int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
+                    const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error)
+{
+    struct held_warning *held = (size_t)speaker < warnings->count ? &warnings->items[speaker] : NULL;
+    if (!held || !held->is_held || held->has_result || (tid >= 0 && held->said.tid != tid))
+        return 0;
+    return tell_got_over(held, speakers, sink, error);
+}
+
+/* The thread connected what it was about to, whatever NCCL handed up before: it took another way. */
+static int take_connected(struct warnings *warnings, const struct speakers *speakers,
+                          const struct format_sink *sink, const struct said *said, struct error *error)
+{
+    struct held_warning *held =
+        (size_t)said->speaker < warnings->count ? &warnings->items[said->speaker] : NULL;
+    if (!held || !held->is_held || held->said.tid != said->tid)
+        return 0;
+    return tell_got_over(held, speakers, sink, error);
+}
+
 int warnings_take_info(struct warnings *warnings, const struct speakers *speakers,
                        const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words differs = {.kind = WARNING_MISMATCH, .status = COUNT_UNKNOWN};
     enum warning_kind kind;
     int64_t rank;
+    if (text_begins(said->message, "Connected all "))
+        return take_connected(warnings, speakers, sink, said, error);
     if (warning_is_network(said->message))
         return take_network(warnings, speakers, sink, said, error) ? -1 : 1;
     if (warning_read_result(said->message, &kind))
@@ -132,33 +200,11 @@ int warnings_take_info(struct warnings *warnings, const struct speakers *speaker
     return emit(speakers, sink, said, &differs, speakers->items[said->speaker].calls, error) ? -1 : 1;
 }
 
-/* Of what it called or did itself; what it warns of of cards and peers stays true. */
-static int is_of_rank(enum warning_kind kind)
-{
-    return kind == WARNING_CUDA || kind == WARNING_MEMORY || kind == WARNING_INTERNAL ||
-           kind == WARNING_SYSTEM || kind == WARNING_USAGE;
-}
-
-int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
-                    const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error)
-{
-    struct held_warning *held = (size_t)speaker < warnings->count ? &warnings->items[speaker] : NULL;
-    struct warning_words words;
-    if (!held || !held->is_held || (tid >= 0 && held->said.tid != tid))
-        return 0;
-    held->is_held = 0;
-    held->said.message = (struct text){held->message.data, held->message.length};
-    warning_read(held->said.message, &words);
-    if (is_of_rank(words.kind))
-        words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
-    return emit(speakers, sink, &held->said, &words, held->calls, error);
-}
-
 int warnings_end(struct warnings *warnings, const struct speakers *speakers, const struct format_sink *sink,
                  struct error *error)
 {
     for (size_t i = 0; i < warnings->count; i++)
-        if (tell(&warnings->items[i], speakers, sink, WARNING_OTHER, error))
+        if (tell(&warnings->items[i], speakers, sink, error))
             return -1;
     return 0;
 }

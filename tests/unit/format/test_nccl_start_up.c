@@ -108,6 +108,21 @@ static void what_warnings_are_about(void **state)
 }
 
 /* Of kinds that have neither a card nor a peer. */
+static void what_healthy_jobs_print_is_harmless(void **state)
+{
+    struct warning_words words;
+    warning_read(text_of("Cuda failure 4 'driver shutting down'"), &words);
+    assert_int_equal(words.kind, WARNING_OTHER);
+    assert_true(words.is_harmless);
+    warning_read(
+        text_of("NET/Socket : peer 10.3.0.7<5> message truncated : receiving 8192 bytes instead of 512"),
+        &words);
+    assert_int_equal(words.kind, WARNING_ABORTED);
+    warning_read(text_of("words of a later version"), &words);
+    assert_int_equal(words.kind, WARNING_OTHER);
+    assert_false(words.is_harmless);
+}
+
 static void check_kind(const char *message, enum warning_kind kind)
 {
     check_warning(message, kind, COUNT_UNKNOWN, "", "");
@@ -176,6 +191,12 @@ static void what_nccl_hands_up(void **state)
     assert_int_equal(warning_read_result(text_of("group.cc:64 -> 1 [Async thread]"), &kind), 1);
     assert_int_equal(kind, WARNING_CUDA);
     assert_int_equal(warning_read_result(text_of("init.cc:1 -> 7"), &kind), 0); /* in progress */
+    assert_int_equal(warning_of_result_alone(text_of("misc/socket.cc:47 -> 3"), WARNING_INTERNAL),
+                     WARNING_ABORTED);
+    assert_int_equal(warning_of_result_alone(text_of("misc/socket.cc:47 -> 2"), WARNING_SYSTEM),
+                     WARNING_SYSTEM);
+    assert_int_equal(warning_of_result_alone(text_of("enqueue.cc:47 -> 3"), WARNING_INTERNAL),
+                     WARNING_INTERNAL);
     assert_int_equal(warning_read_result(text_of("ras/ras.cc:10 -> 2"), &kind), 0);
     assert_int_equal(warning_read_result(text_of("Channel 00/0 : 1[1] -> 2[2] via P2P/CUMEM"), &kind), 0);
 }
@@ -301,8 +322,8 @@ static void results_behind_a_warning(void **state)
     struct recording recording;
     recording_of_bytes(&recording, "nccl.log", log, sizeof log - 1);
     assert_int_equal(recording_count(&recording, EVENT_WARNING), 3);
-    check_record(&recording, 0, WARNING_INTERNAL, "Something of a later version");
-    check_record(&recording, 1, WARNING_CUDA, "proxy.cc:698 -> 1");
+    check_record(&recording, 0, WARNING_CUDA, "proxy.cc:698 -> 1");
+    check_record(&recording, 1, WARNING_INTERNAL, "Something of a later version");
     check_record(&recording, 2, WARNING_OTHER, "Something of a later version");
     recording_release(&recording);
 }
@@ -392,6 +413,7 @@ int main(void)
         cmocka_unit_test(seconds_as_nanoseconds),
         cmocka_unit_test(parts_of_the_making),
         cmocka_unit_test(what_warnings_are_about),
+        cmocka_unit_test(what_healthy_jobs_print_is_harmless),
         cmocka_unit_test(what_requests_of_a_plugin_say),
         cmocka_unit_test(what_ranks_report_of_themselves),
         cmocka_unit_test(what_is_an_effect),

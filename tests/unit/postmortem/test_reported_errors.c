@@ -188,6 +188,55 @@ static void a_rank_with_another_network(void **state)
     assert_null(found(&played));
 }
 
+/* Two ranks differ, and one logs so: unless another's error came long before on the same host. */
+static void whom_an_invalid_use_names(void **state)
+{
+    struct played played;
+    play(&played);
+    struct job_warning *warning = warn(&played, 3, WARNING_USAGE, "Mismatched NCCL version detected");
+    warning->status = 1;
+    warning->first_ns = 100 * (int64_t)1000000000;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->candidate_count, 2);
+    assert_int_equal(finding->candidates[0], 1);
+    assert_int_equal(finding->candidates[1], 3);
+    findings_release(&played.findings);
+    for (size_t i = 0; i < RANKS; i++)
+        played.ranks[i].facts.host = "h";
+    played.job.warning_count = 0;
+    struct job_warning later = *warning;
+    warn(&played, 0, WARNING_CUDA, "Cuda failure 700")->first_ns = 1;
+    played.warnings[played.job.warning_count++] = later;
+    finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 0);
+    assert_int_equal(finding->candidate_count, 0);
+    assert_non_null(strstr(finding->evidence.data, "1 other rank of its host"));
+    findings_release(&played.findings);
+}
+
+/* Of each card of each rank by itself, in whatever order the log tells. */
+static void ports_that_went_more_often_than_they_came_back(void **state)
+{
+    struct played played;
+    play(&played);
+    warn(&played, 1, WARNING_CARD_BACK, "mlx5_3:1 port active")->nic = "mlx5_3";
+    warn(&played, 1, WARNING_CARD, "mlx5_0:1 port error")->nic = "mlx5_0";
+    warn(&played, 1, WARNING_CARD, "mlx5_3:1 port error")->nic = "mlx5_3";
+    warn(&played, 1, WARNING_CARD_BACK, "mlx5_0:1 port active")->nic = "mlx5_0";
+    warn(&played, 3, WARNING_CARD, "mlx5_0:1 port error")->nic = "mlx5_0";
+    warn(&played, 3, WARNING_CARD_BACK, "mlx5_0:1 port active")->nic = "mlx5_0";
+    warn(&played, 3, WARNING_CARD, "mlx5_0:1 port error")->nic = "mlx5_0";
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 3);
+    assert_int_equal(finding->candidate_count, 0);
+    findings_release(&played.findings);
+    played.warnings[5].count = 2;
+    assert_null(found(&played));
+}
+
 /* A port that went for good; that of another card came back. */
 static void a_port_that_went(void **state)
 {
@@ -304,6 +353,8 @@ int main(void)
         cmocka_unit_test(settings_beside_a_rank_that_is_missing),
         cmocka_unit_test(a_rank_with_another_network),
         cmocka_unit_test(a_port_that_went),
+        cmocka_unit_test(whom_an_invalid_use_names),
+        cmocka_unit_test(ports_that_went_more_often_than_they_came_back),
         cmocka_unit_test(settings_matter_at_the_start),
         cmocka_unit_test(effects_and_what_healthy_jobs_print_accuse_nobody),
         cmocka_unit_test(a_job_that_went_on_was_not_ended_by_it),
