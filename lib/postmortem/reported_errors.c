@@ -1,6 +1,7 @@
 #include "postmortem/reported_errors.h"
 
 #include "base/array.h"
+#include "job/membership.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>

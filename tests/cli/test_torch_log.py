@@ -221,3 +221,16 @@ class TorchLog(Case):
                  "\t - To our best knowledge, ranks [2, 3] are the lagging ranks that caused this timeout. They never joined any " \
                  "collectives\n"
         self.assertEqual(self.diagnose(old + report), [("missing", [2, 3], "medium")])
+
+    def test_a_desync_report_of_many_ranks(self):
+        """A line that lists half of all ranks is one line: it is not kept again with each of them."""
+        absent, rest = ", ".join(map(str, range(500, 1000))), ", ".join(map(str, range(500)))
+        report = f"[rank0]:[E515 18:36:47.4 ProcessGroupNCCL.cpp:1937] Rank 0\n\t     [{absent}] finished collective #52, but didn't join " \
+                 f"collective #53 (count from 1)\n\t - Snapshot of ranks' latest states:\n\t   #52 finished ranks:\n\t     [{absent}] finished " \
+                 f"ALLREDUCE\n\t   #53 started ranks:\n\t     [{rest}] started ALLREDUCE\n"
+        self.diagnose(waits(0) + report)
+        finding, = self.report["findings"]
+        self.assertEqual(finding["ranks"], list(range(500, 1000)))
+        self.assertIn("finished collective #52, but didn't join collective #53", finding["evidence"])
+        texts = self.json("query", "SELECT sum(length(text)) AS bytes FROM warning")["rows"][0]["bytes"]
+        self.assertLess(texts, 500 * 100)

@@ -11,6 +11,9 @@ enum { LINES_OF_FAILURE = 4 };
 /* Of an error so much is kept. */
 enum { FAILURE_BYTES_MOST = 400 };
 
+/* Of a list of ranks that is quoted. */
+enum { LIST_BYTES_MOST = 40 };
+
 static const struct torch_speaker nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
 
 void torch_reader_init(struct torch_reader *reader)
@@ -157,11 +160,25 @@ static int take_record(struct torch_reader *reader)
                : 0;
 }
 
+/*
+ * What a line says of each rank that it lists: a long list is left out, as it would be kept with each of its
+ * ranks.
+ */
+static struct text words_of(const struct desync_line *said)
+{
+    const char *end = said->said.data + said->said.length, *behind = said->ranks.data + said->ranks.length;
+    if (said->ranks.length <= LIST_BYTES_MOST)
+        return beginning_of(said->said);
+    while (behind < end && (*behind == ']' || *behind == ' '))
+        behind++;
+    return beginning_of((struct text){behind, (size_t)(end - behind)});
+}
+
 static int accuse(struct torch_reader *reader, const struct desync_line *said, uint64_t offset)
 {
     struct torch_remark remark = remark_of(&reader->speaker, TORCH_NEVER_JOINED, offset);
     struct text ranks = said->ranks;
-    if (torch_ranks_text(&reader->ranks, said->said, &remark.text))
+    if (torch_ranks_text(&reader->ranks, words_of(said), &remark.text))
         return -1;
     for (;;) {
         remark.accused = desync_next_rank(&ranks);
@@ -181,7 +198,7 @@ static int hold_unfinished(struct torch_reader *reader, const struct desync_line
     report->unfinished = remark_of(&reader->speaker, TORCH_UNFINISHED, offset);
     report->unfinished_ranks = (struct text){report->line.data, report->line.length};
     report->lagging = said->number;
-    return torch_ranks_text(&reader->ranks, said->said, &report->unfinished.text);
+    return torch_ranks_text(&reader->ranks, words_of(said), &report->unfinished.text);
 }
 
 static void list_ranks(struct torch_report *report, const struct desync_line *said)
