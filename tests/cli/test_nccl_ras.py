@@ -209,3 +209,32 @@ class Ras(Case):
     def test_looks_written_into_one_file(self):
         looks = [dump(44, 44, 43, 44), dump(44, 44, 43, 44, at="2026-03-02 10:17:00")]
         self.assertEqual(self.findings("\n".join(looks)), [("missing", [2], "medium")])
+
+    def test_an_error_that_nccl_has_of_a_rank(self):
+        """Rank 4 has it; rank 1 is behind, maybe as it waits for rank 4. The others lost a peer."""
+        look = json.loads(dump(90, 90, 90, 90, 90, 90))
+        ranks = look["communicators"][0]["ranks"]
+        ranks[1]["collective_counts"]["AllReduce"] = 86
+        ranks[4]["status"]["async_error"] = 2
+        self.assertEqual(self.findings(json.dumps(look)), [("error", [4], "medium"), ("missing", [1], "low")])
+        for rank in (0, 5):
+            ranks[rank]["status"]["async_error"] = 6
+        self.store.unlink()
+        self.assertEqual(self.findings(json.dumps(look)), [("error", [4], "high"), ("missing", [1], "low")])
+
+    def test_who_only_lost_a_peer_or_is_not_made_yet_is_not_named(self):
+        look = json.loads(dump(90, 90, 90, 90))
+        ranks = look["communicators"][0]["ranks"]
+        ranks[1]["status"]["async_error"] = 6
+        ranks[2]["status"]["init_state"] = 3
+        ranks[3]["status"].update(async_error=3, abort_flag=True)
+        self.assertEqual(self.findings(json.dumps(look)), [])
+
+    def test_text_of_an_error(self):
+        errors = ("#0-0 (c0ffee) ERROR\n  Asynchronous error on 1 rank\n"
+                  "  Rank 7 reported unhandled CUDA error -- GPU 3 managed by process 5107 on node n2\n")
+        warnings = behind("11 ranks have launched up to operation 300",
+                          "Rank 9 has launched up to operation 297 -- GPU 1 managed by process 5109 on node n3")
+        self.assertEqual(self.findings(report(errors, warnings)), [("error", [7], "medium"), ("missing", [9], "low")])
+        self.store.unlink()
+        self.assertEqual([finding[0] for finding in self.findings(report(errors))], ["error"])

@@ -20,7 +20,14 @@ enum section {
     SECTION_DEAD,       /* processes that RAS considers dead */
     SECTION_INCOMPLETE, /* ranks of a communicator that did not answer */
     SECTION_COUNTS,     /* how many operations of a function the ranks of a communicator launched */
-    SECTION_STATUS      /* errors and states of ranks: not modelled */
+    SECTION_ERROR,      /* what NCCL reports of ranks of a communicator */
+    SECTION_STATUS      /* states of ranks: not modelled */
+};
+
+/* A row of the summary. */
+struct group {
+    int64_t size;   /* 0: not said */
+    int is_aborted; /* ranks of it are */
 };
 
 struct report {
@@ -30,13 +37,18 @@ struct report {
     struct map dead;      /* (host, pid): 1 */
     struct map functions; /* communicator: a bit for each function whose counts differ */
     struct map silent;    /* communicator: how many of its ranks did not answer, as far as they are listed */
-    int64_t *sizes;       /* owned; by group, 0: not said */
-    size_t size_count;
-    size_t size_capacity;
+    struct group *groups; /* owned */
+    size_t group_count;
+    size_t group_capacity;
+    int is_aborted; /* the group of the communicator being read */
     enum section section;
     int in_summary;
     int is_begun;
     int has_warnings; /* the last part of a report was reached */
+
+    /* Of the errors being read. */
+    int is_initialization;
+    int64_t result; /* of the ranks that follow */
 
     /* Of the counts being read. */
     int function;
@@ -117,6 +129,33 @@ static int take_silent(struct report *report, struct ras_seat *seat, struct erro
     return 0;
 }
 
+/* "... reported an internal error" */
+static int64_t result_in(struct text text)
+{
+    static const struct {
+        const char *word;
+        int64_t result;
+    } results[] = {
+        {"CUDA", RAS_RESULT_CUDA},          {"ystem error", RAS_RESULT_SYSTEM},
+        {"nternal", RAS_RESULT_INTERNAL},   {"nvalid argument", RAS_RESULT_ARGUMENT},
+        {"nvalid usage", RAS_RESULT_USAGE}, {"emote", RAS_RESULT_REMOTE},
+    };
+    struct text said = text_after(text, " reported ");
+    const char *past = said.data ? memmem(said.data, said.length, " -- ", 4) : NULL;
+    said.length = past ? (size_t)(past - said.data) : said.length;
+    for (size_t i = 0; said.data && i < sizeof results / sizeof *results; i++)
+        if (text_holds(said, results[i].word))
+            return results[i].result;
+    return RAS_RESULT_OTHER;
+}
+
+static int take_error(const struct report *report, struct ras_seat *seat)
+{
+    seat->error = report->result;
+    seat->is_aborted = report->is_aborted;
+    return 0;
+}
+
 /* "  Rank 7 has launched up to operation 60 -- GPU ...": the number is that of its group where it has none.
  */
 static int take_rank(struct report *report, struct text text, const struct input_line *line,
@@ -135,6 +174,8 @@ static int take_rank(struct report *report, struct text text, const struct input
         return error_no_memory(error);
     if (report->section == SECTION_INCOMPLETE)
         return take_silent(report, seat, error);
+    if (report->section == SECTION_ERROR)
+        return take_error(report, seat);
     report->listed += seat->counts[report->function] == COUNT_UNKNOWN;
     report->group.listed++;
     seat->counts[report->function] = text_holds(text, " has not launched any ") ? 0 : value;
@@ -236,8 +277,14 @@ static int begin_communicator(struct report *report, struct text text, const str
         report->section = SECTION_STATUS;
         return note(report, "value that cannot be read", 1, line, error);
     }
-    seats->communicator_size = (size_t)group < report->size_count ? report->sizes[group] : 0;
-    report->section = text_holds(text, ") INCOMPLETE") ? SECTION_INCOMPLETE : SECTION_STATUS;
+    int is_known = (size_t)group < report->group_count;
+    seats->communicator_size = is_known ? report->groups[group].size : 0;
+    report->is_aborted = is_known && report->groups[group].is_aborted;
+    report->result = RAS_RESULT_OTHER;
+    report->is_initialization = 0;
+    report->section = text_holds(text, ") INCOMPLETE") ? SECTION_INCOMPLETE
+                      : text_holds(text, ") ERROR")    ? SECTION_ERROR
+                                                       : SECTION_STATUS;
     return 0;
 }
 
@@ -255,11 +302,13 @@ static int take_group(struct report *report, struct text text, struct error *err
         at += word.length;
     }
     size_t group = (size_t)numbers[0];
-    if (numbers[0] >= GROUPS_MOST || group != report->size_count)
+    if (numbers[0] >= GROUPS_MOST || group != report->group_count)
         return 0;
-    if (array_reserve((void **)&report->sizes, &report->size_capacity, group + 1, sizeof *report->sizes))
+    if (array_reserve((void **)&report->groups, &report->group_capacity, group + 1, sizeof *report->groups))
         return error_no_memory(error);
-    report->sizes[report->size_count++] = numbers[4] < RAS_SEATS_MOST ? numbers[4] : 0;
+    report->groups[report->group_count++] =
+        (struct group){.size = numbers[4] < RAS_SEATS_MOST ? numbers[4] : 0,
+                       .is_aborted = text_holds((struct text){at, (size_t)(end - at)}, " ABORT")};
     return 0;
 }
 
@@ -284,6 +333,24 @@ static int is_count_line(struct text text)
            text_holds(text, " ranks have not launched any ");
 }
 
+/* "  Asynchronous errors on 2 ranks", and "  2 ranks reported internal error" before those that it lists. A
+ * rank whose initialization is not over has an internal error there, too. */
+static int take_error_line(struct report *report, struct text text, const struct input_line *line,
+                           struct error *error)
+{
+    if (text_begins(text, "  Initialization error"))
+        report->is_initialization = 1;
+    else if (text_begins(text, "  Asynchronous error"))
+        report->is_initialization = 0;
+    if (text_holds(text, " reported "))
+        report->result = result_in(text);
+    if (!text_begins(text, "  Rank "))
+        return 0;
+    return report->is_initialization && report->result == RAS_RESULT_INTERNAL
+               ? note(report, "state or error of a rank", 0, line, error)
+               : take_rank(report, text, line, error);
+}
+
 static int take_detail(struct report *report, struct text text, const struct input_line *line,
                        struct error *error)
 {
@@ -292,6 +359,8 @@ static int take_detail(struct report *report, struct text text, const struct inp
         return end_counts(report, line, error) || begin_counts(report, text, line, error) ? -1 : 0;
     if (report->section == SECTION_COUNTS && is_count_line(text))
         return begin_group(report, text, line, error);
+    if (report->section == SECTION_ERROR)
+        return take_error_line(report, text, line, error);
     if (is_rank && report->section == SECTION_STATUS)
         return note(report, "state or error of a rank", 0, line, error);
     if (is_rank && (report->section == SECTION_COUNTS || report->section == SECTION_INCOMPLETE))
@@ -299,15 +368,16 @@ static int take_detail(struct report *report, struct text text, const struct inp
     return report->section == SECTION_DEAD ? take_dead(report, text, error) : 0;
 }
 
-/* Functions whose counts are the same everywhere are not told: as if nobody had launched any. */
+/* Functions whose counts are the same everywhere are not told: as if nobody had launched any. Where none is
+ * told, nothing is known. */
 static void close_counts(struct report *report)
 {
     struct ras_seats *seats = report->seats;
     for (size_t i = 0; i < seats->count; i++) {
         const int64_t *mask =
             map_get(&report->functions, (struct map_key){{seats->items[i].communicator_hash}});
-        for (int function = 0; function < RAS_COUNTS; function++)
-            if (!mask || !(*mask >> function & 1))
+        for (int function = 0; mask && function < RAS_COUNTS; function++)
+            if (!(*mask >> function & 1))
                 seats->items[i].counts[function] = 0;
     }
     ras_seats_sort(seats);
@@ -323,7 +393,7 @@ static void forget(struct report *report)
     map_init(&report->dead);
     map_init(&report->functions);
     map_init(&report->silent);
-    report->size_count = 0;
+    report->group_count = 0;
     report->section = SECTION_OTHER;
     report->in_summary = report->has_warnings = 0;
 }
@@ -390,6 +460,6 @@ int ras_report_read(struct ras_seats *seats, struct input *input, const struct f
     if (!status)
         status = end_report(&report, &last, got < 0 ? &(struct error)ERROR_INIT : error);
     forget(&report);
-    free(report.sizes);
+    free(report.groups);
     return status || got < 0 ? -1 : 0;
 }

@@ -59,10 +59,27 @@ int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
     return 0;
 }
 
+/*
+ * NCCL's result of a rank: that of its threads, or else of its initialization. An initialization that is not
+ * over has an internal error for its state until it is (ncclCommInitRankDev()).
+ */
+static int64_t error_of(struct json *json, const struct json_node *status)
+{
+    int64_t result = member_natural(json, status, "async_error", 0);
+    if (!result || result == RAS_RESULT_IN_PROGRESS) {
+        result = member_natural(json, status, "init_state", 0);
+        result = result == RAS_RESULT_INTERNAL ? 0 : result;
+    }
+    if (result == RAS_RESULT_IN_PROGRESS)
+        return 0;
+    return result < RAS_RESULT_OTHER ? result : RAS_RESULT_OTHER;
+}
+
 int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
 {
     const struct json_node *root = json_root(json);
     const struct json_node *counts = member_object(json, root, "collective_counts");
+    const struct json_node *status = member_object(json, root, "status");
     const char *host = member_text(json, root, "host");
     struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
                             .communicator_size = seats->communicator_size,
@@ -70,6 +87,8 @@ int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind 
                             .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
                             .gpu = member_natural_or_none(json, root, "cuda_dev"),
                             .missing = missing,
+                            .error = error_of(json, status),
+                            .is_aborted = json_is_true(json_member(status, "abort_flag")),
                             .offset = offset};
     for (int i = 0; i < RAS_FUNCTIONS; i++)
         seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
@@ -124,17 +143,48 @@ static int emit_status(const struct ras_seats *seats, const struct ras_seat *sea
     return sink->event(sink->context, &event, error);
 }
 
-static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat,
-                        const struct format_sink *sink, struct error *error)
+static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat, enum warning_kind kind,
+                        const char *text, const struct format_sink *sink, struct error *error)
 {
     struct event event = {.kind = EVENT_WARNING, .origin = origin_of(seats, seat)};
-    event.warning = (struct warning){.kind = seat->missing,
+    event.warning = (struct warning){.kind = kind,
                                      .at_ns = seats->at_ns,
                                      .gpu = COUNT_UNKNOWN,
+                                     .calls = COUNT_UNKNOWN,
                                      .status = COUNT_UNKNOWN,
-                                     .text = seat->missing == WARNING_DEAD ? "RAS: considered dead"
-                                                                           : "RAS: unresponsive"};
+                                     .text = text};
     return sink->event(sink->context, &event, error);
+}
+
+static int emit_missing(const struct ras_seats *seats, const struct ras_seat *seat,
+                        const struct format_sink *sink, struct error *error)
+{
+    const char *text = seat->missing == WARNING_DEAD ? "RAS: considered dead" : "RAS: unresponsive";
+    return emit_warning(seats, seat, seat->missing, text, sink, error);
+}
+
+/*
+ * What NCCL reports of a rank. A remote error is another rank's; and where a communicator is aborted, what
+ * its threads wait in ends as an internal error.
+ */
+static int emit_error(const struct ras_seats *seats, const struct ras_seat *seat,
+                      const struct format_sink *sink, struct error *error)
+{
+    static const struct {
+        enum warning_kind kind;
+        const char *text;
+    } errors[] = {
+        [RAS_RESULT_CUDA] = {WARNING_CUDA, "RAS: unhandled CUDA error"},
+        [RAS_RESULT_SYSTEM] = {WARNING_SYSTEM, "RAS: unhandled system error"},
+        [RAS_RESULT_INTERNAL] = {WARNING_INTERNAL, "RAS: internal error"},
+        [RAS_RESULT_ARGUMENT] = {WARNING_USAGE, "RAS: invalid argument"},
+        [RAS_RESULT_USAGE] = {WARNING_USAGE, "RAS: invalid usage"},
+        [RAS_RESULT_REMOTE] = {WARNING_CLOSED, "RAS: remote error"},
+        [RAS_RESULT_OTHER] = {WARNING_FAILED, "RAS: error"},
+    };
+    int is_effect = seat->is_aborted && seat->error == RAS_RESULT_INTERNAL;
+    return emit_warning(seats, seat, is_effect ? WARNING_ABORTED : errors[seat->error].kind,
+                        errors[seat->error].text, sink, error);
 }
 
 /* Of a rank that a text counts and does not list the process is not known, and has no facts. */
@@ -156,7 +206,8 @@ static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
     struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
     return sink->event(sink->context, &place, error) || emit_facts(seats, seat, sink, error) ||
                    (seat->missing == WARNING_OTHER ? emit_status(seats, seat, is_void, sink, error)
-                                                   : emit_warning(seats, seat, sink, error))
+                                                   : emit_missing(seats, seat, sink, error)) ||
+                   (seat->error && emit_error(seats, seat, sink, error))
                ? -1
                : 0;
 }

@@ -29,6 +29,8 @@ struct ras_seat {
     int64_t gpu;
     int64_t counts[RAS_COUNTS]; /* COUNT_UNKNOWN: not said */
     enum warning_kind missing;  /* WARNING_OTHER: it answered */
+    int64_t error;              /* NCCL's result there, of `ncclResult_t`; 0: none that says anything */
+    int is_aborted;
     uint64_t offset;
 };
 
@@ -43,6 +45,18 @@ struct ras_seats {
     uint64_t communicator_hash; /* of what is read now */
     int64_t communicator_size;
     int64_t at_ns; /* when the dump was made, by the clock on the wall there; TIME_UNKNOWN */
+};
+
+/* NCCL's results, up to which they are known. */
+enum {
+    RAS_RESULT_CUDA = 1,
+    RAS_RESULT_SYSTEM,
+    RAS_RESULT_INTERNAL,
+    RAS_RESULT_ARGUMENT,
+    RAS_RESULT_USAGE,
+    RAS_RESULT_REMOTE,
+    RAS_RESULT_IN_PROGRESS,
+    RAS_RESULT_OTHER
 };
 
 void ras_seats_init(struct ras_seats *seats);
