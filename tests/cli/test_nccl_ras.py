@@ -238,3 +238,38 @@ class Ras(Case):
         self.assertEqual(self.findings(report(errors, warnings)), [("error", [7], "medium"), ("missing", [9], "low")])
         self.store.unlink()
         self.assertEqual([finding[0] for finding in self.findings(report(errors))], ["error"])
+
+    def test_text_of_a_dead_process_alone(self):
+        """No communicator is told of: its host and process id are all there is."""
+        dead = ("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                "  Process 5106 on node n2 managing GPU 2\n\n")
+        for errors, kind in ((dead, "ended_early"), (dead.replace("DEAD", "INCOMPLETE"), "missing")):
+            self.store.unlink(missing_ok=True)
+            self.assertEqual([found[0] for found in self.findings(report(errors=errors))], [kind])
+            finding, = self.json("diagnose")["findings"]
+            self.assertEqual(finding["host"], "n2")
+            self.assertIn("process, 5106,", finding["evidence"])
+
+    def test_text_of_missing_ranks_by_number(self):
+        dead = ("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                "  Process 5106 on node n2 managing GPU 2\n\n")
+        errors = dead + "#0-0 (c0ffee) INCOMPLETE\n  Missing communicator data from 1 rank\n  The missing rank: 6\n\n"
+        warnings = behind("10 ranks have launched up to operation 300", "Rank 9 has launched up to operation 297 -- "
+                          "GPU 1 managed by process 5109 on node n3")
+        self.assertEqual(self.findings(report(errors, warnings)), [("ended_early", [6], "medium"), ("missing", [9], "low")])
+        self.assertEqual(self.json("diagnose")["findings"][0]["host"], "n2")
+        self.store.unlink()
+        silent = "#0-0 (c0ffee) INCOMPLETE\n  Missing communicator data from 2 ranks\n  The missing ranks: 3, 6\n\n"
+        self.assertEqual(self.findings(report(silent)), [("missing", [3], "medium"), ("missing", [6], "medium")])
+
+    def test_text_of_groups_of_one_size(self):
+        """Of two groups of four, ranks that are only counted are others."""
+        groups = report(warnings="\n".join(
+            behind("3 ranks have launched up to operation 300", f"Rank 2 has launched up to operation 297 -- GPU 2 managed by process "
+                   f"{pid} on node {node}\n").replace("#0-0 (c0ffee)", name)
+            for name, pid, node in (("#0-0 (aa1)", 71, "n1"), ("#0-1 (aa2)", 72, "n2"))))
+        groups = groups.replace("    0         1         3         4        12        12", "    0         2         1         4         4         8")
+        self.assertEqual(self.findings(groups), [("missing", [2], "medium")] * 2)
+        self.assertEqual([finding["host"] for finding in self.json("diagnose")["findings"]], ["n1", "n2"])
+        ranks = [row["rank"] for row in self.json("report", "--by", "rank")["rows"]]
+        self.assertEqual(len(ranks), 8)

@@ -18,6 +18,7 @@ enum { COUNTED_MOST = 1 << 17 };
 enum section {
     SECTION_OTHER,
     SECTION_DEAD,       /* processes that RAS considers dead */
+    SECTION_SILENT,     /* processes that did not answer */
     SECTION_INCOMPLETE, /* ranks of a communicator that did not answer */
     SECTION_COUNTS,     /* how many operations of a function the ranks of a communicator launched */
     SECTION_ERROR,      /* what NCCL reports of ranks of a communicator */
@@ -34,7 +35,9 @@ struct report {
     const struct format_sink *sink;
     struct ras_seats *seats;
     struct map places;    /* (communicator, rank): index of its seat */
-    struct map dead;      /* (host, pid): 1 */
+    struct map processes; /* (host, pid) of those dead or silent: index of the seat that stands for one */
+    int64_t gone;         /* how many those are, whether or not they are listed */
+    size_t listed_gone;   /* the last of these seats, and one: 0: none */
     struct map functions; /* communicator: a bit for each function whose counts differ */
     struct map silent;    /* communicator: how many of its ranks did not answer, as far as they are listed */
     struct group *groups; /* owned */
@@ -96,27 +99,23 @@ static struct ras_seat *find_seat(struct report *report, int64_t rank, uint64_t 
 {
     struct ras_seats *seats = report->seats;
     struct map_key key = {{seats->communicator_hash, (uint64_t)rank}};
-    struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
-                            .communicator_size = seats->communicator_size,
-                            .host = -1,
-                            .pid = COUNT_UNKNOWN,
-                            .rank = rank,
-                            .gpu = COUNT_UNKNOWN,
-                            .missing = WARNING_OTHER,
-                            .offset = offset};
+    struct ras_seat seat = ras_seat_of(seats->communicator_hash, seats->communicator_size, rank, offset);
     int added = 0;
     int64_t *index = map_put(&report->places, key, (int64_t)seats->count, &added);
-    for (int i = 0; i < RAS_COUNTS; i++)
-        seat.counts[i] = COUNT_UNKNOWN;
     if (!index || (added && ras_seats_put(seats, &seat)))
         return NULL;
     return &seats->items[*index];
 }
 
-static enum warning_kind silence_of(const struct report *report, const struct ras_seat *seat)
+/* Of a process that is listed, the rank is known now: the seat that stands for it alone stands no more. */
+static enum warning_kind silence_of(struct report *report, const struct ras_seat *seat)
 {
     struct map_key key = {{(uint64_t)seat->host, (uint64_t)seat->pid}};
-    return seat->host >= 0 && map_get(&report->dead, key) ? WARNING_DEAD : WARNING_SILENT;
+    const int64_t *index = seat->host < 0 ? NULL : map_get(&report->processes, key);
+    if (!index)
+        return WARNING_SILENT;
+    report->seats->items[*index].is_void = 1;
+    return report->seats->items[*index].missing;
 }
 
 static int take_silent(struct report *report, struct ras_seat *seat, struct error *error)
@@ -312,18 +311,69 @@ static int take_group(struct report *report, struct text text, struct error *err
     return 0;
 }
 
-/* "  Process 41 on node 10.0.0.1 managing GPU 0" */
-static int take_dead(struct report *report, struct text text, struct error *error)
+/* "  Process 41 on node 10.0.0.1 managing GPU 0": a seat in no communicator stands for it. */
+static int take_gone(struct report *report, struct text text, const struct input_line *line,
+                     struct error *error)
 {
     struct text process = text_after(text, "  Process ");
     struct text host = text_after(text, " on node ");
     const char *past = host.data ? memmem(host.data, host.length, " managing ", 10) : NULL;
-    int64_t pid, number;
-    if (!past || leading_number(process, &pid))
+    struct ras_seats *seats = report->seats;
+    struct ras_seat seat = ras_seat_of(0, 0, COUNT_UNKNOWN, line->offset);
+    int added = 0;
+    seat.missing = report->section == SECTION_DEAD ? WARNING_DEAD : WARNING_SILENT;
+    if (!past || leading_number(process, &seat.pid))
         return 0;
-    if (ras_seats_host(report->seats, host.data, (size_t)(past - host.data), &number) ||
-        !map_put(&report->dead, (struct map_key){{(uint64_t)number, (uint64_t)pid}}, 1, NULL))
+    if (leading_number(text_after(text, " managing GPU "), &seat.gpu))
+        seat.gpu = COUNT_UNKNOWN;
+    if (seats->count >= RAS_SEATS_MOST)
+        return note(report, "more ranks than a job has", 1, line, error);
+    if (ras_seats_host(seats, host.data, (size_t)(past - host.data), &seat.host) ||
+        !map_put(&report->processes, (struct map_key){{(uint64_t)seat.host, (uint64_t)seat.pid}},
+                 (int64_t)seats->count, &added) ||
+        (added && ras_seats_put(seats, &seat)))
         return error_no_memory(error);
+    report->listed_gone = added ? seats->count : report->listed_gone;
+    return 0;
+}
+
+/* "  2 job processes are considered dead ...", "  Missing communicator data from 1 job process" */
+static int take_gone_line(struct report *report, struct text text, const struct input_line *line,
+                          struct error *error)
+{
+    static const char missing[] = "  Missing communicator data from ";
+    struct text number = text_begins(text, missing) ? text_after(text, missing)
+                                                    : (struct text){text.data + 2, text.length - 2};
+    int64_t gone;
+    if (text_holds(text, " job process") && leading_number(number, &gone) == 0 && gone < RAS_SEATS_MOST)
+        report->gone += gone;
+    return take_gone(report, text, line, error);
+}
+
+/* "  The missing ranks: 3, 21": where one process is gone, it is its. */
+static int take_missing_ranks(struct report *report, struct text text, const struct input_line *line,
+                              struct error *error)
+{
+    struct text numbers = text_after(text, ": ");
+    while (numbers.data) {
+        int64_t rank;
+        if (report->seats->count >= RAS_SEATS_MOST)
+            return note(report, "more ranks than a job has", 1, line, error);
+        if (leading_number(numbers, &rank))
+            return note(report, "value that cannot be read", 1, line, error);
+        struct ras_seat *seat = find_seat(report, rank, line->offset);
+        if (!seat)
+            return error_no_memory(error);
+        if (report->gone == 1 && report->listed_gone) {
+            const struct ras_seat *only = &report->seats->items[report->listed_gone - 1];
+            seat->host = only->host;
+            seat->pid = only->pid;
+            seat->gpu = only->gpu;
+        }
+        if (take_silent(report, seat, error))
+            return -1;
+        numbers = text_after(numbers, ", ");
+    }
     return 0;
 }
 
@@ -365,7 +415,11 @@ static int take_detail(struct report *report, struct text text, const struct inp
         return note(report, "state or error of a rank", 0, line, error);
     if (is_rank && (report->section == SECTION_COUNTS || report->section == SECTION_INCOMPLETE))
         return take_rank(report, text, line, error);
-    return report->section == SECTION_DEAD ? take_dead(report, text, error) : 0;
+    if (report->section == SECTION_INCOMPLETE && text_begins(text, "  The missing rank"))
+        return take_missing_ranks(report, text, line, error);
+    return report->section == SECTION_DEAD || report->section == SECTION_SILENT
+               ? take_gone_line(report, text, line, error)
+               : 0;
 }
 
 /* Functions whose counts are the same everywhere are not told: as if nobody had launched any. Where none is
@@ -386,14 +440,15 @@ static void close_counts(struct report *report)
 static void forget(struct report *report)
 {
     map_release(&report->places);
-    map_release(&report->dead);
+    map_release(&report->processes);
     map_release(&report->functions);
     map_release(&report->silent);
     map_init(&report->places);
-    map_init(&report->dead);
+    map_init(&report->processes);
     map_init(&report->functions);
     map_init(&report->silent);
-    report->group_count = 0;
+    report->group_count = report->listed_gone = 0;
+    report->gone = 0;
     report->section = SECTION_OTHER;
     report->in_summary = report->has_warnings = 0;
 }
@@ -435,7 +490,9 @@ static int take_line(struct report *report, const struct input_line *line, struc
     if (text_begins(text, "#"))
         return end_counts(report, line, error) || begin_communicator(report, text, line, error) ? -1 : 0;
     if (text.length > 0)
-        report->section = text_is(text, "DEAD") ? SECTION_DEAD : SECTION_OTHER;
+        report->section = text_is(text, "DEAD")         ? SECTION_DEAD
+                          : text_is(text, "INCOMPLETE") ? SECTION_SILENT
+                                                        : SECTION_OTHER;
     return 0;
 }
 

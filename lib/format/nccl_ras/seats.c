@@ -1,6 +1,7 @@
 #include "format/nccl_ras/seats.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "format/member.h"
 
 #include <stdlib.h>
@@ -49,6 +50,22 @@ int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int
         return 0;
     *number = intern_put(&seats->texts, text, length);
     return *number < 0 ? -1 : 0;
+}
+
+struct ras_seat ras_seat_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
+                            uint64_t offset)
+{
+    struct ras_seat seat = {.communicator_hash = communicator_hash,
+                            .communicator_size = communicator_size,
+                            .host = -1,
+                            .pid = COUNT_UNKNOWN,
+                            .rank = rank,
+                            .gpu = COUNT_UNKNOWN,
+                            .missing = WARNING_OTHER,
+                            .offset = offset};
+    for (int i = 0; i < RAS_COUNTS; i++)
+        seat.counts[i] = COUNT_UNKNOWN;
+    return seat;
 }
 
 int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
@@ -110,10 +127,39 @@ void ras_seats_sort(struct ras_seats *seats)
     array_sort(seats->items, seats->count, sizeof *seats->items, by_place);
 }
 
+/* Ranks whose process is not known, of several communicators, are the same by their number where one of these
+ * is larger than all others, and may hold all; else there is no telling, and they are others. */
+static void find_world(struct ras_seats *seats)
+{
+    uint64_t largest = 0;
+    int64_t size = -1;
+    seats->has_world = 0;
+    for (size_t i = 0; i < seats->count; i++) {
+        const struct ras_seat *seat = &seats->items[i];
+        if (!seat->communicator_hash || seat->communicator_size < size ||
+            (seat->communicator_size == size && seat->communicator_hash == largest))
+            continue;
+        seats->has_world = seat->communicator_size > size;
+        size = seat->communicator_size;
+        largest = seat->communicator_hash;
+    }
+}
+
+/* Tells a process that has neither host nor number from others, in all dumps alike: below 0, which no time
+ * is. */
+static int64_t number_unknown(const struct ras_seats *seats, const struct ras_seat *seat)
+{
+    uint64_t rank = (uint64_t)seat->rank;
+    uint64_t number = seats->has_world ? rank << 1 : hash_mix(seat->communicator_hash, rank);
+    return -1 - (int64_t)(number >> 1);
+}
+
 static struct origin origin_of(const struct ras_seats *seats, const struct ras_seat *seat)
 {
     return (struct origin){.host = seat->host < 0 ? NULL : intern_text(&seats->texts, seat->host),
                            .pid = seat->pid,
+                           .started_ns =
+                               seat->host < 0 && seat->pid == COUNT_UNKNOWN ? number_unknown(seats, seat) : 0,
                            .communicator_hash = seat->communicator_hash,
                            .communicator_size = seat->communicator_size,
                            .rank = seat->rank,
@@ -326,16 +372,17 @@ static int launched_nothing(const struct ras_seat *first, size_t members)
 }
 
 /* `*is_void`: no communicator has a count. */
-static int emit_places(const struct ras_seats *seats, int *is_void, const struct format_sink *sink,
+static int emit_places(struct ras_seats *seats, int *is_void, const struct format_sink *sink,
                        struct error *error)
 {
     size_t without = 0, communicators = 0;
+    find_world(seats);
     for (size_t i = 0, members = 0; i < seats->count; i += members, communicators++) {
         members = count_members(seats, i);
         int launched_none = launched_nothing(&seats->items[i], members);
         without += launched_none != 0;
         for (size_t at = i; at < i + members; at++)
-            if (emit_seat(seats, &seats->items[at], launched_none, sink, error))
+            if (!seats->items[at].is_void && emit_seat(seats, &seats->items[at], launched_none, sink, error))
                 return -1;
     }
     *is_void = without == communicators;
@@ -377,6 +424,7 @@ int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struc
         return -1;
     if (is_void && seats->kept_count)
         swap_kept(seats);
+    find_world(seats);
     struct handing handing = {.ahead_most = find_ahead_most(seats)};
     for (int is_common = 1; is_common >= 0; is_common--)
         for (size_t i = 0, members = 0; i < seats->count; i += members) {

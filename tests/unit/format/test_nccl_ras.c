@@ -335,6 +335,86 @@ static void errors_of_a_report(void **state)
     recording_release(&recording);
 }
 
+/* Processes that are in no communicator that is told of, and the only one of them where ranks lack theirs. */
+static void processes_that_are_gone(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              REPORT("INCOMPLETE\n  Missing communicator data from 1 job process\n"
+                     "  Process 83 on node node4 managing GPU 2\n\n"
+                     "DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                     "  Process 71 on node node2 managing GPUs 1,2\n\n"
+                     "#0-0 (7d10) INCOMPLETE\n  Missing communicator data from 2 ranks\n"
+                     "  The missing ranks: 1, 4\n\n",
+                     ""));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 4);
+    static const enum warning_kind kinds[] = {WARNING_SILENT, WARNING_DEAD, WARNING_SILENT, WARNING_SILENT};
+    static const int64_t pids[] = {83, 71, COUNT_UNKNOWN, COUNT_UNKNOWN};
+    for (size_t i = 0; i < 4; i++) {
+        const struct event *event = recording_event(&recording, EVENT_WARNING, i);
+        assert_int_equal(event->warning.kind, kinds[i]);
+        assert_int_equal(event->origin.pid, pids[i]);
+        assert_true((event->origin.communicator_hash == 0) == (i < 2));
+        assert_true((event->origin.started_ns < 0) == (i >= 2));
+    }
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 2)->origin.rank, 1);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 3)->origin.rank, 4);
+    recording_release(&recording);
+    read_text(&recording,
+              REPORT("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                     "  Process 71 on node node2 managing GPU 1\n\n"
+                     "#0-0 (7d10) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+                     "  The missing rank: 4\n\n",
+                     ""));
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 1);
+    const struct event *event = recording_event(&recording, EVENT_WARNING, 0);
+    assert_int_equal(event->warning.kind, WARNING_DEAD);
+    assert_int_equal(event->origin.rank, 4);
+    assert_int_equal(event->origin.pid, 71);
+    assert_string_equal(event->origin.host, "node2");
+    recording_release(&recording);
+}
+
+/* Rank 0 of the communicators as the report has them: whether it is one process. */
+static int is_one_process(const char *warnings_of_two)
+{
+    struct recording recording;
+    int64_t number[2] = {0};
+    read_text(&recording, warnings_of_two);
+    assert_int_equal(recording_damage(&recording), 0);
+    for (size_t i = 0, found = 0; i < recording_count(&recording, EVENT_COMMUNICATOR); i++) {
+        const struct event *event = recording_event(&recording, EVENT_COMMUNICATOR, i);
+        assert_true(event->origin.pid == COUNT_UNKNOWN ? event->origin.started_ns < 0
+                                                       : event->origin.started_ns == 0);
+        if (event->origin.rank == 0)
+            number[found++] = event->origin.started_ns;
+    }
+    recording_release(&recording);
+    return number[0] == number[1];
+}
+
+static void ranks_without_a_process(void **state)
+{
+#define ONE_BEHIND(others, rank)                                        \
+    DIFFERENT("AllReduce")                                              \
+    "  " others " ranks have launched up to operation 12\n  Rank " rank \
+    " has launched up to operation 10" PROCESS("1", "7" rank, "node2") "\n"
+    assert_true(is_one_process(
+        REPORT("", "#0-0 (7d10) MISMATCH\n" ONE_BEHIND(
+                       "5", "4") "#1-0 (7d11) MISMATCH\n  Communicator ranks have different "
+                                 "AllReduce operation counts\n  Rank 0 has launched up to "
+                                 "operation 3 -- [process information not found]\n  Rank 1 has "
+                                 "launched up to operation 2 -- [process information not found]\n\n")));
+    assert_false(is_one_process(REPORT("",
+                                       "#1-0 (7d11) MISMATCH\n  Communicator ranks have different "
+                                       "AllReduce operation counts\n  Rank 0 has launched up to operation "
+                                       "3 -- [process information not found]\n\n#1-1 (7d12) MISMATCH\n"
+                                       "  Communicator ranks have different AllReduce operation counts\n"
+                                       "  Rank 0 has launched up to operation 3 -- [process information "
+                                       "not found]\n\n")));
+}
+
 #define WITH(rank, result, init, abort)                                              \
     "{\"rank\":" rank ",\"status\":{\"init_state\":" init ",\"async_error\":" result \
     ",\"abort_flag\":" abort "}}"
@@ -411,6 +491,8 @@ int main(void)
         cmocka_unit_test(what_a_report_does_not_tell),
         cmocka_unit_test(errors_of_a_report),
         cmocka_unit_test(errors_of_a_dump),
+        cmocka_unit_test(processes_that_are_gone),
+        cmocka_unit_test(ranks_without_a_process),
         cmocka_unit_test(hostile_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
