@@ -38,7 +38,8 @@ static inline void interval_widen(struct interval_ns *interval, struct interval_
 struct origin {
     const char *host;
     int64_t pid;
-    int64_t started_ns; /* when the process began to record, wall clock: ids come again; 0: not said */
+    int64_t started_ns; /* when the process began to record, wall clock: ids come again; 0: not said; below 0
+                           no time: it tells a process without host and id from others */
     /* 0: not said (NCCL up to 2.26 behind a newer one). NCCL's own, or where a dialect does not know that,
      * communicator_hash_of() (communicator_hash.h), and communicator_is_named set: such a hash tells
      * communicators of one directory apart, not those of different jobs. */

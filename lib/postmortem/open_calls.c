@@ -1,6 +1,7 @@
 #include "postmortem/open_calls.h"
 
 #include "postmortem/recorded.h"
+#include "postmortem/reported_errors.h"
 
 static int64_t count_calls(const struct job *job, int32_t rank, int32_t communicator)
 {
@@ -89,11 +90,20 @@ int open_calls_are_ahead(const struct job *job, const struct job_instance *insta
            2 * instance->members <= instance->expected;
 }
 
+/* Where NCCL reports an error of another rank, RAS cannot tell who is behind as it waits for that one. */
+static int may_wait_for_failed(const struct job *job, int32_t rank)
+{
+    for (size_t i = 0; job->watch.is_watched && i < job->warning_count; i++)
+        if (job->warnings[i].rank != rank && reported_is_own(job->warnings[i].kind))
+            return 1;
+    return 0;
+}
+
 enum confidence open_calls_confidence(const struct absence *absence, int32_t rank)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    int is_unsure =
-        !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) || may_run(job, instance, rank);
+    int is_unsure = !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) ||
+                    may_wait_for_failed(job, rank) || may_run(job, instance, rank);
     return is_unsure ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
 }

@@ -435,6 +435,12 @@ const char *reported_what(enum warning_kind kind)
     return number < WARNING_KINDS ? reported[number].what : NULL;
 }
 
+int reported_is_own(enum warning_kind kind)
+{
+    unsigned number = kind;
+    return number < WARNING_KINDS && reported[number].weight == WEIGHS_ERROR;
+}
+
 int reported_is_effect(enum warning_kind kind)
 {
     unsigned number = kind;

@@ -209,3 +209,67 @@ class Ras(Case):
     def test_looks_written_into_one_file(self):
         looks = [dump(44, 44, 43, 44), dump(44, 44, 43, 44, at="2026-03-02 10:17:00")]
         self.assertEqual(self.findings("\n".join(looks)), [("missing", [2], "medium")])
+
+    def test_an_error_that_nccl_has_of_a_rank(self):
+        """Rank 4 has it; rank 1 is behind, maybe as it waits for rank 4. The others lost a peer."""
+        look = json.loads(dump(90, 90, 90, 90, 90, 90))
+        ranks = look["communicators"][0]["ranks"]
+        ranks[1]["collective_counts"]["AllReduce"] = 86
+        ranks[4]["status"]["async_error"] = 2
+        self.assertEqual(self.findings(json.dumps(look)), [("error", [4], "medium"), ("missing", [1], "low")])
+        for rank in (0, 5):
+            ranks[rank]["status"]["async_error"] = 6
+        self.store.unlink()
+        self.assertEqual(self.findings(json.dumps(look)), [("error", [4], "high"), ("missing", [1], "low")])
+
+    def test_who_only_lost_a_peer_or_is_not_made_yet_is_not_named(self):
+        look = json.loads(dump(90, 90, 90, 90))
+        ranks = look["communicators"][0]["ranks"]
+        ranks[1]["status"]["async_error"] = 6
+        ranks[2]["status"]["init_state"] = 3
+        ranks[3]["status"].update(async_error=3, abort_flag=True)
+        self.assertEqual(self.findings(json.dumps(look)), [])
+
+    def test_text_of_an_error(self):
+        errors = ("#0-0 (c0ffee) ERROR\n  Asynchronous error on 1 rank\n"
+                  "  Rank 7 reported unhandled CUDA error -- GPU 3 managed by process 5107 on node n2\n")
+        warnings = behind("11 ranks have launched up to operation 300",
+                          "Rank 9 has launched up to operation 297 -- GPU 1 managed by process 5109 on node n3")
+        self.assertEqual(self.findings(report(errors, warnings)), [("error", [7], "medium"), ("missing", [9], "low")])
+        self.store.unlink()
+        self.assertEqual([finding[0] for finding in self.findings(report(errors))], ["error"])
+
+    def test_text_of_a_dead_process_alone(self):
+        """No communicator is told of: its host and process id are all there is."""
+        dead = ("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                "  Process 5106 on node n2 managing GPU 2\n\n")
+        for errors, kind in ((dead, "ended_early"), (dead.replace("DEAD", "INCOMPLETE"), "missing")):
+            self.store.unlink(missing_ok=True)
+            self.assertEqual([found[0] for found in self.findings(report(errors=errors))], [kind])
+            finding, = self.json("diagnose")["findings"]
+            self.assertEqual(finding["host"], "n2")
+            self.assertIn("process, 5106,", finding["evidence"])
+
+    def test_text_of_missing_ranks_by_number(self):
+        dead = ("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                "  Process 5106 on node n2 managing GPU 2\n\n")
+        errors = dead + "#0-0 (c0ffee) INCOMPLETE\n  Missing communicator data from 1 rank\n  The missing rank: 6\n\n"
+        warnings = behind("10 ranks have launched up to operation 300", "Rank 9 has launched up to operation 297 -- "
+                          "GPU 1 managed by process 5109 on node n3")
+        self.assertEqual(self.findings(report(errors, warnings)), [("ended_early", [6], "medium"), ("missing", [9], "low")])
+        self.assertEqual(self.json("diagnose")["findings"][0]["host"], "n2")
+        self.store.unlink()
+        silent = "#0-0 (c0ffee) INCOMPLETE\n  Missing communicator data from 2 ranks\n  The missing ranks: 3, 6\n\n"
+        self.assertEqual(self.findings(report(silent)), [("missing", [3], "medium"), ("missing", [6], "medium")])
+
+    def test_text_of_groups_of_one_size(self):
+        """Of two groups of four, ranks that are only counted are others."""
+        groups = report(warnings="\n".join(
+            behind("3 ranks have launched up to operation 300", f"Rank 2 has launched up to operation 297 -- GPU 2 managed by process "
+                   f"{pid} on node {node}\n").replace("#0-0 (c0ffee)", name)
+            for name, pid, node in (("#0-0 (aa1)", 71, "n1"), ("#0-1 (aa2)", 72, "n2"))))
+        groups = groups.replace("    0         1         3         4        12        12", "    0         2         1         4         4         8")
+        self.assertEqual(self.findings(groups), [("missing", [2], "medium")] * 2)
+        self.assertEqual([finding["host"] for finding in self.json("diagnose")["findings"]], ["n1", "n2"])
+        ranks = [row["rank"] for row in self.json("report", "--by", "rank")["rows"]]
+        self.assertEqual(len(ranks), 8)

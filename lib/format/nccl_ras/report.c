@@ -18,25 +18,40 @@ enum { COUNTED_MOST = 1 << 17 };
 enum section {
     SECTION_OTHER,
     SECTION_DEAD,       /* processes that RAS considers dead */
+    SECTION_SILENT,     /* processes that did not answer */
     SECTION_INCOMPLETE, /* ranks of a communicator that did not answer */
     SECTION_COUNTS,     /* how many operations of a function the ranks of a communicator launched */
-    SECTION_STATUS      /* errors and states of ranks: not modelled */
+    SECTION_ERROR,      /* what NCCL reports of ranks of a communicator */
+    SECTION_STATUS      /* states of ranks: not modelled */
+};
+
+/* A row of the summary. */
+struct group {
+    int64_t size;   /* 0: not said */
+    int is_aborted; /* ranks of it are */
 };
 
 struct report {
     const struct format_sink *sink;
     struct ras_seats *seats;
     struct map places;    /* (communicator, rank): index of its seat */
-    struct map dead;      /* (host, pid): 1 */
+    struct map processes; /* (host, pid) of those dead or silent: index of the seat that stands for one */
+    int64_t gone;         /* how many those are, whether or not they are listed */
+    size_t listed_gone;   /* the last of these seats, and one: 0: none */
     struct map functions; /* communicator: a bit for each function whose counts differ */
     struct map silent;    /* communicator: how many of its ranks did not answer, as far as they are listed */
-    int64_t *sizes;       /* owned; by group, 0: not said */
-    size_t size_count;
-    size_t size_capacity;
+    struct group *groups; /* owned */
+    size_t group_count;
+    size_t group_capacity;
+    int is_aborted; /* the group of the communicator being read */
     enum section section;
     int in_summary;
     int is_begun;
     int has_warnings; /* the last part of a report was reached */
+
+    /* Of the errors being read. */
+    int is_initialization;
+    int64_t result; /* of the ranks that follow */
 
     /* Of the counts being read. */
     int function;
@@ -84,27 +99,23 @@ static struct ras_seat *find_seat(struct report *report, int64_t rank, uint64_t 
 {
     struct ras_seats *seats = report->seats;
     struct map_key key = {{seats->communicator_hash, (uint64_t)rank}};
-    struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
-                            .communicator_size = seats->communicator_size,
-                            .host = -1,
-                            .pid = COUNT_UNKNOWN,
-                            .rank = rank,
-                            .gpu = COUNT_UNKNOWN,
-                            .missing = WARNING_OTHER,
-                            .offset = offset};
+    struct ras_seat seat = ras_seat_of(seats->communicator_hash, seats->communicator_size, rank, offset);
     int added = 0;
     int64_t *index = map_put(&report->places, key, (int64_t)seats->count, &added);
-    for (int i = 0; i < RAS_COUNTS; i++)
-        seat.counts[i] = COUNT_UNKNOWN;
     if (!index || (added && ras_seats_put(seats, &seat)))
         return NULL;
     return &seats->items[*index];
 }
 
-static enum warning_kind silence_of(const struct report *report, const struct ras_seat *seat)
+/* Of a process that is listed, the rank is known now: the seat that stands for it alone stands no more. */
+static enum warning_kind silence_of(struct report *report, const struct ras_seat *seat)
 {
     struct map_key key = {{(uint64_t)seat->host, (uint64_t)seat->pid}};
-    return seat->host >= 0 && map_get(&report->dead, key) ? WARNING_DEAD : WARNING_SILENT;
+    const int64_t *index = seat->host < 0 ? NULL : map_get(&report->processes, key);
+    if (!index)
+        return WARNING_SILENT;
+    report->seats->items[*index].is_void = 1;
+    return report->seats->items[*index].missing;
 }
 
 static int take_silent(struct report *report, struct ras_seat *seat, struct error *error)
@@ -114,6 +125,33 @@ static int take_silent(struct report *report, struct ras_seat *seat, struct erro
         return error_no_memory(error);
     *count += seat->missing == WARNING_OTHER;
     seat->missing = silence_of(report, seat);
+    return 0;
+}
+
+/* "... reported an internal error" */
+static int64_t result_in(struct text text)
+{
+    static const struct {
+        const char *word;
+        int64_t result;
+    } results[] = {
+        {"CUDA", RAS_RESULT_CUDA},          {"ystem error", RAS_RESULT_SYSTEM},
+        {"nternal", RAS_RESULT_INTERNAL},   {"nvalid argument", RAS_RESULT_ARGUMENT},
+        {"nvalid usage", RAS_RESULT_USAGE}, {"emote", RAS_RESULT_REMOTE},
+    };
+    struct text said = text_after(text, " reported ");
+    const char *past = said.data ? memmem(said.data, said.length, " -- ", 4) : NULL;
+    said.length = past ? (size_t)(past - said.data) : said.length;
+    for (size_t i = 0; said.data && i < sizeof results / sizeof *results; i++)
+        if (text_holds(said, results[i].word))
+            return results[i].result;
+    return RAS_RESULT_OTHER;
+}
+
+static int take_error(const struct report *report, struct ras_seat *seat)
+{
+    seat->error = report->result;
+    seat->is_aborted = report->is_aborted;
     return 0;
 }
 
@@ -135,6 +173,8 @@ static int take_rank(struct report *report, struct text text, const struct input
         return error_no_memory(error);
     if (report->section == SECTION_INCOMPLETE)
         return take_silent(report, seat, error);
+    if (report->section == SECTION_ERROR)
+        return take_error(report, seat);
     report->listed += seat->counts[report->function] == COUNT_UNKNOWN;
     report->group.listed++;
     seat->counts[report->function] = text_holds(text, " has not launched any ") ? 0 : value;
@@ -236,8 +276,14 @@ static int begin_communicator(struct report *report, struct text text, const str
         report->section = SECTION_STATUS;
         return note(report, "value that cannot be read", 1, line, error);
     }
-    seats->communicator_size = (size_t)group < report->size_count ? report->sizes[group] : 0;
-    report->section = text_holds(text, ") INCOMPLETE") ? SECTION_INCOMPLETE : SECTION_STATUS;
+    int is_known = (size_t)group < report->group_count;
+    seats->communicator_size = is_known ? report->groups[group].size : 0;
+    report->is_aborted = is_known && report->groups[group].is_aborted;
+    report->result = RAS_RESULT_OTHER;
+    report->is_initialization = 0;
+    report->section = text_holds(text, ") INCOMPLETE") ? SECTION_INCOMPLETE
+                      : text_holds(text, ") ERROR")    ? SECTION_ERROR
+                                                       : SECTION_STATUS;
     return 0;
 }
 
@@ -255,26 +301,79 @@ static int take_group(struct report *report, struct text text, struct error *err
         at += word.length;
     }
     size_t group = (size_t)numbers[0];
-    if (numbers[0] >= GROUPS_MOST || group != report->size_count)
+    if (numbers[0] >= GROUPS_MOST || group != report->group_count)
         return 0;
-    if (array_reserve((void **)&report->sizes, &report->size_capacity, group + 1, sizeof *report->sizes))
+    if (array_reserve((void **)&report->groups, &report->group_capacity, group + 1, sizeof *report->groups))
         return error_no_memory(error);
-    report->sizes[report->size_count++] = numbers[4] < RAS_SEATS_MOST ? numbers[4] : 0;
+    report->groups[report->group_count++] =
+        (struct group){.size = numbers[4] < RAS_SEATS_MOST ? numbers[4] : 0,
+                       .is_aborted = text_holds((struct text){at, (size_t)(end - at)}, " ABORT")};
     return 0;
 }
 
-/* "  Process 41 on node 10.0.0.1 managing GPU 0" */
-static int take_dead(struct report *report, struct text text, struct error *error)
+/* "  Process 41 on node 10.0.0.1 managing GPU 0": a seat in no communicator stands for it. */
+static int take_gone(struct report *report, struct text text, const struct input_line *line,
+                     struct error *error)
 {
     struct text process = text_after(text, "  Process ");
     struct text host = text_after(text, " on node ");
     const char *past = host.data ? memmem(host.data, host.length, " managing ", 10) : NULL;
-    int64_t pid, number;
-    if (!past || leading_number(process, &pid))
+    struct ras_seats *seats = report->seats;
+    struct ras_seat seat = ras_seat_of(0, 0, COUNT_UNKNOWN, line->offset);
+    int added = 0;
+    seat.missing = report->section == SECTION_DEAD ? WARNING_DEAD : WARNING_SILENT;
+    if (!past || leading_number(process, &seat.pid))
         return 0;
-    if (ras_seats_host(report->seats, host.data, (size_t)(past - host.data), &number) ||
-        !map_put(&report->dead, (struct map_key){{(uint64_t)number, (uint64_t)pid}}, 1, NULL))
+    if (leading_number(text_after(text, " managing GPU "), &seat.gpu))
+        seat.gpu = COUNT_UNKNOWN;
+    if (seats->count >= RAS_SEATS_MOST)
+        return note(report, "more ranks than a job has", 1, line, error);
+    if (ras_seats_host(seats, host.data, (size_t)(past - host.data), &seat.host) ||
+        !map_put(&report->processes, (struct map_key){{(uint64_t)seat.host, (uint64_t)seat.pid}},
+                 (int64_t)seats->count, &added) ||
+        (added && ras_seats_put(seats, &seat)))
         return error_no_memory(error);
+    report->listed_gone = added ? seats->count : report->listed_gone;
+    return 0;
+}
+
+/* "  2 job processes are considered dead ...", "  Missing communicator data from 1 job process" */
+static int take_gone_line(struct report *report, struct text text, const struct input_line *line,
+                          struct error *error)
+{
+    static const char missing[] = "  Missing communicator data from ";
+    struct text number = text_begins(text, missing) ? text_after(text, missing)
+                                                    : (struct text){text.data + 2, text.length - 2};
+    int64_t gone;
+    if (text_holds(text, " job process") && leading_number(number, &gone) == 0 && gone < RAS_SEATS_MOST)
+        report->gone += gone;
+    return take_gone(report, text, line, error);
+}
+
+/* "  The missing ranks: 3, 21": where one process is gone, it is its. */
+static int take_missing_ranks(struct report *report, struct text text, const struct input_line *line,
+                              struct error *error)
+{
+    struct text numbers = text_after(text, ": ");
+    while (numbers.data) {
+        int64_t rank;
+        if (report->seats->count >= RAS_SEATS_MOST)
+            return note(report, "more ranks than a job has", 1, line, error);
+        if (leading_number(numbers, &rank))
+            return note(report, "value that cannot be read", 1, line, error);
+        struct ras_seat *seat = find_seat(report, rank, line->offset);
+        if (!seat)
+            return error_no_memory(error);
+        if (report->gone == 1 && report->listed_gone) {
+            const struct ras_seat *only = &report->seats->items[report->listed_gone - 1];
+            seat->host = only->host;
+            seat->pid = only->pid;
+            seat->gpu = only->gpu;
+        }
+        if (take_silent(report, seat, error))
+            return -1;
+        numbers = text_after(numbers, ", ");
+    }
     return 0;
 }
 
@@ -282,6 +381,24 @@ static int is_count_line(struct text text)
 {
     return text_holds(text, " ranks have launched up to ") ||
            text_holds(text, " ranks have not launched any ");
+}
+
+/* "  Asynchronous errors on 2 ranks", and "  2 ranks reported internal error" before those that it lists. A
+ * rank whose initialization is not over has an internal error there, too. */
+static int take_error_line(struct report *report, struct text text, const struct input_line *line,
+                           struct error *error)
+{
+    if (text_begins(text, "  Initialization error"))
+        report->is_initialization = 1;
+    else if (text_begins(text, "  Asynchronous error"))
+        report->is_initialization = 0;
+    if (text_holds(text, " reported "))
+        report->result = result_in(text);
+    if (!text_begins(text, "  Rank "))
+        return 0;
+    return report->is_initialization && report->result == RAS_RESULT_INTERNAL
+               ? note(report, "state or error of a rank", 0, line, error)
+               : take_rank(report, text, line, error);
 }
 
 static int take_detail(struct report *report, struct text text, const struct input_line *line,
@@ -292,22 +409,29 @@ static int take_detail(struct report *report, struct text text, const struct inp
         return end_counts(report, line, error) || begin_counts(report, text, line, error) ? -1 : 0;
     if (report->section == SECTION_COUNTS && is_count_line(text))
         return begin_group(report, text, line, error);
+    if (report->section == SECTION_ERROR)
+        return take_error_line(report, text, line, error);
     if (is_rank && report->section == SECTION_STATUS)
         return note(report, "state or error of a rank", 0, line, error);
     if (is_rank && (report->section == SECTION_COUNTS || report->section == SECTION_INCOMPLETE))
         return take_rank(report, text, line, error);
-    return report->section == SECTION_DEAD ? take_dead(report, text, error) : 0;
+    if (report->section == SECTION_INCOMPLETE && text_begins(text, "  The missing rank"))
+        return take_missing_ranks(report, text, line, error);
+    return report->section == SECTION_DEAD || report->section == SECTION_SILENT
+               ? take_gone_line(report, text, line, error)
+               : 0;
 }
 
-/* Functions whose counts are the same everywhere are not told: as if nobody had launched any. */
+/* Functions whose counts are the same everywhere are not told: as if nobody had launched any. Where none is
+ * told, nothing is known. */
 static void close_counts(struct report *report)
 {
     struct ras_seats *seats = report->seats;
     for (size_t i = 0; i < seats->count; i++) {
         const int64_t *mask =
             map_get(&report->functions, (struct map_key){{seats->items[i].communicator_hash}});
-        for (int function = 0; function < RAS_COUNTS; function++)
-            if (!mask || !(*mask >> function & 1))
+        for (int function = 0; mask && function < RAS_COUNTS; function++)
+            if (!(*mask >> function & 1))
                 seats->items[i].counts[function] = 0;
     }
     ras_seats_sort(seats);
@@ -316,14 +440,15 @@ static void close_counts(struct report *report)
 static void forget(struct report *report)
 {
     map_release(&report->places);
-    map_release(&report->dead);
+    map_release(&report->processes);
     map_release(&report->functions);
     map_release(&report->silent);
     map_init(&report->places);
-    map_init(&report->dead);
+    map_init(&report->processes);
     map_init(&report->functions);
     map_init(&report->silent);
-    report->size_count = 0;
+    report->group_count = report->listed_gone = 0;
+    report->gone = 0;
     report->section = SECTION_OTHER;
     report->in_summary = report->has_warnings = 0;
 }
@@ -365,7 +490,9 @@ static int take_line(struct report *report, const struct input_line *line, struc
     if (text_begins(text, "#"))
         return end_counts(report, line, error) || begin_communicator(report, text, line, error) ? -1 : 0;
     if (text.length > 0)
-        report->section = text_is(text, "DEAD") ? SECTION_DEAD : SECTION_OTHER;
+        report->section = text_is(text, "DEAD")         ? SECTION_DEAD
+                          : text_is(text, "INCOMPLETE") ? SECTION_SILENT
+                                                        : SECTION_OTHER;
     return 0;
 }
 
@@ -390,6 +517,6 @@ int ras_report_read(struct ras_seats *seats, struct input *input, const struct f
     if (!status)
         status = end_report(&report, &last, got < 0 ? &(struct error)ERROR_INIT : error);
     forget(&report);
-    free(report.sizes);
+    free(report.groups);
     return status || got < 0 ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 #include "format/nccl_ras/seats.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "format/member.h"
 
 #include <stdlib.h>
@@ -51,6 +52,22 @@ int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int
     return *number < 0 ? -1 : 0;
 }
 
+struct ras_seat ras_seat_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
+                            uint64_t offset)
+{
+    struct ras_seat seat = {.communicator_hash = communicator_hash,
+                            .communicator_size = communicator_size,
+                            .host = -1,
+                            .pid = COUNT_UNKNOWN,
+                            .rank = rank,
+                            .gpu = COUNT_UNKNOWN,
+                            .missing = WARNING_OTHER,
+                            .offset = offset};
+    for (int i = 0; i < RAS_COUNTS; i++)
+        seat.counts[i] = COUNT_UNKNOWN;
+    return seat;
+}
+
 int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
 {
     if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
@@ -59,10 +76,27 @@ int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
     return 0;
 }
 
+/*
+ * NCCL's result of a rank: that of its threads, or else of its initialization. An initialization that is not
+ * over has an internal error for its state until it is (ncclCommInitRankDev()).
+ */
+static int64_t error_of(struct json *json, const struct json_node *status)
+{
+    int64_t result = member_natural(json, status, "async_error", 0);
+    if (!result || result == RAS_RESULT_IN_PROGRESS) {
+        result = member_natural(json, status, "init_state", 0);
+        result = result == RAS_RESULT_INTERNAL ? 0 : result;
+    }
+    if (result == RAS_RESULT_IN_PROGRESS)
+        return 0;
+    return result < RAS_RESULT_OTHER ? result : RAS_RESULT_OTHER;
+}
+
 int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
 {
     const struct json_node *root = json_root(json);
     const struct json_node *counts = member_object(json, root, "collective_counts");
+    const struct json_node *status = member_object(json, root, "status");
     const char *host = member_text(json, root, "host");
     struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
                             .communicator_size = seats->communicator_size,
@@ -70,6 +104,8 @@ int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind 
                             .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
                             .gpu = member_natural_or_none(json, root, "cuda_dev"),
                             .missing = missing,
+                            .error = error_of(json, status),
+                            .is_aborted = json_is_true(json_member(status, "abort_flag")),
                             .offset = offset};
     for (int i = 0; i < RAS_FUNCTIONS; i++)
         seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
@@ -91,10 +127,39 @@ void ras_seats_sort(struct ras_seats *seats)
     array_sort(seats->items, seats->count, sizeof *seats->items, by_place);
 }
 
+/* Ranks whose process is not known, of several communicators, are the same by their number where one of these
+ * is larger than all others, and may hold all; else there is no telling, and they are others. */
+static void find_world(struct ras_seats *seats)
+{
+    uint64_t largest = 0;
+    int64_t size = -1;
+    seats->has_world = 0;
+    for (size_t i = 0; i < seats->count; i++) {
+        const struct ras_seat *seat = &seats->items[i];
+        if (!seat->communicator_hash || seat->communicator_size < size ||
+            (seat->communicator_size == size && seat->communicator_hash == largest))
+            continue;
+        seats->has_world = seat->communicator_size > size;
+        size = seat->communicator_size;
+        largest = seat->communicator_hash;
+    }
+}
+
+/* Tells a process that has neither host nor number from others, in all dumps alike: below 0, which no time
+ * is. */
+static int64_t number_unknown(const struct ras_seats *seats, const struct ras_seat *seat)
+{
+    uint64_t rank = (uint64_t)seat->rank;
+    uint64_t number = seats->has_world ? rank << 1 : hash_mix(seat->communicator_hash, rank);
+    return -1 - (int64_t)(number >> 1);
+}
+
 static struct origin origin_of(const struct ras_seats *seats, const struct ras_seat *seat)
 {
     return (struct origin){.host = seat->host < 0 ? NULL : intern_text(&seats->texts, seat->host),
                            .pid = seat->pid,
+                           .started_ns =
+                               seat->host < 0 && seat->pid == COUNT_UNKNOWN ? number_unknown(seats, seat) : 0,
                            .communicator_hash = seat->communicator_hash,
                            .communicator_size = seat->communicator_size,
                            .rank = seat->rank,
@@ -124,17 +189,48 @@ static int emit_status(const struct ras_seats *seats, const struct ras_seat *sea
     return sink->event(sink->context, &event, error);
 }
 
-static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat,
-                        const struct format_sink *sink, struct error *error)
+static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat, enum warning_kind kind,
+                        const char *text, const struct format_sink *sink, struct error *error)
 {
     struct event event = {.kind = EVENT_WARNING, .origin = origin_of(seats, seat)};
-    event.warning = (struct warning){.kind = seat->missing,
+    event.warning = (struct warning){.kind = kind,
                                      .at_ns = seats->at_ns,
                                      .gpu = COUNT_UNKNOWN,
+                                     .calls = COUNT_UNKNOWN,
                                      .status = COUNT_UNKNOWN,
-                                     .text = seat->missing == WARNING_DEAD ? "RAS: considered dead"
-                                                                           : "RAS: unresponsive"};
+                                     .text = text};
     return sink->event(sink->context, &event, error);
+}
+
+static int emit_missing(const struct ras_seats *seats, const struct ras_seat *seat,
+                        const struct format_sink *sink, struct error *error)
+{
+    const char *text = seat->missing == WARNING_DEAD ? "RAS: considered dead" : "RAS: unresponsive";
+    return emit_warning(seats, seat, seat->missing, text, sink, error);
+}
+
+/*
+ * What NCCL reports of a rank. A remote error is another rank's; and where a communicator is aborted, what
+ * its threads wait in ends as an internal error.
+ */
+static int emit_error(const struct ras_seats *seats, const struct ras_seat *seat,
+                      const struct format_sink *sink, struct error *error)
+{
+    static const struct {
+        enum warning_kind kind;
+        const char *text;
+    } errors[] = {
+        [RAS_RESULT_CUDA] = {WARNING_CUDA, "RAS: unhandled CUDA error"},
+        [RAS_RESULT_SYSTEM] = {WARNING_SYSTEM, "RAS: unhandled system error"},
+        [RAS_RESULT_INTERNAL] = {WARNING_INTERNAL, "RAS: internal error"},
+        [RAS_RESULT_ARGUMENT] = {WARNING_USAGE, "RAS: invalid argument"},
+        [RAS_RESULT_USAGE] = {WARNING_USAGE, "RAS: invalid usage"},
+        [RAS_RESULT_REMOTE] = {WARNING_CLOSED, "RAS: remote error"},
+        [RAS_RESULT_OTHER] = {WARNING_FAILED, "RAS: error"},
+    };
+    int is_effect = seat->is_aborted && seat->error == RAS_RESULT_INTERNAL;
+    return emit_warning(seats, seat, is_effect ? WARNING_ABORTED : errors[seat->error].kind,
+                        errors[seat->error].text, sink, error);
 }
 
 /* Of a rank that a text counts and does not list the process is not known, and has no facts. */
@@ -156,7 +252,8 @@ static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat,
     struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
     return sink->event(sink->context, &place, error) || emit_facts(seats, seat, sink, error) ||
                    (seat->missing == WARNING_OTHER ? emit_status(seats, seat, is_void, sink, error)
-                                                   : emit_warning(seats, seat, sink, error))
+                                                   : emit_missing(seats, seat, sink, error)) ||
+                   (seat->error && emit_error(seats, seat, sink, error))
                ? -1
                : 0;
 }
@@ -275,16 +372,17 @@ static int launched_nothing(const struct ras_seat *first, size_t members)
 }
 
 /* `*is_void`: no communicator has a count. */
-static int emit_places(const struct ras_seats *seats, int *is_void, const struct format_sink *sink,
+static int emit_places(struct ras_seats *seats, int *is_void, const struct format_sink *sink,
                        struct error *error)
 {
     size_t without = 0, communicators = 0;
+    find_world(seats);
     for (size_t i = 0, members = 0; i < seats->count; i += members, communicators++) {
         members = count_members(seats, i);
         int launched_none = launched_nothing(&seats->items[i], members);
         without += launched_none != 0;
         for (size_t at = i; at < i + members; at++)
-            if (emit_seat(seats, &seats->items[at], launched_none, sink, error))
+            if (!seats->items[at].is_void && emit_seat(seats, &seats->items[at], launched_none, sink, error))
                 return -1;
     }
     *is_void = without == communicators;
@@ -326,6 +424,7 @@ int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struc
         return -1;
     if (is_void && seats->kept_count)
         swap_kept(seats);
+    find_world(seats);
     struct handing handing = {.ahead_most = find_ahead_most(seats)};
     for (int is_common = 1; is_common >= 0; is_common--)
         for (size_t i = 0, members = 0; i < seats->count; i += members) {

@@ -21,14 +21,17 @@ enum { RAS_FUNCTIONS = 5, RAS_COUNT_OF_ALL = RAS_FUNCTIONS, RAS_COUNTS };
 enum { RAS_SEATS_MOST = 1 << 20 };
 
 struct ras_seat {
-    uint64_t communicator_hash;
-    int64_t communicator_size; /* 0: not said */
-    int64_t host;              /* its text's number; -1: not said */
+    uint64_t communicator_hash; /* 0: a process of which no rank is known */
+    int64_t communicator_size;  /* 0: not said */
+    int64_t host;               /* its text's number; -1: not said */
     int64_t pid;
     int64_t rank;
     int64_t gpu;
     int64_t counts[RAS_COUNTS]; /* COUNT_UNKNOWN: not said */
     enum warning_kind missing;  /* WARNING_OTHER: it answered */
+    int64_t error;              /* NCCL's result there, of `ncclResult_t`; 0: none that says anything */
+    int is_aborted;
+    int is_void; /* it is handed over no more */
     uint64_t offset;
 };
 
@@ -40,9 +43,22 @@ struct ras_seats {
     size_t kept_count;
     size_t kept_capacity;
     struct intern texts;
+    int has_world;              /* one communicator is larger than all others */
     uint64_t communicator_hash; /* of what is read now */
     int64_t communicator_size;
     int64_t at_ns; /* when the dump was made, by the clock on the wall there; TIME_UNKNOWN */
+};
+
+/* NCCL's results, up to which they are known. */
+enum {
+    RAS_RESULT_CUDA = 1,
+    RAS_RESULT_SYSTEM,
+    RAS_RESULT_INTERNAL,
+    RAS_RESULT_ARGUMENT,
+    RAS_RESULT_USAGE,
+    RAS_RESULT_REMOTE,
+    RAS_RESULT_IN_PROGRESS,
+    RAS_RESULT_OTHER
 };
 
 void ras_seats_init(struct ras_seats *seats);
@@ -53,6 +69,10 @@ int ras_count_of(const char *name, size_t length);
 
 /* The number of a host's text, -1 for "unknown" and none. Returns -1 when memory is out. */
 int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int64_t *number);
+
+/* A seat of which no more is known. */
+struct ras_seat ras_seat_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
+                            uint64_t offset);
 
 /* Takes a seat as it is. 0, or -1 when memory is out. */
 int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat);

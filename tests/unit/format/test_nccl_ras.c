@@ -274,22 +274,167 @@ static void a_report_of_ranks_that_do_not_answer(void **state)
     recording_release(&recording);
 }
 
-/* Who is in two groups that are only counted is not known, nor are ranks beside errors counts. */
+/* Who is in two groups that are only counted is not known, nor is what states of ranks mean. */
 static void what_a_report_does_not_tell(void **state)
 {
     struct recording recording;
-    read_text(
-        &recording,
-        REPORT("#0-0 (7d10) ERROR\n  Asynchronous error on 1 rank\n"
-               "  Rank 3 reported Unhandled system error" PROCESS("0", "70", "node2") "\n",
-               MISMATCH DIFFERENT("AllReduce") "  3 ranks have launched up to operation 9\n"
-                                               "  3 ranks have launched up to operation 8\n" DIFFERENT(
-                                                   "Send") "  5 ranks have launched up to operation 3\n\n"));
+    read_text(&recording,
+              REPORT("#0-0 (7d10) ERROR\n  Initialization error on 1 rank\n"
+                     "  Rank 3 reported internal error" PROCESS("0", "70", "node2") "\n",
+                     MISMATCH
+                     "  Communicator ranks have different status\n  5 ranks have status RUNNING\n"
+                     "  Rank 3 has status INIT -- GPU 0 managed by process 70 on node node2\n" DIFFERENT(
+                         "AllReduce") "  3 ranks have launched up to operation 9\n"
+                                      "  3 ranks have launched up to operation 8\n" DIFFERENT(
+                                          "Send") "  5 ranks have launched up to operation 3\n\n"));
     assert_int_equal(recording_damage(&recording), 0);
-    assert_int_equal(recording_notes(&recording, "state or error of a rank"), 1);
+    assert_int_equal(recording_notes(&recording, "state or error of a rank"), 2);
     assert_int_equal(recording_notes(&recording, "ranks counted without their numbers"), 1);
     assert_int_equal(recording_notes(&recording, "counts of another function"), 1);
     assert_int_equal(recording.event_count, 0);
+    recording_release(&recording);
+}
+
+static void check_error(const struct recording *recording, size_t at, int64_t rank, enum warning_kind kind)
+{
+    const struct event *event = recording_event(recording, EVENT_WARNING, at);
+    assert_int_equal(event->origin.rank, rank);
+    assert_int_equal(event->warning.kind, kind);
+    assert_int_equal(event->warning.calls, COUNT_UNKNOWN);
+}
+
+/* One rank's on its line, several ranks' on the line before them. */
+static void errors_of_a_report(void **state)
+{
+    static const char text[] =
+        REPORT("#0-0 (7d10) ERROR\n  Initialization error on 1 rank\n"
+               "  Rank 5 reported system error" PROCESS("1", "72", "remote2")
+                   "  Asynchronous errors on 4 ranks\n  2 ranks reported remote error\n"
+                   "  Rank 0" PROCESS("0", "60", "node1.internal") "  Rank 1 -- [process information not found]\n"
+                   "  Rank 3 reported unhandled CUDA error" PROCESS("0", "70", "node2")
+                   "  Rank 4 reported internal error" PROCESS("0", "71", "node2") "\n", "");
+    struct recording recording;
+    read_text(&recording, text);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 5);
+    check_error(&recording, 0, 0, WARNING_CLOSED);
+    check_error(&recording, 1, 1, WARNING_CLOSED);
+    check_error(&recording, 2, 3, WARNING_CUDA);
+    check_error(&recording, 3, 4, WARNING_INTERNAL);
+    check_error(&recording, 4, 5, WARNING_SYSTEM);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 2)->origin.pid, 70);
+    assert_int_equal(recording_notes(&recording, "dump whose counts are all 0"), 0);
+    assert_int_equal(status_of(&recording, 3)->group_status.enqueued, COUNT_UNKNOWN);
+    recording_release(&recording);
+    char aborted[sizeof text];
+    memcpy(aborted, text, sizeof text);
+    memcpy(strstr(aborted, "RUNNING"), "  ABORT", 7);
+    read_text(&recording, aborted);
+    check_error(&recording, 2, 3, WARNING_CUDA);
+    check_error(&recording, 3, 4, WARNING_ABORTED);
+    recording_release(&recording);
+}
+
+/* Processes that are in no communicator that is told of, and the only one of them where ranks lack theirs. */
+static void processes_that_are_gone(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              REPORT("INCOMPLETE\n  Missing communicator data from 1 job process\n"
+                     "  Process 83 on node node4 managing GPU 2\n\n"
+                     "DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                     "  Process 71 on node node2 managing GPUs 1,2\n\n"
+                     "#0-0 (7d10) INCOMPLETE\n  Missing communicator data from 2 ranks\n"
+                     "  The missing ranks: 1, 4\n\n",
+                     ""));
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 4);
+    static const enum warning_kind kinds[] = {WARNING_SILENT, WARNING_DEAD, WARNING_SILENT, WARNING_SILENT};
+    static const int64_t pids[] = {83, 71, COUNT_UNKNOWN, COUNT_UNKNOWN};
+    for (size_t i = 0; i < 4; i++) {
+        const struct event *event = recording_event(&recording, EVENT_WARNING, i);
+        assert_int_equal(event->warning.kind, kinds[i]);
+        assert_int_equal(event->origin.pid, pids[i]);
+        assert_true((event->origin.communicator_hash == 0) == (i < 2));
+        assert_true((event->origin.started_ns < 0) == (i >= 2));
+    }
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 2)->origin.rank, 1);
+    assert_int_equal(recording_event(&recording, EVENT_WARNING, 3)->origin.rank, 4);
+    recording_release(&recording);
+    read_text(&recording,
+              REPORT("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+                     "  Process 71 on node node2 managing GPU 1\n\n"
+                     "#0-0 (7d10) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+                     "  The missing rank: 4\n\n",
+                     ""));
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 1);
+    const struct event *event = recording_event(&recording, EVENT_WARNING, 0);
+    assert_int_equal(event->warning.kind, WARNING_DEAD);
+    assert_int_equal(event->origin.rank, 4);
+    assert_int_equal(event->origin.pid, 71);
+    assert_string_equal(event->origin.host, "node2");
+    recording_release(&recording);
+}
+
+/* Rank 0 of the communicators as the report has them: whether it is one process. */
+static int is_one_process(const char *warnings_of_two)
+{
+    struct recording recording;
+    int64_t number[2] = {0};
+    read_text(&recording, warnings_of_two);
+    assert_int_equal(recording_damage(&recording), 0);
+    for (size_t i = 0, found = 0; i < recording_count(&recording, EVENT_COMMUNICATOR); i++) {
+        const struct event *event = recording_event(&recording, EVENT_COMMUNICATOR, i);
+        assert_true(event->origin.pid == COUNT_UNKNOWN ? event->origin.started_ns < 0
+                                                       : event->origin.started_ns == 0);
+        if (event->origin.rank == 0)
+            number[found++] = event->origin.started_ns;
+    }
+    recording_release(&recording);
+    return number[0] == number[1];
+}
+
+static void ranks_without_a_process(void **state)
+{
+#define ONE_BEHIND(others, rank)                                        \
+    DIFFERENT("AllReduce")                                              \
+    "  " others " ranks have launched up to operation 12\n  Rank " rank \
+    " has launched up to operation 10" PROCESS("1", "7" rank, "node2") "\n"
+    assert_true(is_one_process(
+        REPORT("", "#0-0 (7d10) MISMATCH\n" ONE_BEHIND(
+                       "5", "4") "#1-0 (7d11) MISMATCH\n  Communicator ranks have different "
+                                 "AllReduce operation counts\n  Rank 0 has launched up to "
+                                 "operation 3 -- [process information not found]\n  Rank 1 has "
+                                 "launched up to operation 2 -- [process information not found]\n\n")));
+    assert_false(is_one_process(REPORT("",
+                                       "#1-0 (7d11) MISMATCH\n  Communicator ranks have different "
+                                       "AllReduce operation counts\n  Rank 0 has launched up to operation "
+                                       "3 -- [process information not found]\n\n#1-1 (7d12) MISMATCH\n"
+                                       "  Communicator ranks have different AllReduce operation counts\n"
+                                       "  Rank 0 has launched up to operation 3 -- [process information "
+                                       "not found]\n\n")));
+}
+
+#define WITH(rank, result, init, abort)                                              \
+    "{\"rank\":" rank ",\"status\":{\"init_state\":" init ",\"async_error\":" result \
+    ",\"abort_flag\":" abort "}}"
+
+static void errors_of_a_dump(void **state)
+{
+    struct recording recording;
+    read_text(&recording,
+              HEAD "{\"hash\":\"0xabc\",\"size\":9,\"ranks\":[" WITH("0", "0", "0", "false") "," WITH(
+                  "1", "7", "7", "false") "," WITH("2", "0", "3", "false") "," WITH("3", "2", "0", "true") ","
+                  WITH("4", "3", "0", "false") "," WITH("5", "3", "0", "true") "," WITH("6", "6", "0", "false")
+                  "," WITH("7", "0", "1", "false") "," WITH("8", "99", "0", "false") END);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 6);
+    check_error(&recording, 0, 3, WARNING_SYSTEM);
+    check_error(&recording, 1, 4, WARNING_INTERNAL);
+    check_error(&recording, 2, 5, WARNING_ABORTED);
+    check_error(&recording, 3, 6, WARNING_CLOSED);
+    check_error(&recording, 4, 7, WARNING_CUDA);
+    check_error(&recording, 5, 8, WARNING_FAILED);
     recording_release(&recording);
 }
 
@@ -344,6 +489,10 @@ int main(void)
         cmocka_unit_test(a_report_of_all_collectives),
         cmocka_unit_test(a_report_of_ranks_that_do_not_answer),
         cmocka_unit_test(what_a_report_does_not_tell),
+        cmocka_unit_test(errors_of_a_report),
+        cmocka_unit_test(errors_of_a_dump),
+        cmocka_unit_test(processes_that_are_gone),
+        cmocka_unit_test(ranks_without_a_process),
         cmocka_unit_test(hostile_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
