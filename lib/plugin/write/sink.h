@@ -24,6 +24,7 @@ struct sink {
     uint64_t lines_lost; /* since the failure */
     off_t last_lines;    /* where whole lines begin that end the file, SINK_LAST_BYTES of them or more; 0:
                             nowhere */
+    off_t later_lines;   /* where a write began after that: last_lines as soon as enough was written since */
     struct sink_gzip *gzip;
     char suffix[16];
     char path[4096];

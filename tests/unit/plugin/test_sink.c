@@ -179,6 +179,42 @@ static void a_failing_write_leaves_no_end(void **state)
     signal(SIGXFSZ, before);
 }
 
+/* Of a slow job no write is long: the last line takes the place of a few lines, not of all since the last
+ * long write, or of none where there never was one. */
+static void a_last_line_after_short_writes(void **state)
+{
+    (void)state;
+    static const char last[] = "{\"name\": \"Stopped\"},\n";
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int has_long = 0; has_long < 2; has_long++) {
+        struct sink sink;
+        open_sink(&sink, "slow", false);
+        put(&sink, "[\n");
+        for (int i = 0; i < 100 * has_long; i++)
+            put(&sink, "{\"of\": \"a long write\"},\n");
+        sink_flush(&sink, "");
+        for (int i = 0; i < 400; i++) {
+            put(&sink, "{\"of\": \"a short write\"},\n");
+            sink_flush(&sink, "");
+        }
+        off_t size = size_of(sink.path);
+        limit_files(size);
+        put(&sink, "{},\n");
+        sink_flush(&sink, "");
+        assert_int_equal(sink.failure, EFBIG);
+        put(&sink, last);
+        sink_end_with(&sink);
+        limit_files(-1);
+        const struct content *content = read_back(sink.path);
+        assert_true((off_t)content->length > size - 3 * SINK_LAST_BYTES);
+        assert_true((off_t)content->length <= size);
+        assert_string_equal(content->text + content->length - strlen(last), last);
+        assert_memory_equal(content->text + content->length - strlen(last) - 2, ",\n", 2);
+        close_sink(&sink);
+    }
+    signal(SIGXFSZ, before);
+}
+
 /* What the text so far takes in a compressed file, without its end. */
 static off_t compressed_bytes(const struct sink *sink)
 {
@@ -314,6 +350,7 @@ int main(void)
         cmocka_unit_test(lines_overwrite_an_end),
         cmocka_unit_test(an_end_comes_and_goes_alone),
         cmocka_unit_test(a_failing_write_leaves_no_end),
+        cmocka_unit_test(a_last_line_after_short_writes),
         cmocka_unit_test(lines_without_room_for_their_end),
         cmocka_unit_test(an_end_that_does_not_fit),
         cmocka_unit_test(a_strangers_file_is_left_alone),
