@@ -1,6 +1,7 @@
 /*
  * A file system that hangs or runs full, to be preloaded: what the files below FAKEDISK_UNDER meet.
- * FAKEDISK_HANGS is a call that never returns, or `all`; FAKEDISK_FREE are the bytes free at first.
+ * FAKEDISK_HANGS is a call that never returns, or `all`, or `child`: all of a process that is forked later;
+ * FAKEDISK_FREE are the bytes free at first.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,6 +16,12 @@
 #include <unistd.h>
 
 static _Atomic unsigned long long written;
+static pid_t first_process;
+
+__attribute__((constructor)) static void library_loads(void)
+{
+    first_process = getpid();
+}
 
 static bool is_below(const char *path)
 {
@@ -37,7 +44,8 @@ static bool is_file_below(int file)
 static void meet(const char *call, bool below)
 {
     const char *hangs = below ? getenv("FAKEDISK_HANGS") : NULL;
-    while (hangs && (strcmp(hangs, call) == 0 || strcmp(hangs, "all") == 0))
+    bool is_child = hangs && strcmp(hangs, "child") == 0 && getpid() != first_process;
+    while (hangs && (is_child || strcmp(hangs, call) == 0 || strcmp(hangs, "all") == 0))
         sleep(1000);
 }
 
@@ -102,6 +110,14 @@ int fstat(int file, struct stat *status)
     NEXT(real, "fstat");
     meet("fstat", is_file_below(file));
     return real(file, status);
+}
+
+int close(int file)
+{
+    int (*real)(int);
+    NEXT(real, "close");
+    meet("close", is_file_below(file));
+    return real(file);
 }
 
 int fstatvfs(int file, struct statvfs *status)

@@ -172,7 +172,7 @@ class Hanging(DiskTest):
         self.assertEqual(glob.glob(self.directory + "/*"), [])
 
     def test_each_call(self):
-        self.check([(6, call) for call in ("mkdir", "open", "write", "fstat")])
+        self.check([(6, call) for call in ("mkdir", "open", "write", "fstat", "close")])
 
 
 class Forks(DiskTest):
@@ -180,6 +180,13 @@ class Forks(DiskTest):
     def test_in_the_first_init(self):
         """The child's own init returns, whatever the parent's was in the middle of."""
         self.check_none_hangs(lambda version: self.probe("fork-in-first-init", version), VERSIONS)
+
+
+    def test_a_child_asks_nothing_of_the_file_system(self):
+        """Which may have ceased to answer since the parent's file was made."""
+        self.assertEqual(self.probe("fork-on-hanging-disk", 6, **self.on_disk(FAKEDISK_HANGS="child")), "0 hung\n")
+        trace, = glob.glob(self.directory + "/*.json")
+        self.assertEqual(len(Trace(trace).notes("End")), 1)
 
 
 class Tables(DiskTest):

@@ -28,7 +28,9 @@ static struct lock lock;
 static enum phase phase;
 static struct config config;
 static struct writer *writer;
-static struct writer *abandoned; /* of the parent: its thread was anywhere, so its memory is left alone */
+/* Of the parent: its thread was anywhere, so its memory is left alone, and so are its files: a file system
+ * may never answer, not even close(). */
+static struct writer *abandoned;
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
 static bool some_unnumbered; /* communicators that found no number: nobody knows when they end */
@@ -58,10 +60,8 @@ static void child_after_fork(void)
     forks = 0;
     atomic_store_explicit(&lock.holder, 0, memory_order_relaxed);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
-    if (writer) {
-        writer_abandon(writer);
+    if (writer)
         abandoned = writer;
-    }
     writer = NULL;
     if (phase != PHASE_ENDED)
         phase = PHASE_FRESH;

@@ -13,18 +13,6 @@
 #define FREE_MOST_BYTES (UINT64_C(1) << 30)
 /* Several processes write between two looks, so this is a small part of what stays free. */
 #define LOOK_BYTES (UINT64_C(16) << 20)
-/* A call that takes longer may never return. */
-#define SLOW_CALL_NS 50000000u
-
-static void enter_system(struct files *files)
-{
-    atomic_store_explicit(&files->calling_since_ns, clock_monotonic_ns(), memory_order_relaxed);
-}
-
-static void leave_system(struct files *files)
-{
-    atomic_store_explicit(&files->calling_since_ns, 0, memory_order_relaxed);
-}
 
 int files_prepare(struct files *files, const char *pattern, int rank, bool chrome, bool inspector, bool gzip,
                   const char **path)
@@ -39,16 +27,12 @@ int files_prepare(struct files *files, const char *pattern, int rank, bool chrom
 
 int files_create(struct files *files, const char **path)
 {
-    enter_system(files);
     *path = files->chrome.path;
     int result = files->chrome.text.bytes ? sink_create(&files->chrome) : 0;
     if (result == 0 && files->inspector.text.bytes) {
         *path = files->inspector.path;
         result = sink_create(&files->inspector);
     }
-    int reason = errno;
-    leave_system(files);
-    errno = reason;
     return result;
 }
 
@@ -96,10 +80,8 @@ static void look_at(struct files *files, const struct sink *sink)
 void files_look(struct files *files)
 {
     files->looked_at_bytes = files->chrome.written + files->inspector.written;
-    enter_system(files);
     look_at(files, &files->chrome);
     look_at(files, &files->inspector);
-    leave_system(files);
 }
 
 /* With what is not written yet; of that to be compressed, more than it will be. */
@@ -139,10 +121,8 @@ bool files_go_back(struct files *files, const struct files_mark *mark)
 
 void files_flush(struct files *files, const char *ending)
 {
-    enter_system(files);
     sink_flush(&files->chrome, ending);
     sink_flush(&files->inspector, "");
-    leave_system(files);
     const struct sink *some = files->chrome.file >= 0 ? &files->chrome : &files->inspector;
     bool all_failed = (files->chrome.file < 0 || files->chrome.failure) &&
                       (files->inspector.file < 0 || files->inspector.failure);
@@ -152,17 +132,6 @@ void files_flush(struct files *files, const char *ending)
 
 void files_close(struct files *files)
 {
-    enter_system(files);
     sink_close(&files->chrome);
     sink_close(&files->inspector);
-    leave_system(files);
-}
-
-void files_abandon(struct files *files)
-{
-    uint64_t since_ns = atomic_load_explicit(&files->calling_since_ns, memory_order_relaxed);
-    if (since_ns && clock_monotonic_ns() - since_ns > SLOW_CALL_NS)
-        return;
-    sink_abandon(&files->chrome);
-    sink_abandon(&files->inspector);
 }

@@ -330,10 +330,3 @@ void sink_close(struct sink *sink)
     sink->file = -1;
     release_memory(sink);
 }
-
-void sink_abandon(struct sink *sink)
-{
-    if (sink->file >= 0 && still_ours(sink))
-        close(sink->file);
-    sink->file = -1;
-}

@@ -54,9 +54,6 @@ void sink_end_with(struct sink *sink);
 
 void sink_close(struct sink *sink);
 
-/* In a child after fork: lets go of the parent's file without writing to it. */
-void sink_abandon(struct sink *sink);
-
 #define SINK_BYTES (512u << 10)
 #define SINK_LAST_BYTES 1024
 

@@ -592,8 +592,3 @@ void writer_stop(struct writer *writer, uint64_t until_ns)
     while (!atomic_load(&writer->ended) && await_sign(writer, until_ns) && clock_monotonic_ns() < until_ns)
         continue;
 }
-
-void writer_abandon(struct writer *writer)
-{
-    files_abandon(&writer->files);
-}

@@ -303,34 +303,6 @@ static void a_strangers_file_is_left_alone(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* A child after fork lets go of its parent's file, and of none that was opened under its number. */
-static void an_abandoned_file_is_not_written_to(void **state)
-{
-    (void)state;
-    struct sink sink;
-    for (int gzip = 0; gzip < 2; gzip++) {
-        open_sink(&sink, "parent", gzip);
-        put(&sink, "[\n");
-        sink_flush(&sink, "");
-        put(&sink, "{},\n");
-        int file = sink.file;
-        sink_abandon(&sink);
-        assert_int_equal(fcntl(file, F_GETFD), -1);
-        sink_flush(&sink, END);
-        check(sink.path, "[\n");
-        sink_close(&sink);
-        check(sink.path, "[\n");
-        assert_int_equal(unlink(sink.path), 0);
-    }
-    open_sink(&sink, "parent", false);
-    int file = sink.file;
-    assert_true(dup2(STDERR_FILENO, file) >= 0);
-    sink_abandon(&sink);
-    assert_int_not_equal(fcntl(file, F_GETFD), -1);
-    close(file);
-    close_sink(&sink);
-}
-
 static int make_folder(void **state)
 {
     (void)state;
@@ -347,14 +319,10 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_overwrite_an_end),
-        cmocka_unit_test(an_end_comes_and_goes_alone),
-        cmocka_unit_test(a_failing_write_leaves_no_end),
-        cmocka_unit_test(a_last_line_after_short_writes),
-        cmocka_unit_test(lines_without_room_for_their_end),
-        cmocka_unit_test(an_end_that_does_not_fit),
+        cmocka_unit_test(lines_overwrite_an_end),           cmocka_unit_test(an_end_comes_and_goes_alone),
+        cmocka_unit_test(a_failing_write_leaves_no_end),    cmocka_unit_test(a_last_line_after_short_writes),
+        cmocka_unit_test(lines_without_room_for_their_end), cmocka_unit_test(an_end_that_does_not_fit),
         cmocka_unit_test(a_strangers_file_is_left_alone),
-        cmocka_unit_test(an_abandoned_file_is_not_written_to),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
