@@ -50,6 +50,9 @@ static const struct scenario {
     {"hanging-disk", 0, probe_hanging_disk},
     {"fork-in-first-init", 0, probe_fork_in_first_init},
     {"fork-on-hanging-disk", 6, probe_fork_on_hanging_disk},
+    {"init-beside-long-fork", 6, probe_init_beside_long_fork},
+    {"finalize-beside-long-fork", 6, probe_finalize_beside_long_fork},
+    {"first-init-beside-long-fork", 6, probe_first_init_beside_long_fork},
     {"reserved-words", 0, probe_reserved_words},
     {"deleted-directory", 0, probe_deleted_directory},
 };

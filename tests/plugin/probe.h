@@ -63,6 +63,11 @@ void probe_nested_fork(void);
 void probe_end_without_a_ring(void);
 void probe_end_beside_another(void);
 
+/* probe_forks.c */
+void probe_init_beside_long_fork(void);
+void probe_finalize_beside_long_fork(void);
+void probe_first_init_beside_long_fork(void);
+
 /* probe_disk.c */
 void probe_hanging_disk(void);
 void probe_fork_in_first_init(void);

@@ -189,6 +189,39 @@ class Forks(DiskTest):
         self.assertEqual(len(Trace(trace).notes("End")), 1)
 
 
+class LongForks(DiskTest):
+    """A large process's fork takes longer than a communicator is waited for."""
+
+    LATE = "a communicator could not be added"
+
+    def trace(self):
+        path, = glob.glob(self.directory + "/*.json")
+        return Trace(path)
+
+    def test_init(self):
+        """What the second communicator does is recorded without it, and the first one's mask stays."""
+        said = self.probe("init-beside-long-fork", 6)
+        self.assertEqual(said.count(self.LATE), 1)
+        self.assertIn("mask 77\n", said)
+        trace = self.trace()
+        self.assertEqual(sorted(e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"), [0, 1])
+        self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 1)
+
+    def test_finalize(self):
+        """The communicator ends when the fork is over; the file is whole then."""
+        said = self.probe("finalize-beside-long-fork", 6, NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(said.splitlines()[-1], "0 after")
+        self.assertGreater(self.trace().notes("Drops")[-1]["args"]["ring"], 0)
+
+    def test_first_init(self):
+        said = self.probe("first-init-beside-long-fork", 6)
+        self.assertEqual(said.count(self.LATE), 1)
+        self.assertIn("mask 0\n", said)
+        trace = self.trace()
+        self.assertEqual([e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"], [2])
+        self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 1)
+
+
 class Tables(DiskTest):
     def test_zeros_behind_each(self):
         for version in VERSIONS:
