@@ -107,6 +107,11 @@ class FreeSpace(DiskTest):
             trace = Trace(played.files()[0])
             self.assertEqual([e["args"]["reason"] for e in trace.notes("Stopped")], reason)
 
+    def test_more_than_64_bits_of_bytes(self):
+        """2^52 blocks of 4096 bytes are 2^64 bytes, and not 0."""
+        played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_FREE=str(1 << 52), FAKEDISK_BLOCKS="1"))
+        self.assertEqual(Trace(played.files()[0]).notes("Stopped"), [])
+
     def test_without_a_check(self):
         played = self.play("--ranks", 2, "--rank", 1, NCCLPROF_MIN_FREE_BYTES="0", **self.on_disk(FAKEDISK_FREE="0"))
         self.assertEqual(Trace(played.files()[0]).notes("Stopped"), [])
@@ -142,6 +147,13 @@ class Deleted(DiskTest):
         said = self.probe("deleted-directory", 3, NCCLPROF_DIR=below, NCCL_DEBUG="WARN")
         self.assertEqual(said.count("recording stopped: the file was deleted"), 1)
         self.assertFalse(os.path.exists(below))
+
+
+    def test_not_where_no_file_has_a_name(self):
+        """As some file systems tell."""
+        played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_NO_LINKS="1"))
+        trace = Trace(played.files()[0])
+        self.assertEqual((trace.notes("Stopped"), len(trace.notes("End"))), ([], 1))
 
 
 class InspectorDrops(DiskTest):

@@ -1,7 +1,5 @@
 #include "plugin/write/files.h"
 
-#include <errno.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "plugin/ring/clock.h"
@@ -45,11 +43,11 @@ static void stop(struct files *files, struct stop why)
     files->stop = why;
 }
 
-/* Its file is there, but under no name any more: by a remote file system's word, it is not there. */
-static bool is_deleted(const struct sink *sink)
+/* Some file systems tell of more than 64 bits can count. */
+static uint64_t bytes_of_blocks(const struct statvfs *status, uint64_t blocks)
 {
-    struct stat now;
-    return fstat(sink->file, &now) == 0 ? now.st_nlink == 0 : errno == ESTALE;
+    uint64_t bytes;
+    return __builtin_mul_overflow(blocks, (uint64_t)status->f_frsize, &bytes) ? UINT64_MAX : bytes;
 }
 
 static void look_at_space(struct files *files, const struct sink *sink)
@@ -60,10 +58,10 @@ static void look_at_space(struct files *files, const struct sink *sink)
         return;
     uint64_t kept = files->free_bytes;
     if (kept == FILES_FREE_BY_SIZE) {
-        kept = (uint64_t)now.f_blocks * now.f_frsize / 20;
+        kept = bytes_of_blocks(&now, now.f_blocks) / 20;
         kept = kept < FREE_MOST_BYTES ? kept : FREE_MOST_BYTES;
     }
-    if ((uint64_t)now.f_bavail * now.f_frsize < kept)
+    if (bytes_of_blocks(&now, now.f_bavail) < kept)
         stop(files, (struct stop){.reason = STOP_SPACE, .bytes = kept});
 }
 
@@ -71,7 +69,7 @@ static void look_at(struct files *files, const struct sink *sink)
 {
     if (sink->file < 0 || sink->failure)
         return;
-    if (is_deleted(sink))
+    if (sink_is_deleted(sink))
         stop(files, (struct stop){.reason = STOP_DELETED});
     else if (files->free_bytes > 0)
         look_at_space(files, sink);

@@ -54,6 +54,7 @@ static int identify(struct sink *sink)
         return -1;
     sink->device = now.st_dev;
     sink->inode = now.st_ino;
+    sink->tells_links = now.st_nlink > 0;
     return 0;
 }
 
@@ -160,10 +161,23 @@ static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size
         sink->failure = errno;
 }
 
+static bool is_ours(const struct sink *sink, const struct stat *now)
+{
+    return now->st_dev == sink->device && now->st_ino == sink->inode;
+}
+
 static bool still_ours(const struct sink *sink)
 {
     struct stat now;
-    return fstat(sink->file, &now) == 0 && now.st_dev == sink->device && now.st_ino == sink->inode;
+    return fstat(sink->file, &now) == 0 && is_ours(sink, &now);
+}
+
+bool sink_is_deleted(const struct sink *sink)
+{
+    struct stat now;
+    if (fstat(sink->file, &now) != 0)
+        return errno == ESTALE;
+    return sink->tells_links && now.st_nlink == 0 && is_ours(sink, &now);
 }
 
 static void write_bytes(struct sink *sink, const void *from, size_t length)

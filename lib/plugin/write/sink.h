@@ -19,6 +19,7 @@ struct sink {
     uint64_t written; /* bytes, without what only ends the file for now */
     dev_t device; /* which file it is: the job may close our descriptor and open another under its number */
     ino_t inode;
+    bool tells_links;    /* its file system counts names: some report 0 of every file */
     bool has_ending;     /* the file on disk ends with what sink_flush was given for its end */
     int failure;         /* errno of the write that failed, or 0 */
     uint64_t lines_lost; /* since the failure */
@@ -51,6 +52,9 @@ void sink_flush(struct sink *sink, const char *ending);
  * any more.
  */
 void sink_end_with(struct sink *sink);
+
+/* The file is there, but under no name any more: by a remote file system's word, it is not there. */
+bool sink_is_deleted(const struct sink *sink);
 
 void sink_close(struct sink *sink);
 

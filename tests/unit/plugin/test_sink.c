@@ -303,6 +303,39 @@ static void a_strangers_file_is_left_alone(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* Some file systems tell of every file that it has no name. */
+static void a_file_is_deleted_or_not(void **state)
+{
+    (void)state;
+    for (int tells = 0; tells < 2; tells++) {
+        struct sink sink;
+        open_sink(&sink, "named", false);
+        assert_true(sink.tells_links);
+        sink.tells_links = tells;
+        assert_false(sink_is_deleted(&sink));
+        assert_int_equal(unlink(sink.path), 0);
+        assert_int_equal(sink_is_deleted(&sink), tells);
+        sink_close(&sink);
+    }
+}
+
+/* Another file without a name, under our descriptor's number. */
+static void a_strangers_file_is_not_ours_deleted(void **state)
+{
+    (void)state;
+    char path[128];
+    struct sink sink;
+    open_sink(&sink, "ours", false);
+    snprintf(path, sizeof(path), "%s/theirs", folder);
+    int theirs = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(unlink(path), 0);
+    assert_true(dup2(theirs, sink.file) >= 0);
+    assert_false(sink_is_deleted(&sink));
+    close(sink.file);
+    close(theirs);
+    close_sink(&sink);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -319,10 +352,15 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_overwrite_an_end),           cmocka_unit_test(an_end_comes_and_goes_alone),
-        cmocka_unit_test(a_failing_write_leaves_no_end),    cmocka_unit_test(a_last_line_after_short_writes),
-        cmocka_unit_test(lines_without_room_for_their_end), cmocka_unit_test(an_end_that_does_not_fit),
+        cmocka_unit_test(lines_overwrite_an_end),
+        cmocka_unit_test(an_end_comes_and_goes_alone),
+        cmocka_unit_test(a_failing_write_leaves_no_end),
+        cmocka_unit_test(a_last_line_after_short_writes),
+        cmocka_unit_test(lines_without_room_for_their_end),
+        cmocka_unit_test(an_end_that_does_not_fit),
         cmocka_unit_test(a_strangers_file_is_left_alone),
+        cmocka_unit_test(a_file_is_deleted_or_not),
+        cmocka_unit_test(a_strangers_file_is_not_ours_deleted),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
