@@ -71,6 +71,19 @@ class Limit(DiskTest):
         self.assertTrue(32768 < os.path.getsize(path) <= 131072, os.path.getsize(path))
         self.check_stopped(Trace(path), "limit")
 
+    def test_communicators_alone(self):
+        """Each has a line of its own."""
+        self.probe("many-communicators", 2000, NCCLPROF_MAX_BYTES="64k")
+        path, = glob.glob(self.directory + "/*.json")
+        self.assertLessEqual(os.path.getsize(path), 65536)
+        self.check_stopped(Trace(path), "limit")
+
+    def test_tag_names_alone(self):
+        self.probe("many-tag-names", 2000, NCCLPROF_MAX_BYTES="64k")
+        path, = glob.glob(self.directory + "/*.json")
+        self.assertLessEqual(os.path.getsize(path), 65536)
+        self.check_stopped(Trace(path), "limit")
+
     def test_no_limit(self):
         played = self.play("--ranks", 2, "--rank", 1, "--steps", 60, NCCLPROF_MAX_BYTES="0")
         path, = played.files()
