@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,10 +245,13 @@ static int check_tags(const char *tags, struct error *error)
 /* The plugin would take what makes no sense for its default, and say nothing. */
 static int check_bytes(const char *bytes, struct error *error)
 {
+    static const char units[] = "kmgt";
     size_t digits = bytes ? strspn(bytes, "0123456789") : 0;
     int is_number = digits > 0 && digits <= 19;
-    int has_unit = is_number && bytes[digits] && strchr("kKmMgGtT", bytes[digits]) && !bytes[digits + 1];
-    return !bytes || (is_number && (!bytes[digits] || has_unit))
+    const char *unit = is_number && bytes[digits] ? strchr(units, bytes[digits] | 0x20) : NULL;
+    int is_whole = is_number && (unit ? !bytes[digits + 1] : !bytes[digits]);
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    return !bytes || (is_whole && strtoull(bytes, NULL, 10) <= UINT64_MAX >> shift)
                ? 0
                : error_set(error, "--max-bytes takes a number, with k, M, G or T behind it or not, not '%s'",
                            bytes);

@@ -96,7 +96,7 @@ class Record(Case):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_bytes_that_make_no_sense(self):
-        for bytes in ("", "much", "-1", "5GB", "1.5G", "99999999999999999999"):
+        for bytes in ("", "much", "-1", "5GB", "1.5G", "99999999999999999999", "16777216T", "18014398509481984k"):
             with self.subTest(bytes):
                 self.assertIn("--max-bytes takes a number", self.refused("--max-bytes", bytes, status=2))
 

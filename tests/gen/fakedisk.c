@@ -1,6 +1,8 @@
 /*
  * A file system that hangs or runs full, to be preloaded: what the files below FAKEDISK_UNDER meet.
- * FAKEDISK_HANGS is a call that never returns, or `all`; FAKEDISK_FREE are the bytes free at first.
+ * FAKEDISK_HANGS is a call that never returns, or `all`, or `child`: all of a process that is forked later;
+ * FAKEDISK_FREE are the bytes free at first, or with FAKEDISK_BLOCKS the blocks of 4096 bytes that stay free;
+ * with FAKEDISK_NO_LINKS no file has a name.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,6 +17,12 @@
 #include <unistd.h>
 
 static _Atomic unsigned long long written;
+static pid_t first_process;
+
+__attribute__((constructor)) static void library_loads(void)
+{
+    first_process = getpid();
+}
 
 static bool is_below(const char *path)
 {
@@ -37,7 +45,8 @@ static bool is_file_below(int file)
 static void meet(const char *call, bool below)
 {
     const char *hangs = below ? getenv("FAKEDISK_HANGS") : NULL;
-    while (hangs && (strcmp(hangs, call) == 0 || strcmp(hangs, "all") == 0))
+    bool is_child = hangs && strcmp(hangs, "child") == 0 && getpid() != first_process;
+    while (hangs && (is_child || strcmp(hangs, call) == 0 || strcmp(hangs, "all") == 0))
         sleep(1000);
 }
 
@@ -100,8 +109,20 @@ int fstat(int file, struct stat *status)
 {
     int (*real)(int, struct stat *);
     NEXT(real, "fstat");
-    meet("fstat", is_file_below(file));
-    return real(file, status);
+    bool below = is_file_below(file);
+    meet("fstat", below);
+    int result = real(file, status);
+    if (result == 0 && below && getenv("FAKEDISK_NO_LINKS"))
+        status->st_nlink = 0;
+    return result;
+}
+
+int close(int file)
+{
+    int (*real)(int);
+    NEXT(real, "close");
+    meet("close", is_file_below(file));
+    return real(file);
 }
 
 int fstatvfs(int file, struct statvfs *status)
@@ -113,9 +134,9 @@ int fstatvfs(int file, struct statvfs *status)
     if (result != 0 || !free_bytes || !is_file_below(file))
         return result;
     unsigned long long left = strtoull(free_bytes, NULL, 10);
-    left = left > written ? left - written : 0;
-    status->f_frsize = 1;
-    status->f_blocks = 1 << 30;
-    status->f_bavail = left;
+    bool has_blocks = getenv("FAKEDISK_BLOCKS");
+    status->f_frsize = has_blocks ? 4096 : 1;
+    status->f_blocks = has_blocks ? left + (1 << 20) : 1 << 30;
+    status->f_bavail = has_blocks ? left : left > written ? left - written : 0;
     return 0;
 }

@@ -41,7 +41,6 @@ static const struct scenario {
     {"nested-fork", 6, probe_nested_fork},
     {"end-without-a-ring", 6, probe_end_without_a_ring},
     {"end-beside-another", 6, probe_end_beside_another},
-    {"files-after-fork", 6, probe_files_after_fork},
     {"both-libraries", 7, probe_both_libraries},
     {"unnumbered-library", 7, probe_unnumbered_library},
     {"phases", 7, probe_phases},
@@ -50,6 +49,10 @@ static const struct scenario {
     {"tag-names-in-handler", 7, probe_tag_names_in_handler},
     {"hanging-disk", 0, probe_hanging_disk},
     {"fork-in-first-init", 0, probe_fork_in_first_init},
+    {"fork-on-hanging-disk", 6, probe_fork_on_hanging_disk},
+    {"init-beside-long-fork", 6, probe_init_beside_long_fork},
+    {"finalize-beside-long-fork", 6, probe_finalize_beside_long_fork},
+    {"first-init-beside-long-fork", 6, probe_first_init_beside_long_fork},
     {"reserved-words", 0, probe_reserved_words},
     {"deleted-directory", 0, probe_deleted_directory},
 };

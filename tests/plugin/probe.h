@@ -62,11 +62,16 @@ void probe_bare_fork(void);
 void probe_nested_fork(void);
 void probe_end_without_a_ring(void);
 void probe_end_beside_another(void);
-void probe_files_after_fork(void);
+
+/* probe_forks.c */
+void probe_init_beside_long_fork(void);
+void probe_finalize_beside_long_fork(void);
+void probe_first_init_beside_long_fork(void);
 
 /* probe_disk.c */
 void probe_hanging_disk(void);
 void probe_fork_in_first_init(void);
+void probe_fork_on_hanging_disk(void);
 void probe_reserved_words(void);
 void probe_deleted_directory(void);
 

@@ -100,6 +100,19 @@ void probe_fork_in_first_init(void)
     fprintf(stderr, "%d hung\n", hung);
 }
 
+/* A child whose parent's file is open. */
+void probe_fork_on_hanging_disk(void)
+{
+    void *context = probe_init(1);
+    probe_play_task(context, NULL, 1);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    bool hung = hangs(child);
+    fake_finalize(&probe_plugin, context);
+    fprintf(stderr, "%d hung\n", hung);
+}
+
 /* What an NCCL that knows more of a table would find behind ours. */
 void probe_reserved_words(void)
 {

@@ -255,23 +255,3 @@ void probe_end_beside_another(void)
     fake_await_trace(".json", "\"Unfinished\": 1", 1);
     kill(getpid(), SIGKILL);
 }
-
-static int traces_open(void)
-{
-    return fake_traces(".json") + fake_traces(".jsonl");
-}
-
-/* The parent's files are not the child's, which may live longer. */
-void probe_files_after_fork(void)
-{
-    void *context = probe_init(1);
-    probe_play_task(context, NULL, 1);
-    fprintf(stderr, "%d in the parent\n", traces_open());
-    pid_t child = fork();
-    if (child == 0) {
-        fprintf(stderr, "%d in the child\n", traces_open());
-        _exit(0);
-    }
-    (void)ends(child);
-    fake_finalize(&probe_plugin, context);
-}

@@ -71,6 +71,19 @@ class Limit(DiskTest):
         self.assertTrue(32768 < os.path.getsize(path) <= 131072, os.path.getsize(path))
         self.check_stopped(Trace(path), "limit")
 
+    def test_communicators_alone(self):
+        """Each has a line of its own."""
+        self.probe("many-communicators", 2000, NCCLPROF_MAX_BYTES="64k")
+        path, = glob.glob(self.directory + "/*.json")
+        self.assertLessEqual(os.path.getsize(path), 65536)
+        self.check_stopped(Trace(path), "limit")
+
+    def test_tag_names_alone(self):
+        self.probe("many-tag-names", 2000, NCCLPROF_MAX_BYTES="64k")
+        path, = glob.glob(self.directory + "/*.json")
+        self.assertLessEqual(os.path.getsize(path), 65536)
+        self.check_stopped(Trace(path), "limit")
+
     def test_no_limit(self):
         played = self.play("--ranks", 2, "--rank", 1, "--steps", 60, NCCLPROF_MAX_BYTES="0")
         path, = played.files()
@@ -106,6 +119,11 @@ class FreeSpace(DiskTest):
             played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_FREE=str(left)))
             trace = Trace(played.files()[0])
             self.assertEqual([e["args"]["reason"] for e in trace.notes("Stopped")], reason)
+
+    def test_more_than_64_bits_of_bytes(self):
+        """2^52 blocks of 4096 bytes are 2^64 bytes, and not 0."""
+        played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_FREE=str(1 << 52), FAKEDISK_BLOCKS="1"))
+        self.assertEqual(Trace(played.files()[0]).notes("Stopped"), [])
 
     def test_without_a_check(self):
         played = self.play("--ranks", 2, "--rank", 1, NCCLPROF_MIN_FREE_BYTES="0", **self.on_disk(FAKEDISK_FREE="0"))
@@ -144,6 +162,13 @@ class Deleted(DiskTest):
         self.assertFalse(os.path.exists(below))
 
 
+    def test_not_where_no_file_has_a_name(self):
+        """As some file systems tell."""
+        played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_NO_LINKS="1"))
+        trace = Trace(played.files()[0])
+        self.assertEqual((trace.notes("Stopped"), len(trace.notes("End"))), ([], 1))
+
+
 class InspectorDrops(DiskTest):
     def test_counts_as_in_chrome(self):
         played = self.play("--threads", "--ranks", 2, "--steps", 1, "--layers", 200, "--net-steps", 64,
@@ -172,13 +197,53 @@ class Hanging(DiskTest):
         self.assertEqual(glob.glob(self.directory + "/*"), [])
 
     def test_each_call(self):
-        self.check([(6, call) for call in ("mkdir", "open", "write", "fstat")])
+        self.check([(6, call) for call in ("mkdir", "open", "write", "fstat", "close")])
 
 
 class Forks(DiskTest):
     def test_in_the_first_init(self):
         """The child's own init returns, whatever the parent's was in the middle of."""
         self.check_none_hangs(lambda version: self.probe("fork-in-first-init", version), VERSIONS)
+
+
+    def test_a_child_asks_nothing_of_the_file_system(self):
+        """Which may have ceased to answer since the parent's file was made."""
+        self.assertEqual(self.probe("fork-on-hanging-disk", 6, **self.on_disk(FAKEDISK_HANGS="child")), "0 hung\n")
+        trace, = glob.glob(self.directory + "/*.json")
+        self.assertEqual(len(Trace(trace).notes("End")), 1)
+
+
+class LongForks(DiskTest):
+    """A large process's fork takes longer than a communicator is waited for."""
+
+    LATE = "a communicator could not be added"
+
+    def trace(self):
+        path, = glob.glob(self.directory + "/*.json")
+        return Trace(path)
+
+    def test_init(self):
+        """What the second communicator does is recorded without it, and the first one's mask stays."""
+        said = self.probe("init-beside-long-fork", 6)
+        self.assertEqual(said.count(self.LATE), 1)
+        self.assertIn("mask 77\n", said)
+        trace = self.trace()
+        self.assertEqual(sorted(e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"), [0, 1])
+        self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 1)
+
+    def test_finalize(self):
+        """The communicator ends when the fork is over; the file is whole then."""
+        said = self.probe("finalize-beside-long-fork", 6, NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(said.splitlines()[-1], "0 after")
+        self.assertGreater(self.trace().notes("Drops")[-1]["args"]["ring"], 0)
+
+    def test_first_init(self):
+        said = self.probe("first-init-beside-long-fork", 6)
+        self.assertEqual(said.count(self.LATE), 1)
+        self.assertIn("mask 0\n", said)
+        trace = self.trace()
+        self.assertEqual([e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"], [2])
+        self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 1)
 
 
 class Tables(DiskTest):

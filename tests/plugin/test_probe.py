@@ -103,7 +103,7 @@ class Trees(ProbeTest):
 
     def test_communicators_beyond_the_last_number_are_counted(self):
         said = self.probe("many-communicators", 65540, NCCL_DEBUG="WARN", NCCLPROF_BUFFER_EVENTS=str(1 << 20))
-        self.assertEqual(said.count("too many communicators"), 1)
+        self.assertEqual(said.count("communicators without a number"), 1)
         trace = self.trace()
         self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 5)
         hashes = [e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"]
@@ -206,11 +206,6 @@ class Ends(ProbeTest):
         """What was pending is given up at once."""
         self.probe("end-beside-another", expect=-signal.SIGKILL, NCCLPROF_MAX_THREADS="1")
         self.assertEqual(self.trace(whole=False).unfinished(), 1)
-
-    def test_files_are_not_left_open_in_a_child(self):
-        said = self.probe("files-after-fork", NCCLPROF_FORMAT="both")
-        self.assertEqual(said, "2 in the parent\n0 in the child\n")
-        self.assertEqual(len(self.trace().notes("End")), 1)
 
     def test_child_that_no_handler_was_called_for(self):
         self.check_none_hangs("bare-fork")

@@ -18,26 +18,91 @@
 #define OPEN_WAIT_MS 1000u
 #define FINALIZE_WAIT_MS 2000u
 #define EXIT_WAIT_MS 10000u
+/* For the lock below, which a fork holds for as long as the kernel copies the page tables. */
+#define INIT_LOCK_MS 1000u
+#define FINALIZE_LOCK_MS 5000u
 
 enum phase { PHASE_FRESH, PHASE_RECORDING, PHASE_FAILED, PHASE_ENDED };
 
 static _Atomic pid_t recording_process; /* 0: none yet */
 
-/* Guards what follows. Whoever holds it waits for nothing: no file is touched, no line logged. */
+/* Guards what follows. Whoever holds it waits for nothing but fork(): no file is touched, no line logged. */
 static struct lock lock;
 static enum phase phase;
 static struct config config;
 static struct writer *writer;
-static struct writer *abandoned; /* of the parent: its thread was anywhere, so its memory is left alone */
+/* Of the parent: its thread was anywhere, so its memory is left alone, and so are its files: a file system
+ * may never answer, not even close(). */
+static struct writer *abandoned;
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
-static bool some_unnumbered; /* communicators that found no number: nobody knows when they end */
+/* Not guarded: what found the lock held for too long, for its next holder. */
+static _Atomic bool ended_late[COMMUNICATORS_MAX];
+static _Atomic bool some_ended_late;
+static _Atomic bool some_unnumbered; /* communicators that found no number: nobody knows when they end */
 static _Thread_local bool locked_for_fork;
 static _Thread_local unsigned forks; /* one within another: a handler may fork, of a signal or of a fork */
 
 static uint64_t monotonic_in(unsigned ms)
 {
     return clock_monotonic_ns() + (uint64_t)ms * 1000000u;
+}
+
+static bool is_live(uintptr_t number)
+{
+    return number > 0 && number < COMMUNICATORS_MAX && live[number] && phase == PHASE_RECORDING;
+}
+
+/* Locked. The last one's end is to be on disk when finalize returns: the writer to wait for, or null. */
+static struct writer *remove_live(uintptr_t number, uint32_t *asked)
+{
+    live[number] = false;
+    if (--live_count > 0)
+        return NULL;
+    *asked = writer_ask(writer, !some_unnumbered);
+    return writer;
+}
+
+/* Locked. Nobody waits for them any more. */
+static void remove_ended_late(void)
+{
+    uint32_t asked;
+    if (!atomic_exchange(&some_ended_late, false))
+        return;
+    for (uint32_t number = 1; number < COMMUNICATORS_MAX; number++) {
+        if (!atomic_load_explicit(&ended_late[number], memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&ended_late[number], false, memory_order_relaxed);
+        if (!is_live(number))
+            continue;
+        communicator_end(number);
+        (void)remove_live(number, &asked);
+    }
+    if (live_count == 0)
+        log_set(NULL);
+}
+
+/* Whoever comes late while the lock is being released finds it free, or is seen here. */
+static void unlock(void)
+{
+    do {
+        remove_ended_late();
+        lock_release(&lock);
+        atomic_thread_fence(memory_order_seq_cst);
+    } while (atomic_load(&some_ended_late) && lock_take_until(&lock, 0) == LOCK_TAKEN);
+}
+
+static void end_late(uintptr_t number)
+{
+    if (number >= COMMUNICATORS_MAX)
+        return;
+    /* This may have been the last one: NCCL may be unloaded now, and its logger with it. */
+    log_set(NULL);
+    atomic_store_explicit(&ended_late[number], true, memory_order_relaxed);
+    atomic_store(&some_ended_late, true);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (lock_take_until(&lock, 0) == LOCK_TAKEN)
+        unlock();
 }
 
 static void before_fork(void)
@@ -49,7 +114,7 @@ static void before_fork(void)
 static void parent_after_fork(void)
 {
     if (--forks == 0 && locked_for_fork)
-        lock_release(&lock);
+        unlock();
 }
 
 /* The writer thread stayed in the parent, and so must its files: the child begins anew if NCCL does. */
@@ -58,10 +123,8 @@ static void child_after_fork(void)
     forks = 0;
     atomic_store_explicit(&lock.holder, 0, memory_order_relaxed);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
-    if (writer) {
-        writer_abandon(writer);
+    if (writer)
         abandoned = writer;
-    }
     writer = NULL;
     if (phase != PHASE_ENDED)
         phase = PHASE_FRESH;
@@ -69,6 +132,9 @@ static void child_after_fork(void)
     live_count = 0;
     some_unnumbered = false;
     memset(live, 0, sizeof(live));
+    if (atomic_exchange(&some_ended_late, false))
+        for (uint32_t number = 0; number < COMMUNICATORS_MAX; number++)
+            atomic_store_explicit(&ended_late[number], false, memory_order_relaxed);
     log_set(NULL);
     ring_forget_all();
     communicator_forget_all();
@@ -127,29 +193,48 @@ static uint32_t add(const struct communicator *communicator)
         live[number] = true;
         live_count++;
     }
-    some_unnumbered |= number == 0;
+    if (number == 0)
+        some_unnumbered = true;
     writer_resume(writer);
     return number;
 }
 
-/* The writer to wait for; null when nothing is recorded, and the reason if that is new. */
+/* Locked. The writer to wait for; null when nothing is recorded, and the reason if that is new. */
 static struct writer *join_recording(uint32_t supported, struct communicator *communicator, int version,
-                                     uint32_t *number, char *failure, size_t failure_bytes)
+                                     api_logger *logger, uint32_t *number, char *failure,
+                                     size_t failure_bytes)
 {
     struct writer *awaited = NULL;
-    if (lock_take(&lock) != LOCK_TAKEN)
-        return NULL;
+    /* Before the writer thread begins, which has lines to log. */
+    if (logger && (phase == PHASE_FRESH || phase == PHASE_RECORDING))
+        log_set(logger);
     bool is_first = phase == PHASE_FRESH && begin(supported, communicator, version, failure, failure_bytes);
     if (phase == PHASE_RECORDING) {
         communicator->mask = mask_of(communicator, supported);
         *number = add(communicator);
         awaited = writer;
     }
+    if (live_count == 0)
+        log_set(NULL);
     /* Events of another thread's communicator come from now on. */
     if (is_first)
         tag_begin();
-    lock_release(&lock);
     return awaited;
+}
+
+/* What is recorded already goes on, and what this communicator does is recorded without it. */
+static void come_too_late(void **context, int *mask, api_logger *logger)
+{
+    communicator_refuse();
+    some_unnumbered = true;
+    log_line_by(logger, API_LOG_WARN,
+                "a communicator could not be added within %u ms, as when a large process forks; "
+                "its operations are recorded without it, or not at all",
+                INIT_LOCK_MS);
+    if (context)
+        *context = NULL;
+    if (mask && !atomic_load_explicit(&recorder_on, memory_order_relaxed))
+        __atomic_store_n(mask, 0, __ATOMIC_RELAXED);
 }
 
 void recorder_init(void **context, int *mask, uint32_t supported, struct communicator *communicator,
@@ -160,12 +245,15 @@ void recorder_init(void **context, int *mask, uint32_t supported, struct communi
     /* Before the lock is taken: the dynamic linker is asked. */
     int version = atomic_load_explicit(&recording_process, memory_order_relaxed) ? 0 : nccl_version(logger);
     communicator->mask = 0;
-    if (logger)
-        log_set(logger);
+    if (lock_take_until(&lock, monotonic_in(INIT_LOCK_MS)) != LOCK_TAKEN) {
+        come_too_late(context, mask, logger);
+        return;
+    }
     struct writer *awaited =
-        join_recording(supported, communicator, version, &number, failure, sizeof(failure));
+        join_recording(supported, communicator, version, logger, &number, failure, sizeof(failure));
+    unlock();
     if (failure[0])
-        log_line(API_LOG_WARN, "%s; nothing will be recorded", failure);
+        log_line_by(logger, API_LOG_WARN, "%s; nothing will be recorded", failure);
     if (awaited && !writer_records(awaited, OPEN_WAIT_MS)) {
         /* It may have said that before recording was turned on. */
         recording_stops();
@@ -185,36 +273,36 @@ static bool push_context_end(uint32_t number)
     return ring && ring_push(ring, &record, record.slots, RING_STOP);
 }
 
-/* Locked. The last one's end is to be on disk when finalize returns: the writer to wait for, or null. */
+/* Locked. As remove_live. */
 static struct writer *end_context(uintptr_t number, uint32_t *asked)
 {
-    if (number == 0 || number >= COMMUNICATORS_MAX || !live[number] || phase != PHASE_RECORDING)
+    if (!is_live(number))
         return NULL;
-    live[number] = false;
     if (!push_context_end((uint32_t)number))
         communicator_end((uint32_t)number);
-    if (--live_count > 0)
-        return NULL;
-    *asked = writer_ask(writer, !some_unnumbered);
-    return writer;
+    return remove_live(number, asked);
 }
 
 void recorder_finalize(void *context)
 {
     uint32_t asked = 0;
-    if (lock_take(&lock) != LOCK_TAKEN)
+    if (!context)
         return;
+    if (lock_take_until(&lock, monotonic_in(FINALIZE_LOCK_MS)) != LOCK_TAKEN) {
+        end_late((uintptr_t)context);
+        return;
+    }
     struct writer *awaited = end_context((uintptr_t)context, &asked);
-    lock_release(&lock);
+    unlock();
     if (!awaited)
         return;
     writer_await(awaited, asked, FINALIZE_WAIT_MS);
-    if (lock_take(&lock) != LOCK_TAKEN)
-        return;
+    bool is_locked = lock_take(&lock) == LOCK_TAKEN;
     /* NCCL may now be unloaded, and its logger with it. */
-    if (live_count == 0)
+    if (!is_locked || live_count == 0)
         log_set(NULL);
-    lock_release(&lock);
+    if (is_locked)
+        unlock();
 }
 
 __attribute__((destructor)) static void process_ends(void)
@@ -225,11 +313,12 @@ __attribute__((destructor)) static void process_ends(void)
         return;
     uint64_t until_ns = monotonic_in(EXIT_WAIT_MS);
     /* A signal's handler may have called exit() in the middle of init or finalize: the lock is ours then. */
-    enum lock_result locked = lock_take(&lock);
+    enum lock_result locked = lock_take_until(&lock, until_ns);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     log_set(NULL);
     if (locked == LOCK_TIMEOUT)
         return;
+    remove_ended_late();
     if (phase == PHASE_RECORDING)
         writer_stop(writer, until_ns);
     phase = PHASE_ENDED;

@@ -12,7 +12,8 @@
 
 /*
  * Adds a communicator, whose mask is set here; the first one opens the files. supported: event types that
- * this API version knows. Writes the context for NCCL (null: not recorded) and the activation mask.
+ * this API version knows. Writes the context for NCCL (null: not recorded) and the activation mask; that
+ * stays as it is where others are recorded and this one could not be added in time: NCCL has one for all.
  */
 void recorder_init(void **context, int *mask, uint32_t supported, struct communicator *communicator,
                    api_logger *logger);

@@ -10,12 +10,17 @@ static _Atomic uint32_t ends;
 static _Atomic uint32_t count;
 static _Atomic uint64_t refused;
 
+void communicator_refuse(void)
+{
+    atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+}
+
 uint32_t communicator_add(const struct communicator *communicator)
 {
     uint32_t number = atomic_load_explicit(&count, memory_order_relaxed) + 1;
     struct communicator *copy = number < COMMUNICATORS_MAX ? malloc(sizeof(*copy)) : NULL;
     if (!copy) {
-        atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+        communicator_refuse();
         return 0;
     }
     *copy = *communicator;

@@ -44,6 +44,8 @@ const struct communicator *communicator_at(uint32_t number);
 enum api_dialect communicator_dialect(uint32_t number);
 /* How many found no number: their events have none either. */
 uint64_t communicator_refused(void);
+/* Counts one that is not added at all. */
+void communicator_refuse(void);
 
 /* In a child after fork: they were the parent's. */
 void communicator_forget_all(void);

@@ -4,9 +4,13 @@
 
 enum lock_result lock_take(struct lock *lock)
 {
+    return lock_take_until(lock, clock_monotonic_ns() + LOCK_WAIT_NS);
+}
+
+enum lock_result lock_take_until(struct lock *lock, uint64_t until_ns)
+{
     uint32_t self = (uint32_t)syscall(SYS_gettid);
     uint32_t holder = 0;
-    uint64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
     while (!atomic_compare_exchange_strong_explicit(&lock->holder, &holder, self, memory_order_acquire,
                                                     memory_order_relaxed)) {
         if (holder == self)

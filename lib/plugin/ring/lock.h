@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /* Whoever holds one copies a few bytes or asks the kernel for memory: longer waits mean that it is gone, as
- * in a child of clone() that no fork handler knows of. */
+ * in a child of clone() that no fork handler knows of. But fork() holds some for as long as the kernel copies
+ * the page tables, which takes 0.05 seconds for each GB that the process uses. */
 #ifndef LOCK_WAIT_NS
 #define LOCK_WAIT_NS 500000000u
 #endif
@@ -24,6 +25,8 @@ enum lock_result { LOCK_TAKEN, LOCK_MINE, LOCK_TIMEOUT };
 
 /* Waits at most LOCK_WAIT_NS: nothing in the plugin waits without a limit. */
 enum lock_result lock_take(struct lock *lock);
+/* The same with a time of CLOCK_MONOTONIC; one that is over: takes it only if nobody holds it. */
+enum lock_result lock_take_until(struct lock *lock, uint64_t until_ns);
 void lock_release(struct lock *lock);
 
 #endif

@@ -27,18 +27,29 @@ static void write_line(const char *line)
     (void)written;
 }
 
-void log_line(enum api_log_level level, const char *format, ...)
+static void put_line(api_logger *logger, enum api_log_level level, const char *format, va_list values)
 {
     char line[5000];
-    va_list values;
-    va_start(values, format);
-    int length = vsnprintf(line, sizeof(line), format, values);
-    va_end(values);
-    if (length < 0)
+    if (vsnprintf(line, sizeof(line), format, values) < 0)
         return;
-    api_logger *logger = atomic_load_explicit(&current, memory_order_acquire);
     if (logger)
         logger((int)level, API_LOG_INIT, "ncclprof", 0, "ncclprof: %s", line);
     else if ((int)level <= atomic_load_explicit(&limit, memory_order_relaxed))
         write_line(line);
+}
+
+void log_line(enum api_log_level level, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    put_line(atomic_load_explicit(&current, memory_order_acquire), level, format, values);
+    va_end(values);
+}
+
+void log_line_by(api_logger *logger, enum api_log_level level, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    put_line(logger, level, format, values);
+    va_end(values);
 }

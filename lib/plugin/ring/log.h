@@ -12,4 +12,8 @@ void log_limit(int most);
 
 void log_line(enum api_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same by this logger, or none: in a call of NCCL's it is there, whether a communicator lives or not. */
+void log_line_by(api_logger *logger, enum api_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #endif

@@ -25,7 +25,9 @@ static void log_drops(const struct drops *drops, const struct notes_drops *now,
     log_drop(path, rings->other, before->other,
              "tags that a signal's handler sets in the middle of an event, or that find no memory,", "");
     if (now->communicators && !drops->written.communicators)
-        log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
+        log_line(API_LOG_WARN,
+                 "communicators without a number: too many, or not added in time; their operations are "
+                 "without them in %s",
                  path);
 }
 

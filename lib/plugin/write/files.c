@@ -1,7 +1,5 @@
 #include "plugin/write/files.h"
 
-#include <errno.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "plugin/ring/clock.h"
@@ -13,18 +11,6 @@
 #define FREE_MOST_BYTES (UINT64_C(1) << 30)
 /* Several processes write between two looks, so this is a small part of what stays free. */
 #define LOOK_BYTES (UINT64_C(16) << 20)
-/* A call that takes longer may never return. */
-#define SLOW_CALL_NS 50000000u
-
-static void enter_system(struct files *files)
-{
-    atomic_store_explicit(&files->calling_since_ns, clock_monotonic_ns(), memory_order_relaxed);
-}
-
-static void leave_system(struct files *files)
-{
-    atomic_store_explicit(&files->calling_since_ns, 0, memory_order_relaxed);
-}
 
 int files_prepare(struct files *files, const char *pattern, int rank, bool chrome, bool inspector, bool gzip,
                   const char **path)
@@ -39,16 +25,12 @@ int files_prepare(struct files *files, const char *pattern, int rank, bool chrom
 
 int files_create(struct files *files, const char **path)
 {
-    enter_system(files);
     *path = files->chrome.path;
     int result = files->chrome.text.bytes ? sink_create(&files->chrome) : 0;
     if (result == 0 && files->inspector.text.bytes) {
         *path = files->inspector.path;
         result = sink_create(&files->inspector);
     }
-    int reason = errno;
-    leave_system(files);
-    errno = reason;
     return result;
 }
 
@@ -61,11 +43,11 @@ static void stop(struct files *files, struct stop why)
     files->stop = why;
 }
 
-/* Its file is there, but under no name any more: by a remote file system's word, it is not there. */
-static bool is_deleted(const struct sink *sink)
+/* Some file systems tell of more than 64 bits can count. */
+static uint64_t bytes_of_blocks(const struct statvfs *status, uint64_t blocks)
 {
-    struct stat now;
-    return fstat(sink->file, &now) == 0 ? now.st_nlink == 0 : errno == ESTALE;
+    uint64_t bytes;
+    return __builtin_mul_overflow(blocks, (uint64_t)status->f_frsize, &bytes) ? UINT64_MAX : bytes;
 }
 
 static void look_at_space(struct files *files, const struct sink *sink)
@@ -76,10 +58,10 @@ static void look_at_space(struct files *files, const struct sink *sink)
         return;
     uint64_t kept = files->free_bytes;
     if (kept == FILES_FREE_BY_SIZE) {
-        kept = (uint64_t)now.f_blocks * now.f_frsize / 20;
+        kept = bytes_of_blocks(&now, now.f_blocks) / 20;
         kept = kept < FREE_MOST_BYTES ? kept : FREE_MOST_BYTES;
     }
-    if ((uint64_t)now.f_bavail * now.f_frsize < kept)
+    if (bytes_of_blocks(&now, now.f_bavail) < kept)
         stop(files, (struct stop){.reason = STOP_SPACE, .bytes = kept});
 }
 
@@ -87,7 +69,7 @@ static void look_at(struct files *files, const struct sink *sink)
 {
     if (sink->file < 0 || sink->failure)
         return;
-    if (is_deleted(sink))
+    if (sink_is_deleted(sink))
         stop(files, (struct stop){.reason = STOP_DELETED});
     else if (files->free_bytes > 0)
         look_at_space(files, sink);
@@ -96,10 +78,8 @@ static void look_at(struct files *files, const struct sink *sink)
 void files_look(struct files *files)
 {
     files->looked_at_bytes = files->chrome.written + files->inspector.written;
-    enter_system(files);
     look_at(files, &files->chrome);
     look_at(files, &files->inspector);
-    leave_system(files);
 }
 
 /* With what is not written yet; of that to be compressed, more than it will be. */
@@ -139,10 +119,8 @@ bool files_go_back(struct files *files, const struct files_mark *mark)
 
 void files_flush(struct files *files, const char *ending)
 {
-    enter_system(files);
     sink_flush(&files->chrome, ending);
     sink_flush(&files->inspector, "");
-    leave_system(files);
     const struct sink *some = files->chrome.file >= 0 ? &files->chrome : &files->inspector;
     bool all_failed = (files->chrome.file < 0 || files->chrome.failure) &&
                       (files->inspector.file < 0 || files->inspector.failure);
@@ -152,17 +130,6 @@ void files_flush(struct files *files, const char *ending)
 
 void files_close(struct files *files)
 {
-    enter_system(files);
     sink_close(&files->chrome);
     sink_close(&files->inspector);
-    leave_system(files);
-}
-
-void files_abandon(struct files *files)
-{
-    uint64_t since_ns = atomic_load_explicit(&files->calling_since_ns, memory_order_relaxed);
-    if (since_ns && clock_monotonic_ns() - since_ns > SLOW_CALL_NS)
-        return;
-    sink_abandon(&files->chrome);
-    sink_abandon(&files->inspector);
 }

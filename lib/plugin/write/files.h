@@ -2,7 +2,6 @@
 #ifndef PLUGIN_WRITE_FILES_H
 #define PLUGIN_WRITE_FILES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,9 +17,6 @@ struct files {
     uint64_t free_bytes;           /* that are to stay free, or FILES_FREE_BY_SIZE */
     uint64_t looked_at_bytes;      /* written when the file system was last asked */
     struct stop stop;              /* why nothing more is written; the first reason holds */
-    /* Since when the thread has been in calls that a file system may never answer, by CLOCK_MONOTONIC; 0: it
-     * is in none */
-    _Atomic uint64_t calling_since_ns;
 };
 
 /* Names and memory; touches no file. 0; or -1 with errno, and *path says which could not be made. */
@@ -48,7 +44,5 @@ bool files_go_back(struct files *files, const struct files_mark *mark);
 void files_flush(struct files *files, const char *ending);
 
 void files_close(struct files *files);
-/* In a child after fork: but where a file system does not answer the parent, the descriptors stay. */
-void files_abandon(struct files *files);
 
 #endif

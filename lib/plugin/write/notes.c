@@ -154,11 +154,11 @@ void notes_anchor(struct chrome *chrome, const struct notes_anchor *anchor, cons
     chrome_note_end(text);
 }
 
-void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns)
+void notes_gpu_clocks(struct chrome *chrome, struct files *files, uint64_t now_ns)
 {
     for (uint32_t number = 1; number < chrome->tree->communicator_count; number++) {
         struct communicator_state *communicator = tree_communicator(chrome->tree, number);
-        if (communicator->clock.samples == communicator->clock_told)
+        if (communicator->clock.samples == communicator->clock_told || !files_have_room(files))
             continue;
         communicator->clock_told = communicator->clock.samples;
         struct gpu_clock_bounds bounds = gpu_clock_bounds(&communicator->clock);

@@ -52,7 +52,7 @@ void notes_place(struct chrome *chrome, const struct place *place, uint64_t now_
 void notes_process_name(struct chrome *chrome, const struct notes_process *process);
 void notes_communicator(struct chrome *chrome, uint32_t number, uint64_t now_ns);
 void notes_anchor(struct chrome *chrome, const struct notes_anchor *anchor, const char *boot);
-void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns);
+void notes_gpu_clocks(struct chrome *chrome, struct files *files, uint64_t now_ns);
 /* As members of a JSON object. */
 void notes_print_drops(struct text *text, const struct notes_drops *drops);
 void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_t now_ns);

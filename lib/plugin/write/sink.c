@@ -14,6 +14,8 @@
 #include "plugin/write/path.h"
 
 #define END_BYTES 64
+/* A file never loses more at its end for a line that says why it ends. */
+#define LAST_LINES_MOST (off_t)(3 * SINK_LAST_BYTES + TEXT_LINE_MAX)
 
 struct sink_gzip {
     z_stream stream;
@@ -52,6 +54,7 @@ static int identify(struct sink *sink)
         return -1;
     sink->device = now.st_dev;
     sink->inode = now.st_ino;
+    sink->tells_links = now.st_nlink > 0;
     return 0;
 }
 
@@ -124,15 +127,20 @@ static void restore_end(struct sink *sink)
         sink->failure = errno;
 }
 
-/* Behind `length` bytes more, the last of which are these. */
+/* Behind `length` bytes more that begin a line and end one. */
 static void note_last_lines(struct sink *sink, const unsigned char *bytes, size_t length)
 {
+    off_t here = (off_t)sink->written;
     size_t start = length > SINK_LAST_BYTES ? length - SINK_LAST_BYTES : 0;
     while (start > 0 && bytes[start - 1] != '\n')
         start--;
-    if (start > 0)
-        sink->last_lines = (off_t)(sink->written + start);
     sink->written += length;
+    if (length >= SINK_LAST_BYTES) {
+        sink->last_lines = sink->later_lines = here + (off_t)start;
+    } else if ((off_t)sink->written - sink->later_lines >= SINK_LAST_BYTES) {
+        sink->last_lines = sink->later_lines;
+        sink->later_lines = here;
+    }
 }
 
 /* Of a write that failed half-way only the whole lines are kept: the rest would spoil the line after it. */
@@ -148,15 +156,28 @@ static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size
     off_t end = lseek(sink->file, 0, SEEK_CUR);
     if (end < 0)
         return;
-    note_last_lines(sink, bytes, done);
+    note_last_lines(sink, bytes, whole);
     if (ftruncate(sink->file, end - (off_t)(done - whole)) != 0)
         sink->failure = errno;
+}
+
+static bool is_ours(const struct sink *sink, const struct stat *now)
+{
+    return now->st_dev == sink->device && now->st_ino == sink->inode;
 }
 
 static bool still_ours(const struct sink *sink)
 {
     struct stat now;
-    return fstat(sink->file, &now) == 0 && now.st_dev == sink->device && now.st_ino == sink->inode;
+    return fstat(sink->file, &now) == 0 && is_ours(sink, &now);
+}
+
+bool sink_is_deleted(const struct sink *sink)
+{
+    struct stat now;
+    if (fstat(sink->file, &now) != 0)
+        return errno == ESTALE;
+    return sink->tells_links && now.st_nlink == 0 && is_ours(sink, &now);
 }
 
 static void write_bytes(struct sink *sink, const void *from, size_t length)
@@ -294,9 +315,9 @@ void sink_flush(struct sink *sink, const char *ending)
 void sink_end_with(struct sink *sink)
 {
     size_t length = sink->text.length;
+    bool is_near = sink->last_lines > 0 && (off_t)sink->written - sink->last_lines <= LAST_LINES_MOST;
     sink->text.length = 0;
-    if (sink->file < 0 || sink->gzip || length > SINK_LAST_BYTES || sink->last_lines == 0 ||
-        !still_ours(sink))
+    if (sink->file < 0 || sink->gzip || length > SINK_LAST_BYTES || !is_near || !still_ours(sink))
         return;
     if (ftruncate(sink->file, sink->last_lines) == 0 &&
         write_at(sink, (const unsigned char *)sink->text.bytes, length, sink->last_lines) != 0)
@@ -322,11 +343,4 @@ void sink_close(struct sink *sink)
     }
     sink->file = -1;
     release_memory(sink);
-}
-
-void sink_abandon(struct sink *sink)
-{
-    if (sink->file >= 0 && still_ours(sink))
-        close(sink->file);
-    sink->file = -1;
 }

@@ -19,11 +19,13 @@ struct sink {
     uint64_t written; /* bytes, without what only ends the file for now */
     dev_t device; /* which file it is: the job may close our descriptor and open another under its number */
     ino_t inode;
+    bool tells_links;    /* its file system counts names: some report 0 of every file */
     bool has_ending;     /* the file on disk ends with what sink_flush was given for its end */
     int failure;         /* errno of the write that failed, or 0 */
     uint64_t lines_lost; /* since the failure */
     off_t last_lines;    /* where whole lines begin that end the file, SINK_LAST_BYTES of them or more; 0:
                             nowhere */
+    off_t later_lines;   /* where a write began after that: last_lines as soon as enough was written since */
     struct sink_gzip *gzip;
     char suffix[16];
     char path[4096];
@@ -51,10 +53,10 @@ void sink_flush(struct sink *sink, const char *ending);
  */
 void sink_end_with(struct sink *sink);
 
-void sink_close(struct sink *sink);
+/* The file is there, but under no name any more: by a remote file system's word, it is not there. */
+bool sink_is_deleted(const struct sink *sink);
 
-/* In a child after fork: lets go of the parent's file without writing to it. */
-void sink_abandon(struct sink *sink);
+void sink_close(struct sink *sink);
 
 #define SINK_BYTES (512u << 10)
 #define SINK_LAST_BYTES 1024

@@ -135,7 +135,8 @@ static void tree_done(void *owner, uint32_t root, bool finished)
 static void write_communicators(struct writer *writer, uint64_t now_ns)
 {
     uint32_t count = tree_learn_communicators(&writer->tree);
-    for (; writer->communicators_written < count; writer->communicators_written++)
+    for (; writer->communicators_written < count && files_have_room(&writer->files);
+         writer->communicators_written++)
         /* Versions 1 to 3 tell a communicator's hash with its first operation. */
         if (writer->settings.chrome &&
             tree_communicator(&writer->tree, writer->communicators_written)->known.hash)
@@ -145,7 +146,8 @@ static void write_communicators(struct writer *writer, uint64_t now_ns)
 static void write_tag_names(struct writer *writer, uint64_t now_ns)
 {
     unsigned count = tag_name_count();
-    for (; writer->tag_names_written < count; writer->tag_names_written++) {
+    for (; writer->tag_names_written < count && files_have_room(&writer->files);
+         writer->tag_names_written++) {
         const struct tag_name *name = tag_name_at(writer->tag_names_written);
         if (writer->settings.chrome)
             chrome_tag_name(&writer->chrome, name->number, name->text, now_ns);
@@ -170,7 +172,7 @@ static void take_record(void *owner, const struct record *record)
     bool unnamed = communicator->known.hash == 0;
     tree_take(&writer->tree, record);
     communicator = tree_communicator(&writer->tree, record->context);
-    if (unnamed && communicator->known.hash && writer->settings.chrome)
+    if (unnamed && communicator->known.hash && writer->settings.chrome && files_have_room(&writer->files))
         notes_communicator(&writer->chrome, record->context, record->time_ns);
 }
 
@@ -196,12 +198,14 @@ static void put_anchor(struct writer *writer, const struct notes_anchor *anchor)
     writer->inspector.realtime_offset_ns = (int64_t)(anchor->realtime_ns - anchor->monotonic_ns);
     if (writer->settings.chrome) {
         notes_anchor(&writer->chrome, anchor, writer->process.boot);
-        notes_gpu_clocks(&writer->chrome, anchor->monotonic_ns);
+        notes_gpu_clocks(&writer->chrome, &writer->files, anchor->monotonic_ns);
     }
 }
 
 static void write_anchor(struct writer *writer)
 {
+    if (!files_have_room(&writer->files))
+        return;
     struct notes_anchor anchor = notes_anchor_now();
     put_anchor(writer, &anchor);
 }
@@ -591,9 +595,4 @@ void writer_stop(struct writer *writer, uint64_t until_ns)
     /* Past the time (a file system that hangs) the process ends without it. */
     while (!atomic_load(&writer->ended) && await_sign(writer, until_ns) && clock_monotonic_ns() < until_ns)
         continue;
-}
-
-void writer_abandon(struct writer *writer)
-{
-    files_abandon(&writer->files);
 }

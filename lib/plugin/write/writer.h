@@ -67,7 +67,4 @@ void writer_resume(struct writer *writer);
  */
 void writer_stop(struct writer *writer, uint64_t until_ns);
 
-/* In a child after fork: closes the parent's files, forgets the rest. */
-void writer_abandon(struct writer *writer);
-
 #endif

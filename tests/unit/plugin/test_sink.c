@@ -179,6 +179,42 @@ static void a_failing_write_leaves_no_end(void **state)
     signal(SIGXFSZ, before);
 }
 
+/* Of a slow job no write is long: the last line takes the place of a few lines, not of all since the last
+ * long write, or of none where there never was one. */
+static void a_last_line_after_short_writes(void **state)
+{
+    (void)state;
+    static const char last[] = "{\"name\": \"Stopped\"},\n";
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int has_long = 0; has_long < 2; has_long++) {
+        struct sink sink;
+        open_sink(&sink, "slow", false);
+        put(&sink, "[\n");
+        for (int i = 0; i < 100 * has_long; i++)
+            put(&sink, "{\"of\": \"a long write\"},\n");
+        sink_flush(&sink, "");
+        for (int i = 0; i < 400; i++) {
+            put(&sink, "{\"of\": \"a short write\"},\n");
+            sink_flush(&sink, "");
+        }
+        off_t size = size_of(sink.path);
+        limit_files(size);
+        put(&sink, "{},\n");
+        sink_flush(&sink, "");
+        assert_int_equal(sink.failure, EFBIG);
+        put(&sink, last);
+        sink_end_with(&sink);
+        limit_files(-1);
+        const struct content *content = read_back(sink.path);
+        assert_true((off_t)content->length > size - 3 * SINK_LAST_BYTES);
+        assert_true((off_t)content->length <= size);
+        assert_string_equal(content->text + content->length - strlen(last), last);
+        assert_memory_equal(content->text + content->length - strlen(last) - 2, ",\n", 2);
+        close_sink(&sink);
+    }
+    signal(SIGXFSZ, before);
+}
+
 /* What the text so far takes in a compressed file, without its end. */
 static off_t compressed_bytes(const struct sink *sink)
 {
@@ -267,31 +303,36 @@ static void a_strangers_file_is_left_alone(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* A child after fork lets go of its parent's file, and of none that was opened under its number. */
-static void an_abandoned_file_is_not_written_to(void **state)
+/* Some file systems tell of every file that it has no name. */
+static void a_file_is_deleted_or_not(void **state)
 {
     (void)state;
-    struct sink sink;
-    for (int gzip = 0; gzip < 2; gzip++) {
-        open_sink(&sink, "parent", gzip);
-        put(&sink, "[\n");
-        sink_flush(&sink, "");
-        put(&sink, "{},\n");
-        int file = sink.file;
-        sink_abandon(&sink);
-        assert_int_equal(fcntl(file, F_GETFD), -1);
-        sink_flush(&sink, END);
-        check(sink.path, "[\n");
-        sink_close(&sink);
-        check(sink.path, "[\n");
+    for (int tells = 0; tells < 2; tells++) {
+        struct sink sink;
+        open_sink(&sink, "named", false);
+        assert_true(sink.tells_links);
+        sink.tells_links = tells;
+        assert_false(sink_is_deleted(&sink));
         assert_int_equal(unlink(sink.path), 0);
+        assert_int_equal(sink_is_deleted(&sink), tells);
+        sink_close(&sink);
     }
-    open_sink(&sink, "parent", false);
-    int file = sink.file;
-    assert_true(dup2(STDERR_FILENO, file) >= 0);
-    sink_abandon(&sink);
-    assert_int_not_equal(fcntl(file, F_GETFD), -1);
-    close(file);
+}
+
+/* Another file without a name, under our descriptor's number. */
+static void a_strangers_file_is_not_ours_deleted(void **state)
+{
+    (void)state;
+    char path[128];
+    struct sink sink;
+    open_sink(&sink, "ours", false);
+    snprintf(path, sizeof(path), "%s/theirs", folder);
+    int theirs = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(unlink(path), 0);
+    assert_true(dup2(theirs, sink.file) >= 0);
+    assert_false(sink_is_deleted(&sink));
+    close(sink.file);
+    close(theirs);
     close_sink(&sink);
 }
 
@@ -314,10 +355,12 @@ int main(void)
         cmocka_unit_test(lines_overwrite_an_end),
         cmocka_unit_test(an_end_comes_and_goes_alone),
         cmocka_unit_test(a_failing_write_leaves_no_end),
+        cmocka_unit_test(a_last_line_after_short_writes),
         cmocka_unit_test(lines_without_room_for_their_end),
         cmocka_unit_test(an_end_that_does_not_fit),
         cmocka_unit_test(a_strangers_file_is_left_alone),
-        cmocka_unit_test(an_abandoned_file_is_not_written_to),
+        cmocka_unit_test(a_file_is_deleted_or_not),
+        cmocka_unit_test(a_strangers_file_is_not_ours_deleted),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
