@@ -149,11 +149,21 @@ void note_pending(struct absence *absence, int32_t number)
     note_absent(absence, number, place, communicator->silent);
 }
 
+/* So many ranks that wait are listed in all: each rank that is absent lists who waits for it. */
+enum { WAITING_MOST = 1 << 20 };
+
+static int32_t list_most(const struct absence *absence, const struct job_instance *instance)
+{
+    size_t most = absence->absent_count ? WAITING_MOST / absence->absent_count : WAITING_MOST;
+    return (size_t)instance->members < most ? instance->members : (int32_t)most;
+}
+
 int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
-    for (int32_t i = 0; i < instance->members; i++)
+    int32_t listed = list_most(absence, instance);
+    for (int32_t i = 0; i < listed; i++)
         if (finding_add_peer(finding, job_member(job, instance, i)->rank))
             return -1;
     figures_add(&finding->figures, "begun_ranks", instance->members);

@@ -273,3 +273,16 @@ class Ras(Case):
         self.assertEqual([finding["host"] for finding in self.json("diagnose")["findings"]], ["n1", "n2"])
         ranks = [row["rank"] for row in self.json("report", "--by", "rank")["rows"]]
         self.assertEqual(len(ranks), 8)
+
+    def test_text_of_thousands_behind(self):
+        """Of 2400 ranks 1080 are behind, and 1320 wait: 1.4 million listed in all were there no bound."""
+        lines = [f"Rank {rank} has launched up to operation {900 if rank % 20 < 9 else 903} -- GPU {rank % 8} managed by process "
+                 f"{7000 + rank} on node n{rank // 8}" for rank in range(2400)]
+        text = report(warnings=behind(*lines)).replace("    0         1         3         4        12        12",
+                                                       "    0         1       300         8      2400      2400")
+        self.write("ras/0.txt", text)
+        self.run_program("ingest", self.folder / "ras")
+        findings = self.json("diagnose")["findings"]
+        self.assertEqual(len(findings), 1080)
+        self.assertLessEqual(sum(len(finding["peers"]) for finding in findings), 1 << 20)
+        self.assertTrue(all(finding["peers"] for finding in findings))
