@@ -70,6 +70,7 @@ static void make_absolute(char *path, size_t size)
     if (directory[0] != '/' || more + length > size)
         return;
     memmove(path + more, path, length);
+    /* The path behind it ends the text. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
     memcpy(path, directory, more);
 }
 
