@@ -31,7 +31,8 @@ void dump_release(struct dump *dump)
 
 struct rank_list dump_members(const struct dump *dump, const struct dump_group *group)
 {
-    return group->list < 0 ? (struct rank_list){.ranks = NULL} : dump->shared.lists[group->list];
+    static const struct rank_list none = {.ranks = NULL};
+    return group->list < 0 ? none : dump->shared.lists[group->list];
 }
 
 static int note(const struct format_sink *sink, const char *reason, int damage, uint64_t offset,

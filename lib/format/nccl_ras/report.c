@@ -508,6 +508,8 @@ int ras_report_read(struct ras_seats *seats, struct input *input, const struct f
 {
     struct report report = {.sink = sink, .seats = seats};
     struct input_line line, last = {.text = ""};
+    /* Where the file could not be read to its end, that is the error. */
+    struct error second = ERROR_INIT;
     int status = 0, got = 0;
     forget(&report);
     while (!status && (got = input_line(input, &line, error)) > 0) {
@@ -515,7 +517,7 @@ int ras_report_read(struct ras_seats *seats, struct input *input, const struct f
         last.offset = line.offset + line.length;
     }
     if (!status)
-        status = end_report(&report, &last, got < 0 ? &(struct error)ERROR_INIT : error);
+        status = end_report(&report, &last, got < 0 ? &second : error);
     forget(&report);
     free(report.groups);
     return status || got < 0 ? -1 : 0;

@@ -53,7 +53,7 @@ void drops_write(struct drops *drops, const struct tree_counts *counts, struct c
                               .communicators = communicator_refused()};
     if (!always && memcmp(&now, &drops->written, sizeof(now)) == 0)
         return;
-    log_drops(drops, &now, &rings, chrome ? chrome->sink->path : inspector->sink->path);
+    log_drops(drops, &now, &rings, chrome ? chrome->sink->path : inspector ? inspector->sink->path : "");
     if (chrome)
         notes_drops(chrome, &now, clock_monotonic_ns());
     if (inspector && concerns_inspector(&now, &drops->written, always))
