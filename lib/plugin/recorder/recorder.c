@@ -85,11 +85,14 @@ static void remove_ended_late(void)
 /* Whoever comes late while the lock is being released finds it free, or is seen here. */
 static void unlock(void)
 {
+    bool none;
     do {
         remove_ended_late();
         lock_release(&lock);
-        atomic_thread_fence(memory_order_seq_cst);
-    } while (atomic_load(&some_ended_late) && lock_take_until(&lock, 0) == LOCK_TAKEN);
+        /* Writes what is there: so whoever sets it later has seen the lock released. */
+        none = false;
+    } while (!atomic_compare_exchange_strong(&some_ended_late, &none, false) &&
+             lock_take_until(&lock, 0) == LOCK_TAKEN);
 }
 
 static void end_late(uintptr_t number)
@@ -99,8 +102,7 @@ static void end_late(uintptr_t number)
     /* This may have been the last one: NCCL may be unloaded now, and its logger with it. */
     log_set(NULL);
     atomic_store_explicit(&ended_late[number], true, memory_order_relaxed);
-    atomic_store(&some_ended_late, true);
-    atomic_thread_fence(memory_order_seq_cst);
+    (void)atomic_exchange(&some_ended_late, true);
     if (lock_take_until(&lock, 0) == LOCK_TAKEN)
         unlock();
 }

@@ -202,8 +202,9 @@ static void whom_an_invalid_use_names(void **state)
     assert_int_equal(finding->candidates[0], 1);
     assert_int_equal(finding->candidates[1], 3);
     findings_release(&played.findings);
+    static char host[] = "h";
     for (size_t i = 0; i < RANKS; i++)
-        played.ranks[i].facts.host = "h";
+        played.ranks[i].facts.host = host;
     played.job.warning_count = 0;
     struct job_warning later = *warning;
     warn(&played, 0, WARNING_CUDA, "Cuda failure 700")->first_ns = 1;
