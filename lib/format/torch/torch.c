@@ -66,11 +66,13 @@ static int torch_sniff(const char *bytes, size_t length, const char *path)
         const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
         size_t of_line = line_end ? (size_t)(line_end - bytes) : (size_t)(end - bytes);
         struct text line = {bytes, of_line};
-        int is_record = watchdog_prefix(line) >= 0 && (watchdog_read(line, &said) || watchdog_is_cut(line));
-        if (is_record && said.rank != COUNT_UNKNOWN)
-            return SURE;
-        if (watchdog_prefix(line) >= 0 && said.rank != COUNT_UNKNOWN)
+        int is_prefixed = watchdog_prefix(line) >= 0;
+        int is_record = is_prefixed && (watchdog_read(line, &said) || watchdog_is_cut(line));
+        if (is_prefixed && said.rank != COUNT_UNKNOWN) {
+            if (is_record)
+                return SURE;
             sure = LIKELY;
+        }
         bytes += of_line + 1;
     }
     return sure;
