@@ -1,7 +1,6 @@
 #include "postmortem/reported_errors.h"
 
 #include "base/array.h"
-#include "job/membership.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>
