@@ -16,6 +16,7 @@
  * check` says what is missing.
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
+ * - schemas/view/: behind each column of a view its type, unit and meaning, which lib/store/views.c takes
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
  * - lib/store/insert.c: a table of records among bulk_tables: its rows come, go and are merged with their
  * file. Where a join changes or removes rows of it: a table of their kind that keeps them

@@ -2,14 +2,14 @@
 -- that it dropped (by process, beside the first file that says so), what files say against each other (likewise), and call
 -- descriptions without an operation. damage 1: lost or unreadable; 0: understood, not modelled.
 CREATE VIEW v_ledger AS
-SELECT f.file_id,
-       f.path,
-       f.dialect,
-       l.reason,
-       l.damage,
-       l.count,
-       l.first_offset,
-       l.example
+SELECT f.file_id, -- integer: file
+       f.path, -- text: its path
+       f.dialect, -- text: its format and version
+       l.reason, -- text: why it became nothing
+       l.damage, -- integer: 1: lost or unreadable; 0: understood, not modelled
+       l.count, -- integer: how many
+       l.first_offset, -- integer bytes: where the first stands in the unpacked file
+       l.example -- text: what stood there, cut short
 FROM ledger l
 JOIN file f ON f.file_id = l.file_id
 UNION ALL
@@ -95,20 +95,20 @@ GROUP BY f.file_id, j.reason;
 
 -- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
 CREATE VIEW v_loss AS
-SELECT x.loss_id,
-       x.process_id,
-       x.what,
-       x.events,
-       x.member_id,
-       x.is_total,
-       x.loss_id >> 32 AS file_id
+SELECT x.loss_id, -- integer: number of the record
+       x.process_id, -- integer: process
+       x.what, -- text: kind of event
+       x.events, -- integer: how many
+       x.member_id, -- integer: rank of a communicator; NULL: the process as a whole
+       x.is_total, -- integer: 1: all so far; 0: since the record before
+       x.loss_id >> 32 AS file_id -- integer: file
 FROM loss x;
 
 -- The same added up: a row a process, member (NULL: the process as a whole) and kind.
 CREATE VIEW v_dropped AS
-SELECT process_id,
-       member_id,
-       what,
-       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events
+SELECT process_id, -- integer: process
+       member_id, -- integer: rank of a communicator; NULL: the process as a whole
+       what, -- text: kind of event
+       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events -- integer: how many
 FROM loss
 GROUP BY process_id, member_id, what, is_total;
