@@ -29,11 +29,8 @@ enum {
 };
 
 static const struct analysis_option options[] = {
-    {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
-     MIN_GAIN_PERCENT},
-    {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
+    MIN_GAIN_OPTION,
+    SIGMAS_OPTION,
     {"exit-code", 0, NULL,
      "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
      "became "

@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "job/first_meetings.h"
@@ -20,7 +21,7 @@ static const struct analysis_option options[] = {RUN_OPTION};
 
 static const struct column columns[] = {
     {.name = "communicator", .type = CELL_TEXT, .description = "its global ranks, or its name"},
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
+    RANK_COLUMN,
     {.name = "process", .type = CELL_TEXT, .hidden = 1, .description = "name of that rank"},
     {.name = "host", .type = CELL_TEXT, .detail = 1, .description = "where it ran"},
     {.name = "function", .type = CELL_TEXT, .description = "what the program called"},
@@ -45,7 +46,7 @@ static const struct column columns[] = {
      .type = CELL_INTEGER,
      .hidden = 1,
      .description = "0: it was still being made as the log ends; null: no log tells"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {

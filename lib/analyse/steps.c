@@ -57,7 +57,7 @@ static const struct column columns[] = {
      .description = "phase that grew most, if by " MIN_GAIN_PERCENT " % of a usual step"},
     {.name = "grew_us", .type = CELL_REAL, .unit = "us", .description = "by so much, mean over ranks"},
     {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of it"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {
@@ -85,7 +85,7 @@ static const struct column phase_columns[] = {
      .unit = "us",
      .description = "from the end of the operation before to the end of each of its own, mean over ranks"},
     {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "that less what is usual"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COLUMNS };

@@ -1,5 +1,7 @@
 #include "analyse/steps_map.h"
 
+#include "analyse/option.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ static const struct column columns[] = {
     {.name = "waiting_us", .type = CELL_REAL, .unit = "us", .description = "Waiting for the last to arrive"},
     {.name = "own_us", .type = CELL_REAL, .unit = "us", .description = "Late by itself"},
     {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of that rank in that step"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {

@@ -20,11 +20,8 @@
 enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_MEMORY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
-    {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
-     MIN_GAIN_PERCENT},
-    {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
+    MIN_GAIN_OPTION,
+    SIGMAS_OPTION,
     {"memory", 0, "MIB",
      "memory for the operations of a run, in MiB: one that takes more is read in rows of steps, one after "
      "the "
@@ -34,8 +31,8 @@ static const struct analysis_option options[] = {
 };
 
 static const struct column columns[] = {
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
-    {.name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1},
+    RANK_COLUMN,
+    PROCESS_COLUMN,
     {.name = "kind",
      .type = CELL_TEXT,
      .description =

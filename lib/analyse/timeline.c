@@ -3,6 +3,7 @@
 #include "analyse/analyses.h"
 #include "analyse/filter.h"
 #include "analyse/judged_run.h"
+#include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
@@ -40,7 +41,7 @@ static const struct column columns[] = {
      .decimals = 1,
      .description = "a clock may be off the others by so much at most"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "of the trace, uncompressed"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {
