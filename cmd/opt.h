@@ -31,6 +31,7 @@ struct option {
 struct option_table {
     const char *operands;    /* "PATH..." for help; NULL: none are taken */
     const char *description; /* a paragraph for -h; NULL */
+    const char *examples;    /* lines of at most 80 characters at the end of -h; NULL */
     const struct option *options;
     size_t count;
     size_t operands_least;

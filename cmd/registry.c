@@ -41,14 +41,13 @@ static struct command *commands;
 static size_t command_count;
 
 /* How many threads an analysis works with, behind all its other options. */
-static const struct option jobs_option = {
-    .name = "jobs",
-    .letter = 'j',
-    .argument = "N",
-    .help = "files to read, and ranks to look at, at once (default: the number of processors)",
-    .is_number = 1,
-    .least = 1,
-    .most = 256};
+static const struct option jobs_option = {.name = "jobs",
+                                          .letter = 'j',
+                                          .argument = "N",
+                                          .help = "number of threads (default: number of processors)",
+                                          .is_number = 1,
+                                          .least = 1,
+                                          .most = 256};
 
 static int make_table(const struct analysis *analysis, struct option_table *table, struct error *error)
 {

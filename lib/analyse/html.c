@@ -26,7 +26,7 @@
 enum { OPTION_OUTPUT, OPTION_RUN };
 
 static const struct analysis_option options[] = {
-    {"output", 'o', "FILE", "the file to write; -: standard output", NULL},
+    {"output", 'o', "FILE", "output file; - for standard output", NULL},
     RUN_OPTION,
 };
 
@@ -252,10 +252,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_html = {
     .name = "html",
-    .summary = "the whole as one page: findings, pictures, tables",
+    .summary = "write one self-contained HTML report",
     .description =
-        "Writes one file that loads nothing: the verdict, each finding with its evidence drawn, rank by "
-        "step, chosen steps on one clock, bandwidth, network edges, clocks and coverage.",
+        "Writes one HTML file without external resources: findings with their evidence plotted, a "
+        "rank-by-step heat map, timelines of selected steps, bandwidth, network links, clock offsets and "
+        "coverage.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .filters_itself = 1,

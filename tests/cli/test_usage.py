@@ -24,8 +24,9 @@ class Usage(Case):
 
     def test_every_command_explains_itself(self):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]
-        names = [line.split()[0] for line in listing.strip().splitlines()]
+        names = re.findall(r"^  ([a-z]+) ", listing, re.M)
         self.assertIn("ingest", names)
+        self.assertEqual(len(names), len(set(names)))
         for name in names:
             for option in ("-h", "--help"):
                 result = self.run_program(name, option)
