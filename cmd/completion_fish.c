@@ -78,10 +78,10 @@ void completion_fish(const struct context *context)
         "    end\n"
         "end\n"
         "complete -c ncclprof -f\n"
-        "complete -c ncclprof -n __fish_use_subcommand -l store -r -F -d 'use this store'\n"
+        "complete -c ncclprof -n __fish_use_subcommand -l store -r -F -d 'the store'\n"
         "complete -c ncclprof -n __fish_use_subcommand -s V -l version -d 'show the version'\n"
         "complete -c ncclprof -n __fish_use_subcommand -s h -l help -d 'show help'\n"
-        "complete -c ncclprof -n __fish_use_subcommand -a help -d 'show the help of a command'\n"
+        "complete -c ncclprof -n __fish_use_subcommand -a help -d 'tell more of a command'\n"
         "complete -c ncclprof -n '__fish_seen_subcommand_from completion' -a 'bash fish zsh'\n",
         stdout);
     for (size_t i = 0; i < context->command_count; i++)

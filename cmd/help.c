@@ -66,7 +66,8 @@ void help_command(const struct command *command, FILE *stream)
     }
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < table->count; i++)
-        put_option(stream, &table->options[i]);
+        if (!table->options[i].is_unlisted)
+            put_option(stream, &table->options[i]);
     if (table->has_format)
         put_option(stream, &common_options[COMMON_FORMAT]);
     for (size_t i = 0; i < COMMON_FORMAT; i++)

@@ -57,11 +57,13 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
         return error_no_memory(error);
     for (size_t i = 0; i < own + FILTER_OPTIONS; i++) {
         const struct analysis_option *from = i < own ? &analysis->options[i] : &filter_options[i - own];
-        options[i] = (struct option){.name = from->name,
-                                     .letter = from->letter,
-                                     .argument = from->argument,
-                                     .help = from->help,
-                                     .fallback = from->fallback};
+        options[i] =
+            (struct option){.name = from->name,
+                            .letter = from->letter,
+                            .argument = from->argument,
+                            .help = from->help,
+                            .fallback = from->fallback,
+                            .is_unlisted = i >= own && analysis->unlisted_filters & FILTER_BIT(i - own)};
     }
     options[own + FILTER_OPTIONS] = jobs_option;
     *table = (struct option_table){.description = analysis->description,

@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/clock_rows.h"
+#include "analyse/filter.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
@@ -42,5 +43,6 @@ const struct analysis analysis_clocks = {
         "durations, not on these offsets.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG) | FILTER_BIT(FILTER_COMMUNICATOR),
     .run = run,
 };

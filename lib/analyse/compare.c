@@ -364,6 +364,7 @@ const struct analysis analysis_compare = {
         "against noise; two clean runs of the same job show no difference.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_COMMUNICATOR),
     .compares = 1,
     .run = run,
 };

@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
+#include "analyse/filter.h"
 #include "analyse/headline.h"
 #include "analyse/judged_run.h"
 #include "analyse/log_notes.h"
@@ -215,5 +216,6 @@ const struct analysis analysis_diagnose = {
         "Filters such as --rank and --step change what is shown, not what is analyzed.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
     .run = run,
 };

@@ -223,6 +223,8 @@ const struct analysis analysis_export = {
         "time, findings and coverage.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_RANK) | FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG) |
+                        FILTER_BIT(FILTER_COMMUNICATOR) | FILTER_BIT(FILTER_HOST),
     .word = option_word,
     .filters_itself = 1,
     .run = run,

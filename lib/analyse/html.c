@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
+#include "analyse/filter.h"
 #include "analyse/html_edges.h"
 #include "analyse/html_findings.h"
 #include "analyse/html_heat.h"
@@ -259,6 +260,8 @@ const struct analysis analysis_html = {
         "coverage.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_TAG) | FILTER_BIT(FILTER_COMMUNICATOR) | FILTER_BIT(FILTER_SORT) |
+                        FILTER_BIT(FILTER_TOP),
     .filters_itself = 1,
     .run = run,
 };

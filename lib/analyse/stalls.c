@@ -1,6 +1,7 @@
 #include "stalls/stalls.h"
 #include "analyse/analyses.h"
 #include "analyse/edge_verdicts.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/stalls_edges.h"
@@ -215,6 +216,7 @@ const struct analysis analysis_stalls = {
         "link's own history or with links that do the same work.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_TAG),
     .word = option_word,
     .run = run,
 };

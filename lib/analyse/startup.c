@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/filter.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "job/first_meetings.h"
@@ -219,5 +220,6 @@ const struct analysis analysis_startup = {
         "rank that came latest is listed first.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG),
     .run = run,
 };

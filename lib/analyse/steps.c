@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnosis.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/steps_map.h"
@@ -342,6 +343,7 @@ const struct analysis analysis_steps = {
         "waited for most, the phase that became slower, and the finding of diagnose for this step.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
     .word = option_word,
     .run = run,
 };

@@ -247,6 +247,7 @@ const struct analysis analysis_timeline = {
         "the ranks that waited, and the findings of diagnose.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_SORT) | FILTER_BIT(FILTER_TOP),
     .filters_itself = 1,
     .run = run,
 };
