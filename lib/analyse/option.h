@@ -70,17 +70,19 @@ int option_keys(const char *text, const char *const *words, size_t word_count, s
 /* What diagnose goes by where its options say nothing, as does whatever else finds what it finds. */
 #define MIN_GAIN_PERCENT "3"
 #define SIGMAS "6"
-#define MIN_GAIN_OPTION                                                                                   \
-    {                                                                                                     \
-        "min-gain", 0, "PERCENT",                                                                         \
-            "smallest loss per affected step to report with medium or high confidence, in % of a median " \
-            "step",                                                                                       \
-            MIN_GAIN_PERCENT                                                                              \
+#define MIN_GAIN_OPTION                                                                             \
+    {                                                                                               \
+        "min-gain", 0, "PERCENT",                                                                   \
+            "smallest cost per affected step for medium confidence, in % of the median step; high " \
+            "confidence needs "                                                                     \
+            "twice that",                                                                           \
+            MIN_GAIN_PERCENT                                                                        \
     }
 #define SIGMAS_OPTION                                                                                        \
     {                                                                                                        \
         "sigmas", 0, "N",                                                                                    \
-            "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS \
+            "outlier threshold, in robust standard deviations of the same operation across ranks and steps", \
+            SIGMAS                                                                                           \
     }
 
 /* What a finding must be worth (--min-gain) and stand out by (--sigmas), of these two texts. */
