@@ -1,4 +1,4 @@
-/* Any bytes as lines: what a scanner takes, cJSON reads the same. */
+/* Any bytes as lines: what a scanner takes, the decoder reads the same. */
 #include "format/chrome/decode.h"
 #include "format/chrome/scan.h"
 #include "format/inspector/decode.h"
@@ -29,7 +29,7 @@ static void compare_chrome(const char *text, size_t length)
     if (chrome_scan(&chrome, text, text + length, &quick) != text + length)
         return;
     if (chrome_decode(&json, text, length, &patient) != CHROME_LINE)
-        require_same("cJSON refuses", text, length);
+        require_same("the decoder refuses", text, length);
     require_same(difference_of_chrome_lines(&quick, &patient), text, length);
     require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
 }
@@ -37,7 +37,7 @@ static void compare_chrome(const char *text, size_t length)
 static void read_patiently(const char *text, size_t length, struct chrome_line *line)
 {
     if (chrome_decode(&json, text, length, line) != CHROME_LINE)
-        require_same("cJSON refuses", text, length);
+        require_same("the decoder refuses", text, length);
 }
 
 /* Begin and end of a wait, taken at once, are what the two lines say. */
@@ -69,7 +69,7 @@ static void compare_inspector(const char *text, size_t length)
     if (inspector_scan(&inspector, text, text + length, &quick) != text + length)
         return;
     if (inspector_decode(&json, text, length, &patient) != INSPECTOR_LINE)
-        require_same("cJSON refuses", text, length);
+        require_same("the decoder refuses", text, length);
     require_same(difference_of_inspector_lines(&quick, &patient), text, length);
     require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
 }

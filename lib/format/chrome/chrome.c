@@ -25,7 +25,7 @@ struct chrome_file {
 /* What is lost of a line that was read; NULL: nothing. */
 static const char *misreading(const struct json *json)
 {
-    if (json->has_nan || !json_numbers_fit(json))
+    if (json->has_nan || json->has_misfit)
         return "number that does not fit";
     return json->misread ? "value that cannot be read" : NULL;
 }

@@ -80,7 +80,7 @@ static int find_word(const struct word *words, const char *text)
     return words->number;
 }
 
-static enum datatype read_datatype(struct json *json, const struct json_node *arguments, const char *key,
+static enum datatype read_datatype(struct json *json, const struct value *arguments, const char *key,
                                    unsigned *hints)
 {
     const char *text = json_text(json_member(arguments, key));
@@ -95,21 +95,20 @@ static enum datatype read_datatype(struct json *json, const struct json_node *ar
 }
 
 /* "(nil)" is no number and 0 as well. */
-static uint64_t read_address(struct json *json, const struct json_node *arguments, const char *key)
+static uint64_t read_address(struct json *json, const struct value *arguments, const char *key)
 {
     const char *text = json_text(json_member(arguments, key));
     return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, arguments, key);
 }
 
-static void read_buffers(struct json *json, const struct json_node *arguments,
-                         struct chrome_operation *operation)
+static void read_buffers(struct json *json, const struct value *arguments, struct chrome_operation *operation)
 {
     const char *send = json_member(arguments, "Buff") ? "Buff" : "SendBuff";
     operation->send_buffer = read_address(json, arguments, send);
     operation->receive_buffer = read_address(json, arguments, "RecvBuff");
 }
 
-static void read_operation(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_operation(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     struct chrome_operation *operation = &line->operation;
     const char *algorithm = member_text(json, arguments, "Algorithm");
@@ -136,7 +135,7 @@ static void read_operation(struct json *json, const struct json_node *arguments,
         line->hints |= CHROME_HINT_PHASES;
 }
 
-static void read_api(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_api(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     unsigned ignored = 0;
     line->api = (struct chrome_api){
@@ -149,10 +148,10 @@ static void read_api(struct json *json, const struct json_node *arguments, struc
     };
 }
 
-static void read_state(struct json *json, const struct json_node *arguments, const char *key,
+static void read_state(struct json *json, const struct value *arguments, const char *key,
                        struct chrome_proxy *proxy, enum proxy_state state)
 {
-    const struct json_node *node = member_object(json, arguments, key);
+    const struct value *node = member_object(json, arguments, key);
     if (!node)
         return;
     proxy->has_states = 1;
@@ -160,7 +159,7 @@ static void read_state(struct json *json, const struct json_node *arguments, con
     proxy->state[state].at_ns = member_moment(json, node, "ts");
 }
 
-static void read_proxy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_proxy(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     struct chrome_proxy *proxy = &line->proxy;
     proxy->channel = member_natural(json, arguments, "Channel", COUNT_UNKNOWN);
@@ -181,7 +180,7 @@ static void read_proxy(struct json *json, const struct json_node *arguments, str
 }
 
 /* Durations print as "%f" on the host's clock and as whole microseconds on the GPU's. */
-static void read_copy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_copy(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     unsigned ignored = 0;
     const char *timing = member_text(json, arguments, "timing");
@@ -198,7 +197,7 @@ static void read_copy(struct json *json, const struct json_node *arguments, stru
     };
 }
 
-static void read_tag(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_tag(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     const char *text = member_text(json, arguments, "tag");
     line->tag.text = text ? text : "";
@@ -210,7 +209,7 @@ static void read_tag(struct json *json, const struct json_node *arguments, struc
     line->tag.number = member_unsigned(json, arguments, "number");
 }
 
-static void read_kernel(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_kernel(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     line->kernel = (struct chrome_kernel){
         .channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN),
@@ -224,7 +223,7 @@ static void read_kernel(struct json *json, const struct json_node *arguments, st
         line->hints |= CHROME_HINT_PHASES;
 }
 
-static void read_arguments(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_arguments(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     switch (line->category) {
     case CHROME_COLL:
@@ -277,7 +276,7 @@ static void read_name(const char *name, struct chrome_line *line)
         line->name = (enum chrome_name)find_word(kernel_names, name);
 }
 
-static void read_event(struct json *json, const struct json_node *event, struct chrome_line *line)
+static void read_event(struct json *json, const struct value *event, struct chrome_line *line)
 {
     const char *phase = member_text(json, event, "ph");
     line->category = (enum chrome_category)find_word(categories, member_text(json, event, "cat"));
@@ -369,9 +368,9 @@ enum chrome_status chrome_decode(struct json *json, const char *text, size_t len
         line->hints |= CHROME_HINT_UNQUOTED;
         status = json_parse_lenient(json, text, length);
     }
-    if (status != JSON_OK || json_kind(json_root(json)) != JSON_OBJECT)
+    if (status != JSON_OK || json->root.kind != VALUE_DICTIONARY)
         return failure(status);
-    read_event(json, json_root(json), line);
+    read_event(json, &json->root, line);
     if (tag && line->category == CHROME_USER_TAG) {
         line->tag.text = tag;
         line->tag.length = tag_length;

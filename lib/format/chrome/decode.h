@@ -10,8 +10,8 @@ enum chrome_status {
 };
 
 /*
- * Reads one object through cJSON; where that refuses it, in the two ways in which NCCL's plugins are known to
- * print what is no JSON: words without quotes, tags with quotes inside. An object that is no event at all
+ * Reads one object through json.h; where that refuses it, in the two ways in which NCCL's plugins are known
+ * to print what is no JSON: words without quotes, tags with quotes inside. An object that is no event at all
  * has category CHROME_OTHER and no phase.
  */
 enum chrome_status chrome_decode(struct json *json, const char *text, size_t length,

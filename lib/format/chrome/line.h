@@ -6,8 +6,8 @@
 
 /*
  * One event of a Chrome trace, as its line says it: the seam between reading text and pairing events. Two
- * readers fill it, and they agree on every line that both accept: chrome_decode(), which reads any JSON
- * through cJSON, and chrome_scan(), which knows only the exact lines that profilers print.
+ * readers fill it, and they agree on every line that both accept: chrome_decode(), which reads any
+ * JSON, and chrome_scan(), which knows only the exact lines that profilers print.
  */
 
 /* In the order of their nesting: see chrome_level(). */
@@ -165,7 +165,7 @@ struct chrome_line {
         struct chrome_kernel kernel; /* GPU; its 'X' is a phase of a kernel */
         struct chrome_copy copy;     /* CE_COLL */
         struct chrome_tag tag;
-        const struct json_node *arguments; /* NCCLPROF: borrowed from the struct json */
+        const struct value *arguments; /* NCCLPROF: borrowed from the struct json */
     };
 };
 

@@ -15,7 +15,7 @@ struct readers {
     struct chrome_scanner scanner;
 };
 
-/* Whether the scanner takes the line; if so, it has to read what cJSON reads. */
+/* Whether the scanner takes the line; if so, it has to read what the decoder reads. */
 static int scan_and_compare(struct readers *readers, const char *text, size_t length)
 {
     struct chrome_line quick;
@@ -27,7 +27,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     memset(&quick, 0x5a, sizeof quick);
     int taken = chrome_scan(&readers->scanner, copy, copy + length, &quick) == copy + length;
     if (taken) {
-        const char *difference = "cJSON refuses the line";
+        const char *difference = "the decoder refuses the line";
         if (chrome_decode(&readers->json, copy, length, &patient) == CHROME_LINE)
             difference = difference_of_chrome_lines(&quick, &patient);
         if (!difference && readers->json.misread)
@@ -39,16 +39,17 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     return taken;
 }
 
-/* What cJSON makes of a line. */
+/* What the decoder makes of a line. */
 static struct chrome_line read_patiently(struct readers *readers, const char *text, size_t length)
 {
     struct chrome_line line;
     if (chrome_decode(&readers->json, text, length, &line) != CHROME_LINE)
-        fail_msg("cJSON refuses the line: %.*s", (int)length, text);
+        fail_msg("the decoder refuses the line: %.*s", (int)length, text);
     return line;
 }
 
-/* Whether the scanner takes begin and end of a wait at once; if so, they are what cJSON reads of the two. */
+/* Whether the scanner takes begin and end of a wait at once; if so, they are what the decoder reads of the
+ * two. */
 static int scan_wait_and_compare(struct readers *readers, const char *text, size_t length)
 {
     struct chrome_line quick;
@@ -261,7 +262,7 @@ static void odd_numbers(void **state)
     ", \"Count\": " count                                                                             \
     ", \"Datatype\": \"ncclInt8\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"nChannels\": 1}}"
 
-/* What cannot be below 0 is left to cJSON where it is; -1 says that there is none. */
+/* What cannot be below 0 is left to the decoder where it is; -1 says that there is none. */
 static void negative_numbers(void **state)
 {
     static const char *const taken[] = {SUM("3", "0", "8"), SUM("3", "-1", "8")};
