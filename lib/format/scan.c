@@ -134,7 +134,7 @@ static const char *scan_decimal(const char *at, const char *end)
 {
     uint64_t ignored;
     const char *first;
-    at = scan_digits(at, end, INTEGER_DIGITS, &ignored);
+    at = scan_digits(at, end, SCAN_MOMENT_DIGITS, &ignored);
     if (!at || at == end || *at != '.')
         return at;
     for (first = ++at; at < end && digit_of(*at) <= 9; at++)
@@ -166,7 +166,6 @@ static const char *scan_string_value(const char *at, const char *end, enum scan_
 const char *scan_value(const char *at, const char *end, enum scan_type type, void *into)
 {
     int64_t number = 0;
-    uint64_t ignored;
     switch (type) {
     case SCAN_NOTHING:
         return at;
@@ -189,7 +188,7 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
     case SCAN_DATATYPE_WORD:
         return scan_datatype_word(at, end, into);
     case SCAN_DATATYPE_NUMBER:
-        at = scan_integer(at, end, &number);
+        at = scan_not_below(at, end, 0, &number);
         *(enum datatype *)into = datatype_from_nccl(number);
         return at;
     case SCAN_FLAG:
@@ -199,8 +198,6 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
         return scan_integer(at, end, &number);
     case SCAN_SKIP_UNSIGNED:
         return scan_skip_unsigned(at, end);
-    case SCAN_SKIP_HEXADECIMAL:
-        return scan_hexadecimal(at, end, &ignored);
     case SCAN_SKIP_DECIMAL:
         return scan_decimal(at, end);
     default:

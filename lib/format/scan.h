@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Reads text that looks exactly as expected: fixed words with values between them, described by tables of
- * struct scan_field. Anything unexpected, valid JSON or not, is refused, and somebody more patient
- * (lib/input's json.h) reads it instead. What is accepted means the same to both.
+ * Reads text that looks exactly as expected: fixed words with values between them, described by lists of
+ * struct scan_field. Anything unexpected, valid JSON or not, is refused, and left to who reads any JSON
+ * (lib/input's json.h). What is accepted means the same to both.
  */
 
 enum scan_type {
@@ -35,7 +35,6 @@ enum scan_type {
     SCAN_SKIP_TEXT,    /* a text that nobody wants, up to the closing quote; without escapes */
     SCAN_SKIP_INTEGER, /* an integer that nobody wants */
     SCAN_SKIP_UNSIGNED,
-    SCAN_SKIP_HEXADECIMAL,
     SCAN_SKIP_DECIMAL /* "12.5" that nobody wants */
 };
 
@@ -236,6 +235,8 @@ static inline __attribute__((always_inline)) const char *scan_frequent_value(con
         return scan_not_below(at, end, -1, into);
     case SCAN_SKIP_INTEGER:
         return scan_integer(at, end, &ignored);
+    case SCAN_MOMENT:
+        return scan_moment(at, end, into);
     case SCAN_MICROSECONDS:
         return scan_microseconds(at, end, into);
     case SCAN_SKIP_UNSIGNED:
