@@ -235,8 +235,6 @@ static inline __attribute__((always_inline)) const char *scan_frequent_value(con
         return scan_not_below(at, end, -1, into);
     case SCAN_SKIP_INTEGER:
         return scan_integer(at, end, &ignored);
-    case SCAN_MOMENT:
-        return scan_moment(at, end, into);
     case SCAN_MICROSECONDS:
         return scan_microseconds(at, end, into);
     case SCAN_SKIP_UNSIGNED:
