@@ -110,6 +110,25 @@ const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns)
     return whole > NUMBER_MOST_NS / 1000 ? NULL : at;
 }
 
+const char *scan_any_moment(const char *at, const char *end, int64_t *ns)
+{
+    const char *past = at;
+    while (past < end && (digit_of(*past) <= 9 || (*past != '\0' && strchr("+-.eE", *past))))
+        past++;
+    if (!number_is_json(at, (size_t)(past - at)) || number_microseconds_ns(at, (size_t)(past - at), ns) ||
+        *ns < 0)
+        return NULL;
+    *ns = *ns > 0 ? *ns : TIME_UNKNOWN;
+    return past;
+}
+
+static __attribute__((noinline)) const char *scan_moment_of_any_form(const char *at, const char *end,
+                                                                     int64_t *ns)
+{
+    const char *past = scan_moment(at, end, ns);
+    return past ? past : scan_any_moment(at, end, ns);
+}
+
 /* The inside of a string up to its quote: nothing that JSON would take for anything but itself. */
 static const char *scan_string(const char *at, const char *end, struct scan_text *text)
 {
@@ -182,7 +201,7 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
     case SCAN_ADDRESS:
         return scan_address(at, end, into);
     case SCAN_MOMENT:
-        return scan_moment(at, end, into);
+        return scan_moment_of_any_form(at, end, into);
     case SCAN_MICROSECONDS:
         return scan_microseconds(at, end, into);
     case SCAN_DATATYPE_WORD:

@@ -22,7 +22,7 @@ enum scan_type {
     SCAN_UNSIGNED,        /* uint64_t */
     SCAN_HEXADECIMAL,     /* uint64_t, digits without 0x */
     SCAN_ADDRESS,         /* uint64_t as printf's %p has it: "0x55d0", or "(nil)" for 0 */
-    SCAN_MOMENT,          /* int64_t ns from "123.456789" microseconds; TIME_UNKNOWN when not above 0 */
+    SCAN_MOMENT,          /* int64_t ns from microseconds, mostly "123.456789"; TIME_UNKNOWN when 0 */
     SCAN_MICROSECONDS,    /* int64_t ns from whole microseconds; TIME_UNKNOWN when 0 */
     SCAN_TEXT,            /* struct scan_text, up to the closing quote; without escapes */
     SCAN_FUNCTION,        /* enum function, likewise */
@@ -173,6 +173,9 @@ static inline const char *scan_moment(const char *at, const char *end, int64_t *
         whole = whole * 10 + (uint64_t)(*at - '0');
     return scan_fraction(at, end, whole, ns);
 }
+
+/* The same of any number of microseconds that is not below 0. */
+const char *scan_any_moment(const char *at, const char *end, int64_t *ns);
 
 static inline uint64_t scan_difference(const char *at, const char *words, size_t offset)
 {

@@ -317,17 +317,22 @@ static inline const char *scan_begin_time(const struct chrome_scanner *scanner, 
     const char *past = NULL;
     if (scanner->time_length)
         past = scan_words(at, end, scanner->time, scanner->time_length);
-    if (!past || past == end || *past != ',')
-        return scan_moment(at, end, time_ns);
-    *time_ns = scanner->time_ns;
-    return past;
+    if (past && past < end && *past == ',') {
+        *time_ns = scanner->time_ns;
+        return past;
+    }
+    past = scan_moment(at, end, time_ns);
+    return past ? past : scan_any_moment(at, end, time_ns);
 }
 
+/* The time of an end, which is kept for the begin behind it. */
 static inline const char *scan_end_time(struct chrome_scanner *scanner, const char *at, const char *end,
                                         int64_t *time_ns)
 {
     const char *past = scan_moment(at, end, time_ns);
-    if (past && end - at >= CHROME_REPEAT_BYTES / 2) {
+    if (!past)
+        return scan_any_moment(at, end, time_ns);
+    if (end - at >= CHROME_REPEAT_BYTES / 2) {
         memcpy(scanner->time, at, CHROME_REPEAT_BYTES / 2);
         scanner->time_length = (size_t)(past - at);
         scanner->time_ns = *time_ns;
