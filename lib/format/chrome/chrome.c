@@ -25,7 +25,7 @@ struct chrome_file {
 /* What is lost of a line that was read; NULL: nothing. */
 static const char *misreading(const struct json *json)
 {
-    if (json->has_nan || !json_numbers_fit(json))
+    if (json->has_nan || json->has_misfit)
         return "number that does not fit";
     return json->misread ? "value that cannot be read" : NULL;
 }
@@ -42,6 +42,8 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
         return error_no_memory(error);
     if (status == CHROME_UNREADABLE)
         return 0;
+    if (!is_exact && !misreading(&file->json))
+        chrome_scanner_learn(&file->scanner, text, length, &line);
     if (chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error))
         return -1;
     const char *reason = is_exact || line.category == CHROME_OTHER ? NULL : misreading(&file->json);
@@ -145,6 +147,7 @@ static int chrome_read(struct input *input, const struct format_sink *sink, char
         status = read_file(&file, input, sink, error);
     chrome_reader_dialect(&file.reader, dialect, dialect_bytes);
     chrome_reader_release(&file.reader);
+    chrome_scanner_release(&file.scanner);
     json_release(&file.json);
     return status;
 }
