@@ -145,7 +145,7 @@ static int parse_hook(const char *text, enum hook_state *hook, struct error *err
             *hook = (enum hook_state)i;
             return 0;
         }
-    return error_set(error, "--allocator-hook takes auto, on or off, not '%s'", text);
+    return error_set(error, "invalid --allocator-hook '%s': expected auto, on or off", text);
 }
 
 static int show_rank(const struct roster *roster, int64_t number, size_t column, struct table *table,

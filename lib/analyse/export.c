@@ -56,7 +56,7 @@ static int parquet_options(const struct analysis_request *request, struct parque
     const char *compression = request->values[OPTION_COMPRESSION];
     parquet->is_compressed = strcmp(compression, "gzip") == 0;
     if (!parquet->is_compressed && strcmp(compression, "none") != 0)
-        return error_set(error, "--compression takes gzip or none, not '%s'", compression);
+        return error_set(error, "invalid --compression '%s': expected gzip or none", compression);
     return option_integer(request->values[OPTION_GROUP_ROWS], "rows-per-group", 1, INT64_MAX,
                           &parquet->group_rows, error);
 }
@@ -169,7 +169,7 @@ static int check_request(const struct analysis_request *request, struct error *e
     if (!to)
         return error_set(error, "--to is missing: sqlite, csv, parquet or prometheus");
     if (!find_format(to))
-        return error_set(error, "--to takes sqlite, csv, parquet or prometheus, not '%s'", to);
+        return error_set(error, "invalid --to '%s': expected sqlite, csv, parquet or prometheus", to);
     if (!request->values[OPTION_OUTPUT])
         return error_set(error, "--output is missing");
     return check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;

@@ -74,7 +74,7 @@ static int read_value(const char *name, int *value, struct error *error)
             *value = matrix_values[i];
             return 0;
         }
-    return error_set(error, "--value takes the name of a column, not '%s'", name);
+    return error_set(error, "invalid --value '%s': expected the name of a column", name);
 }
 
 /* "1-2": unlike a range of ranks it may go down. */
@@ -87,7 +87,7 @@ static int read_edge(const char *text, struct settings *settings, struct error *
         end && *end == '-' && end[1] >= '0' && end[1] <= '9' ? strtoll(end + 1, &end, 10) : -1;
     settings->only.is_asked = 1;
     return settings->only.receiver < 0 || *end || errno
-               ? error_set(error, "--edge takes two ranks A-B, not '%s'", text)
+               ? error_set(error, "invalid --edge '%s': expected two ranks, A-B", text)
                : 0;
 }
 

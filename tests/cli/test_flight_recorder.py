@@ -379,7 +379,7 @@ class StandstillTest(Dumps):
         for rank in 0, 1:
             (folder / f"nccl_trace_rank_{rank}").rename(folder / f"nccl_trace_rank_{rank}.json")
         job.write(folder)
-        self.assertIn("2 files left out", self.run_program("ingest", folder).err)
+        self.assertIn("2 files skipped", self.run_program("ingest", folder).err)
         self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(2,)])
 
     def test_members_of_a_launch_have_its_state(self):

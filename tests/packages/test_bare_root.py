@@ -40,7 +40,7 @@ class Installed(Case):
 
     def test_check(self):
         plugin = inside("ncclprof", "record", "--check", "-o", "/tmp/checked").splitlines()[0]
-        self.assertIn("can be loaded, offers NCCL's profiler interface v1 to v7", plugin)
+        self.assertIn("ok, profiler interface v1 to v7", plugin)
 
     def test_record(self):
         inside("ncclprof", "record", "-o", "/tmp/recorded", "--", "/tmp/fakecore", "--ranks", "4", "--steps", "3")

@@ -198,10 +198,10 @@ static const char *chrome_why_nothing(const char *path, uint64_t bytes)
 {
     if (!chrome_names_member(path))
         return NULL;
-    return bytes == 0
-               ? "NVIDIA's example plugin writes a file when its communicator ends: the job was killed "
-                 "then, or the disk was full"
-               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK says what (3935)";
+    return bytes == 0 ? "NVIDIA's example plugin writes its file when the communicator ends; the job was "
+                        "killed before that, or the disk was full"
+                      : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK is set (to "
+                        "3935, for example)";
 }
 
 const struct format format_chrome = {

@@ -199,7 +199,7 @@ static const char *why_nothing(const char *path, uint64_t bytes)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (!strstr(name, "nccl_trace_rank_") && !strstr(name, "comm_lib_trace_rank_"))
         return NULL;
-    return bytes ? "no call was recorded: TORCH_NCCL_TRACE_BUFFER_SIZE (TORCH_FR_BUFFER_SIZE) is 0"
+    return bytes ? "no operation was recorded: TORCH_NCCL_TRACE_BUFFER_SIZE (or TORCH_FR_BUFFER_SIZE) is 0"
                  : "the process died while it wrote its Flight Recorder dump";
 }
 

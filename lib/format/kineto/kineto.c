@@ -178,8 +178,8 @@ static int kineto_sniff(const char *bytes, size_t length, const char *path)
 
 static const char *kineto_why_nothing(const char *path, uint64_t bytes)
 {
-    return bytes ? "no operation of NCCL is in it: the job ran on one GPU, or the profiler was not on "
-                   "while it communicated"
+    return bytes ? "it has no NCCL operation: the job ran on one GPU, or the profiler was off while the job "
+                   "communicated"
                  : NULL;
 }
 

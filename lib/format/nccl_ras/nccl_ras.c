@@ -304,10 +304,9 @@ static int ras_sniff(const char *bytes, size_t length, const char *path)
 static const char *ras_why_nothing(const char *path, uint64_t bytes)
 {
     (void)path;
-    return bytes == 0
-               ? NULL
-               : "NCCL's RAS counted no operation, or printed text, which lists only ranks that differ: "
-                 "ask it again with ncclras -f json (NCCL 2.28.7 and later)";
+    return bytes == 0 ? NULL
+                      : "RAS counted no operations, or this is its text output, which lists only the ranks "
+                        "that differ; run ncclras -f json (NCCL 2.28.7 or later)";
 }
 
 const struct format format_nccl_ras = {

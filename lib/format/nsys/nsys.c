@@ -56,7 +56,7 @@ static int nsys_sniff(const char *bytes, size_t length, const char *path)
 static const char *nsys_why_nothing(const char *path, uint64_t bytes)
 {
     (void)path;
-    return bytes ? "nsys has NCCL's calls with --trace=cuda,nvtx, unless NCCL_NVTX_DISABLE is set" : NULL;
+    return bytes ? "nsys records NCCL calls only with --trace=cuda,nvtx and without NCCL_NVTX_DISABLE" : NULL;
 }
 
 const struct format format_nsys = {

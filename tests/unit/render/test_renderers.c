@@ -262,7 +262,7 @@ static void test_a_full_disk_is_told(void **state)
         const struct render_target target = {.stream = full};
         assert_int_equal(render_table(renderer_registry[i], &table, &target, &error), -1);
         assert_int_equal(error.depth, 1);
-        assert_string_equal(error.cause[0], "cannot write the output: No space left on device");
+        assert_string_equal(error.cause[0], "cannot write output: No space left on device");
         fclose(full);
     }
     table_release(&table);
