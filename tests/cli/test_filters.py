@@ -62,7 +62,7 @@ class Filters(Case):
 
     def test_hosts(self):
         """This dialect tells none: who asks for one is told so."""
-        self.assertIn("no rank of the store ran on a host 'node9'",
+        self.assertIn("no rank in the store ran on host 'node9'",
                       self.run_program("clocks", "--host", "node9", status=1).err)
         self.store.unlink()
         self.run_program("ingest", TOP / "fixtures/inspector-2.28")
@@ -84,7 +84,7 @@ class Filters(Case):
                             (["clocks", "--step", "3"], "--step does not apply here"),
                             (["steps", "--by", "tag", "--rank", "1"], "--rank does not apply here"),
                             (["clocks", "--communicator", "x"], "--communicator does not apply here"),
-                            (["clocks", "--sort", "x"], "--sort: there is no column 'x' here"),
+                            (["clocks", "--sort", "x"], "invalid --sort 'x'"),
                             (["clocks", "--rank", "x"], "invalid --rank"),
                             (["clocks", "--rank", ","], "invalid --rank"),
                             (["clocks", "--rank", "3-1"], "invalid --rank"),

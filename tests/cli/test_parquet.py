@@ -215,7 +215,7 @@ class Parquet(Case):
         for to in "csv", "sqlite", "prometheus":
             for words in ["--rows-per-group", 5], ["--compression", "none"]:
                 said = self.run_program("export", "--to", to, "-o", "o", *words, status=2)
-                self.assertIn(f"{words[0]} goes with parquet", said.err)
+                self.assertIn(f"{words[0]} needs --to parquet", said.err)
         self.assertFalse((self.folder / "o").exists())
 
     def test_a_damaged_store_is_told(self):

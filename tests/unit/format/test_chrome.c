@@ -466,8 +466,8 @@ static void other_json_is_refused_with_a_reason(void **state)
         const char *bytes, *reason;
     } all[] = {
         {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"blink\"}]}", "another tool"},
-        {"{\"inject\": \"none\"}", "JSON of another kind"},
-        {"hello\n", "neither JSON nor gzip"},
+        {"{\"inject\": \"none\"}", "JSON, but no known format"},
+        {"hello\n", "neither JSON nor a known log"},
         {"", "empty"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
