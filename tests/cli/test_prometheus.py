@@ -80,5 +80,5 @@ class Prometheus(Case):
                           'nccl_bus_bandwidth_gbs{collective="Send"} NaN\nnccl_bus_bandwidth_gbs{node="a"} 3\nnode_load1 0.5\n')
         self.ingest(path, status=1)
         self.assertEqual(sorted(self.rows("SELECT reason, damage, count FROM v_ledger")),
-                         [("average that is no number", 1, 1), ("labels that cannot be read", 1, 1),
-                          ("metric of another kind", 0, 2), ("unreadable line", 1, 1)])
+                         [("average that is not a number", 1, 1), ("unknown metric", 0, 2),
+                          ("unreadable labels", 1, 1), ("unreadable line", 1, 1)])

@@ -113,8 +113,8 @@ static int note_number(const struct reading *reading, const char *reason, int64_
 static int note_numbers(const struct reading *reading, struct error *error)
 {
     const struct kineto_trace *trace = &reading->trace;
-    return note_number(reading, "calls beyond those that are kept at once", trace->dropped, error) ||
-           note_number(reading, "kernels launched before the recording began", trace->from_before, error);
+    return note_number(reading, "too many calls at once", trace->dropped, error) ||
+           note_number(reading, "kernels launched before the recording started", trace->from_before, error);
 }
 
 static int read_trace(struct reading *reading, struct error *error)
