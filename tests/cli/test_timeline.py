@@ -96,7 +96,7 @@ class Timeline(Case):
         arrived = {}
         for begin, end in drawn.arrows:
             self.assertEqual((begin.name, begin.category, end.name, end.category),
-                             ("last to come", "waiting", "transfer", "transfer"))
+                             ("arrived last", "waiting", "transfer", "transfer"))
             self.assertLess(begin.begin, end.begin)
             self.assertEqual(begin.parent.begin, begin.begin)
             for key in ("communicator", "number"):
@@ -369,7 +369,7 @@ class Timeline(Case):
         people = self.run_program("timeline", "-o", "trace.pftrace")
         self.assertIn(f"note: {self.answer['warnings'][-1]}", people.flat)
         self.assertEqual(drawn.arrows, [])
-        self.assertIn("clock not aligned", {label for track in drawn.tracks.values() for label in track.labels})
+        self.assertIn("clock is not aligned", {label for track in drawn.tracks.values() for label in track.labels})
         for rank in range(2):
             self.assertEqual(min(bar.begin for bar in drawn.slices if drawn.process_of(bar) == f"rank {rank}"), 0)
 
