@@ -88,7 +88,8 @@ void completion_zsh(const struct context *context)
     }
     fputs(
         "    )\n"
-        "    _arguments -C '--store=[use this store]:file:_files' '(-q --quiet)'{-q,--quiet}'[do not show progress]' \\\n"
+        "    _arguments -C '--store=[use this store]:file:_files' '(-q --quiet)'{-q,--quiet}'[do not show "
+        "progress]' \\\n"
         "        '(-h --help)'{-h,--help}'[show help]' '(-V --version)'{-V,--version}'[show the version]' "
         "\\\n"
         "        '1:command:->command' '*::argument:->argument'\n"

@@ -234,8 +234,8 @@ class Export(Case):
     def test_places_that_cannot_be_written(self):
         self.run_program("ingest", SLOW)
         self.write("file", "x")
-        for to, output, why in (("sqlite", "-", "takes a file"), ("csv", "-", "needs a directory"), ("sqlite", ".", "directory"),
-                                ("sqlite", "/dev/null", "no file"), ("csv", "file", "not a directory"),
+        for to, output, why in (("sqlite", "-", "needs a file"), ("csv", "-", "needs a directory"), ("sqlite", ".", "directory"),
+                                ("sqlite", "/dev/null", "not a regular file"), ("csv", "file", "not a directory"),
                                 ("sqlite", "none/o.db", "No such file"), ("csv", "none/o", "No such file"),
                                 ("prometheus", "none/o", "No such file")):
             with self.subTest(to=to, output=output):

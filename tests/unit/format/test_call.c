@@ -90,7 +90,8 @@ static void cut_anywhere(void **state)
         int is_seen = length >= strlen("{\"name\": \"all_reduce\", \"rank\": 3, ") + strlen(key);
         int is_whole = length == strlen(CALL);
         assert_int_equal(recording.event_count, 1 + is_whole);
-        assert_int_equal(recording_notes(&recording, "call description that cannot be read"), is_seen && !is_whole);
+        assert_int_equal(recording_notes(&recording, "call description that cannot be read"),
+                         is_seen && !is_whole);
         recording_release(&recording);
     }
 }
