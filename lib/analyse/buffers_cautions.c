@@ -52,10 +52,10 @@ static int caution_silent_log(const struct shares *shares, const struct known_me
 int caution_snapshot_rule(int64_t calls, struct table *table, struct error *error)
 {
     return table_add_warning(table, error,
-                             "%lld calls are compared with allocator snapshots on the assumption that "
+                             "%lld call%s compared with allocator snapshots on the assumption that "
                              "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 was set, which the traces do "
                              "not show. If it was not set, run ncclprof buffers --allocator-hook off",
-                             (long long)calls);
+                             (long long)calls, calls == 1 ? " is" : "s are");
 }
 
 static int caution_snapshot(const struct shares *shares, const struct known_memory *known,
@@ -65,16 +65,17 @@ static int caution_snapshot(const struct shares *shares, const struct known_memo
         return -1;
     if (shares->timeless_calls &&
         table_add_warning(table, error,
-                          "%lld calls that are compared with a snapshot have no wall-clock time; memory that "
-                          "was allocated later or freed earlier counts as registered for them",
-                          (long long)shares->timeless_calls))
+                          "%lld call%s no wall-clock time to compare with a snapshot; memory that was "
+                          "allocated later or freed earlier counts as registered there",
+                          (long long)shares->timeless_calls, shares->timeless_calls == 1 ? " has" : "s have"))
         return -1;
     return known->strange_snapshots
                ? table_add_warning(table, error,
-                                   "%lld allocator snapshots are ignored because their rank is unknown. Put "
-                                   "the rank into the file name (memory_rank0.pickle), and the file into the "
+                                   "%lld allocator snapshot%s ignored because the rank is unknown. Put the "
+                                   "rank into the file name (memory_rank0.pickle), and the file into the "
                                    "directory of the traces or a directory above it",
-                                   (long long)known->strange_snapshots)
+                                   (long long)known->strange_snapshots,
+                                   known->strange_snapshots == 1 ? " is" : "s are")
                : 0;
 }
 

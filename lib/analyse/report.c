@@ -370,11 +370,10 @@ static int compare_and_show(struct report_groups *report, struct table *table, s
     free(comparisons);
     if (failed || !mixed)
         return failed;
-    return table_add_warning(
-        table, error,
-        "%zu rows combine several functions or communicators and are not compared with each other; separate "
-        "them with --by function,communicator,size,algorithm,protocol",
-        mixed);
+    return table_add_warning(table, error,
+                             "%zu row%s several functions or communicators and cannot be compared with "
+                             "others; separate them with --by function,communicator,size,algorithm,protocol",
+                             mixed, mixed == 1 ? " combines" : "s combine");
 }
 
 static int show(struct report_groups *report, struct table *table, struct error *error)
@@ -395,10 +394,10 @@ static int show(struct report_groups *report, struct table *table, struct error 
 static int warn_of_undecided(const struct report_groups *report, struct table *table, struct error *error)
 {
     return report->undecided
-               ? table_add_warning(
-                     table, error,
-                     "%lld operations are left out because it is unknown whether they are between hosts",
-                     (long long)report->undecided)
+               ? table_add_warning(table, error,
+                                   "%lld operation%s left out because it is unknown whether %s between hosts",
+                                   (long long)report->undecided, report->undecided == 1 ? " is" : "s are",
+                                   report->undecided == 1 ? "it is" : "they are")
                : 0;
 }
 
@@ -430,10 +429,9 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
            warn_of_lacking(report, table, error) || warn_of_undecided(report, table, error) ||
-           (samples && table_add_warning(
-                           table, error,
-                           "%lld averages from Prometheus text are not in these rows; --samples shows them",
-                           (long long)samples)) ||
+           (samples &&
+            table_add_warning(table, error, "%lld average%s from Prometheus text %s not shown; use --samples",
+                              (long long)samples, samples == 1 ? "" : "s", samples == 1 ? "is" : "are")) ||
            warn_of_snapshots(report, table, error) || caution_records(request->store, runs, table, error) ||
            (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
            caution_no_operations(request->store, runs, table, error);

@@ -136,9 +136,11 @@ static int warn(const struct stalls *stalls, struct table *table, struct error *
     }
     if (!failed && stalls->detached_steps)
         failed = table_add_warning(table, error,
-                                   "%lld network steps belong to no operation in the trace (they were sent "
-                                   "for other processes) and are not counted for any link",
-                                   (long long)stalls->detached_steps);
+                                   "%lld network step%s to no operation in the trace (sent for other "
+                                   "processes); no link includes %s",
+                                   (long long)stalls->detached_steps,
+                                   stalls->detached_steps == 1 ? " belongs" : "s belong",
+                                   stalls->detached_steps == 1 ? "it" : "them");
     return failed;
 }
 

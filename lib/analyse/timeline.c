@@ -136,20 +136,21 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
 {
     long long run = (long long)job->run_id;
     if (counts->unaligned &&
-        table_add_warning(table, error,
-                          "run %lld: the clocks of %lld ranks are not aligned with the other clocks; these "
-                          "ranks %s and have no arrows",
-                          run, (long long)counts->unaligned,
-                          counts->adrift ? "start at time 0" : "are placed by their wall clocks"))
+        table_add_warning(
+            table, error,
+            "run %lld: %lld rank%s no clock that is aligned with the others; %s drawn %s and without arrows",
+            run, (long long)counts->unaligned, counts->unaligned == 1 ? " has" : "s have",
+            counts->unaligned == 1 ? "it is" : "they are",
+            counts->adrift ? "from time 0" : "by wall-clock time"))
         return -1;
     if (counts->untimed &&
-        table_add_warning(table, error, "run %lld: of %lld operations, %lld have no timestamps", run,
-                          (long long)counts->operations, (long long)counts->untimed))
+        table_add_warning(table, error, "run %lld: no timestamps in %lld of %lld operations", run,
+                          (long long)counts->untimed, (long long)counts->operations))
         return -1;
     if (counts->crowded &&
-        table_add_warning(table, error,
-                          "run %lld: %lld slices are not drawn because they overlap too many others", run,
-                          (long long)counts->crowded))
+        table_add_warning(table, error, "run %lld: %lld slice%s not drawn because %s too many others", run,
+                          (long long)counts->crowded, counts->crowded == 1 ? " is" : "s are",
+                          counts->crowded == 1 ? "it overlaps" : "they overlap"))
         return -1;
     return caution_absent_ranks(job, table, error) || caution_parts(job, table, error) ? -1 : 0;
 }

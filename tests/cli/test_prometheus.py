@@ -68,7 +68,7 @@ class Prometheus(Case):
         self.ingest(TOP / "fixtures/inspector-2.30", FIXTURE / "tagged.prom")
         answer = self.json("report")
         self.assertTrue(all("samples" not in row for row in answer["rows"]))
-        self.assertIn("3 averages from Prometheus text are not in these rows; --samples shows them", answer["warnings"])
+        self.assertIn("3 averages from Prometheus text are not shown; use --samples", answer["warnings"])
         self.assertEqual(sum(row["samples"] for row in self.json("report", "--samples")["rows"]), 3)
 
     def test_nothing_is_judged(self):

@@ -289,7 +289,7 @@ class Timeline(Case):
         self.assertEqual(drawn.of("operation"), [])
         self.assertTrue(drawn.of("step"))
         # Nothing aligns the clocks: they are drawn by what they say, since 1970.
-        self.assertIn("are placed by their wall clocks", " ".join(self.answer["warnings"]))
+        self.assertIn("drawn by wall-clock time", " ".join(self.answer["warnings"]))
         called = collections.defaultdict(list)
         for rank, at_ns in self.rows("SELECT v.rank_name, o.enqueue_begin_ns FROM operation o JOIN v_operation v USING (operation_id)"):
             called[f"rank {rank}"].append(at_ns)
@@ -365,7 +365,7 @@ class Timeline(Case):
         for rank, text in enumerate(files):
             self.write(f"traces/{rank}.json", text + "{}]\n")
         drawn = self.draw(self.folder / "traces")
-        self.assertIn("are not aligned", self.answer["warnings"][-1])
+        self.assertIn("no clock that is aligned with the others; ", self.answer["warnings"][-1])
         people = self.run_program("timeline", "-o", "trace.pftrace")
         self.assertIn(f"note: {self.answer['warnings'][-1]}", people.flat)
         self.assertEqual(drawn.arrows, [])
