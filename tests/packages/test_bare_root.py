@@ -44,7 +44,7 @@ class Installed(Case):
 
     def test_record(self):
         inside("ncclprof", "record", "-o", "/tmp/recorded", "--", "/tmp/fakecore", "--ranks", "4", "--steps", "3")
-        self.assertRegex(inside("ncclprof", "--store", "/tmp/recorded.db", "ingest", "/tmp/recorded"), r"\b[1-9]\d* ingested")
+        self.assertRegex(inside("ncclprof", "--store", "/tmp/recorded.db", "ingest", "/tmp/recorded"), r"\b[1-9]\d* files? ingested")
 
     def test_the_plugin_by_its_name(self):
         """As NCCL has it: NCCL_PROFILER_PLUGIN=ncclprof becomes this name, and the loader finds it."""
