@@ -31,14 +31,14 @@ static const struct option_table table = {
     .description =
         "In ~/.bashrc: eval \"$(ncclprof completion bash)\". In ~/.zshrc, after compinit: eval \"$(ncclprof "
         "completion zsh)\". In ~/.config/fish/config.fish: ncclprof completion fish | source. 'make install' "
-        "puts all three where the shells find them.",
+        "installs all three scripts where the shells find them.",
     .operands_least = 1,
     .operands_most = 1,
 };
 
 const struct command command_completion = {
     .name = "completion",
-    .summary = "write a completion script for the shell",
+    .summary = "print a shell completion script",
     .options = &table,
     .run = run,
 };

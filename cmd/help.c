@@ -52,48 +52,90 @@ void help_command(const struct command *command, FILE *stream)
     }
     if (command->needs & TAKES_TRACES) {
         fputc('\n', stream);
-        put_wrapped(
-            stream,
-            "PATH is a trace, or a directory of traces, as ingest takes them: with some the answer is "
-            "about these alone, and no store is left, unless --store names one.",
-            0);
+        put_wrapped(stream,
+                    "With PATH arguments (trace files or directories), analyze only these, in a temporary "
+                    "store. With --store as well, add them to that store and analyze all of it.",
+                    0);
     }
     if (command->needs & TAKES_SIDES) {
         fputc('\n', stream);
-        put_wrapped(
-            stream,
-            "A and B are each STORE, STORE:RUN, a trace or a directory of traces, or, where no file is "
-            "of that name, the name or number of a run of --store.",
-            0);
+        put_wrapped(stream,
+                    "A and B are each a store, STORE:RUN, a trace, or a directory of traces. If no file has "
+                    "that name, it is the name or number of a run in --store.",
+                    0);
     }
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < table->count; i++)
-        put_option(stream, &table->options[i]);
+        if (!table->options[i].is_unlisted)
+            put_option(stream, &table->options[i]);
     if (table->has_format)
         put_option(stream, &common_options[COMMON_FORMAT]);
     for (size_t i = 0; i < COMMON_FORMAT; i++)
         put_option(stream, &common_options[i]);
+    if (table->examples)
+        fprintf(stream, "\nexamples:\n%s", table->examples);
     fprintf(stream, "\nSee also: man ncclprof-%s\n", command->name);
+}
+
+/* Commands in the order of help, under headings. */
+static const struct {
+    const char *heading;
+    const char *names[6]; /* NULL past the last */
+} groups[] = {
+    {"record and load", {"record", "ingest", "merge"}},
+    {"find the fault", {"diagnose", "stragglers", "stalls", "steps", "startup"}},
+    {"measure", {"report", "buffers", "clocks"}},
+    {"compare and monitor", {"compare", "watch"}},
+    {"show and export", {"info", "query", "timeline", "html", "export"}},
+};
+
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static int is_grouped(const char *name)
+{
+    for (size_t i = 0; i < GROUPS; i++)
+        for (const char *const *grouped = groups[i].names; *grouped; grouped++)
+            if (strcmp(*grouped, name) == 0)
+                return 1;
+    return 0;
+}
+
+static void put_command(FILE *stream, const struct command *command)
+{
+    fprintf(stream, "  %-12s  %s\n", command->name, command->summary);
+}
+
+/* A command that no group names is listed under the last heading. */
+static void put_commands(FILE *stream)
+{
+    for (size_t i = 0; i < GROUPS; i++) {
+        fprintf(stream, "\n %s\n", groups[i].heading);
+        for (const char *const *name = groups[i].names; *name; name++)
+            put_command(stream, registry_find(*name));
+    }
+    size_t count;
+    const struct command *commands = registry_commands(&count);
+    fputs("\n other\n", stream);
+    for (size_t i = 0; i < count; i++)
+        if (!is_grouped(commands[i].name))
+            put_command(stream, &commands[i]);
 }
 
 void help_all(FILE *stream)
 {
     fputs(
         "usage: ncclprof [--store FILE] COMMAND [OPTIONS] [ARGS]\n\n"
-        "Finds out which rank, phase and link holds up a multi-GPU job, from the traces\n"
-        "of NCCL's profiler plugins.\n\n"
+        "Find the rank, phase or link that slows down or hangs a multi-GPU job, from NCCL\n"
+        "and PyTorch traces.\n\n"
+        "Start here:  ncclprof diagnose TRACES...\n\n"
         "commands:\n",
         stream);
-    size_t count;
-    const struct command *commands = registry_commands(&count);
-    for (size_t i = 0; i < count; i++)
-        fprintf(stream, "  %-12s  %s\n", commands[i].name, commands[i].summary);
+    put_commands(stream);
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < COMMON_FORMAT; i++)
         put_option(stream, &common_options[i]);
     fputs(
         "  -V, --version             show the version\n\n"
-        "'ncclprof help COMMAND' tells more of a command, so does 'man ncclprof'.\n"
-        "First steps:  ncclprof diagnose TRACES...\n",
+        "Run 'ncclprof help COMMAND' or 'man ncclprof-COMMAND' for details.\n",
         stream);
 }

@@ -19,13 +19,14 @@ enum {
 };
 
 static const struct option options[OPTIONS] = {
-    [OPTION_RUNS] = {.name = "runs", .help = "one row per run (job)"},
-    [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "one row per communicator"},
-    [OPTION_PROCESSES] = {.name = "processes", .help = "one row per process"},
-    [OPTION_FILES] = {.name = "files", .help = "one row per file"},
-    [OPTION_WARNINGS] = {.name = "warnings", .help = "one row per process and kind of what NCCL warned of"},
-    [OPTION_LEDGER] = {.name = "ledger", .help = "one row per reason why lines became no event"},
-    [OPTION_SHARDS] = {.name = "shards", .help = "one row per shard that was merged, or is missing"},
+    [OPTION_RUNS] = {.name = "runs", .help = "list runs (jobs), one row per run"},
+    [OPTION_COMMUNICATORS] = {.name = "communicators",
+                              .help = "list communicators, one row per communicator"},
+    [OPTION_PROCESSES] = {.name = "processes", .help = "list processes, one row per process"},
+    [OPTION_FILES] = {.name = "files", .help = "list files, one row per file"},
+    [OPTION_WARNINGS] = {.name = "warnings", .help = "list NCCL warnings, one row per process and kind"},
+    [OPTION_LEDGER] = {.name = "ledger", .help = "list skipped input, one row per reason"},
+    [OPTION_SHARDS] = {.name = "shards", .help = "list shards, one row per merged or missing shard"},
 };
 
 static const char *const row_sql[OPTIONS] = {
@@ -200,8 +201,8 @@ static int run(struct context *context, const struct arguments *arguments)
 
 static const struct option_table table = {
     .description =
-        "Counts, or with one of the options one row per run, communicator, process, file, warning, reason or "
-        "shard.",
+        "Shows totals. With one of the options, lists the runs, communicators, processes, files, NCCL "
+        "warnings, skipped input or shards instead.",
     .options = options,
     .count = OPTIONS,
     .has_format = 1,
@@ -209,7 +210,7 @@ static const struct option_table table = {
 
 const struct command command_info = {
     .name = "info",
-    .summary = "what the store holds",
+    .summary = "list the contents of the store",
     .needs = NEEDS_STORE_READ | NEEDS_JOINED,
     .options = &table,
     .run = run,

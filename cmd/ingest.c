@@ -24,41 +24,42 @@ static const struct option options[OPTIONS] = {
     [OPTION_JOBS] = {.name = "jobs",
                      .letter = 'j',
                      .argument = "N",
-                     .help = "files to read, and ranks to join, at once (default: the number of processors)",
+                     .help = "number of threads (default: number of processors)",
                      .is_number = 1,
                      .least = 1,
                      .most = 256},
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
-                      .help = "read files again that the store holds already"},
+                      .help = "read files again that are already in the store"},
     [OPTION_RATIO] =
         {.name = "max-ratio",
          .argument = "N",
-         .help = "largest unpacked size of a gzip file, as a multiple of its packed size; 0: no limit",
+         .help =
+             "largest uncompressed size of a gzip file, as a multiple of its compressed size; 0: no limit",
          .fallback = "500",
          .is_number = 1,
          .least = 0,
          .most = 1000000},
     [OPTION_UNPACKED] = {.name = "max-unpacked",
                          .argument = "MIB",
-                         .help = "largest unpacked size of a gzip file, in MiB; 0: no limit",
+                         .help = "largest uncompressed size of a gzip file, in MiB; 0: no limit",
                          .fallback = "0",
                          .is_number = 1,
                          .least = 0,
                          .most = INT64_C(1) << 40},
     [OPTION_FORGET] = {.name = "forget",
                        .argument = "RUN,...",
-                       .help = "remove these runs and their files from the store, by name or number "
-                               "(ncclprof info --runs); read nothing"},
+                       .help = "remove these runs and their files from the store and read nothing; names or "
+                               "numbers as in 'ncclprof info --runs'"},
     [OPTION_SHARD] = {.name = "shard",
-                      .help = "write a shard, for ncclprof merge: a store of what lies on this node; --store "
-                              "takes %h (node), %t (task), %n (tasks), %j (job) in the name "
-                              "(default: ncclprof-%h.db)"},
+                      .help = "write a shard with the files of this node, for 'ncclprof merge'; in the name "
+                              "given by --store, %h is the node, %t the task, %n the number of tasks, %j the "
+                              "job (default store: ncclprof-%h.db)"},
     [OPTION_RANGE] = {.name = "range",
                       .argument = "K/N",
-                      .help = "write a shard of files that all tasks see: each takes those whose number, by "
-                              "path, is K modulo N; auto: as Slurm or MPI counts this task (default of "
-                              "--store: ncclprof-%t.db)"},
+                      .help = "write a shard with a part of the files on shared storage: this task reads "
+                              "every Nth file, in path order, starting with file K (from 0); auto: take K "
+                              "and N from Slurm or MPI (default store: ncclprof-%t.db)"},
 };
 
 static int number_of_jobs(const struct arguments *arguments)
@@ -168,9 +169,16 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "PATH...",
     .description =
-        "PATH is a file, a directory (searched) or - for standard input, in any mix of formats, gzip or not; "
-        "the content tells the format. A file goes in whole, and once: the same content again is unchanged, "
-        "new content under a known path replaces the old.",
+        "PATH is a file, a directory (searched recursively) or - for standard input. Formats are detected "
+        "from content, gzip included, and may be mixed. Each file is added completely or not at all. A file "
+        "whose content is already in the store is skipped (\"unchanged\"); new content under the same path "
+        "replaces the old.",
+    .examples =
+        "  ncclprof ingest traces/\n"
+        "  ncclprof ingest --forget RUN\n"
+        "  srun --ntasks-per-node 1 ncclprof ingest --shard /local/traces\n"
+        "  srun ncclprof ingest --range auto /shared/traces\n"
+        "  ncclprof merge -o job.db ncclprof-*.db\n",
     .options = options,
     .count = OPTIONS,
     .operands_most = (size_t)-1,
@@ -179,7 +187,7 @@ static const struct option_table table = {
 
 const struct command command_ingest = {
     .name = "ingest",
-    .summary = "bring trace files into the store",
+    .summary = "add trace files to the store",
     .needs = NEEDS_STORE_IF_ANY,
     .options = &table,
     .choose = choose,

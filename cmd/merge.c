@@ -19,18 +19,19 @@ static const struct option options[OPTIONS] = {
     [OPTION_OUTPUT] = {.name = "output",
                        .letter = 'o',
                        .argument = "FILE",
-                       .help = "the store to merge into, made when missing (default: --store)"},
-    [OPTION_SHARD] = {.name = "shard", .help = "leave a shard behind, to be merged with others"},
+                       .help = "merge into this store; created if missing (default: --store)"},
+    [OPTION_SHARD] = {.name = "shard", .help = "write a shard, to be merged with other shards later"},
     [OPTION_EXPECT] = {.name = "expect",
                        .argument = "N",
-                       .help = "how many shards there should be (default: as many as they say)",
+                       .help =
+                           "number of shards that must exist (default: the number recorded in the shards)",
                        .is_number = 1,
                        .least = 1,
                        .most = 1000000},
     [OPTION_JOBS] = {.name = "jobs",
                      .letter = 'j',
                      .argument = "N",
-                     .help = "ranks to join at once (default: the number of processors)",
+                     .help = "number of threads (default: number of processors)",
                      .is_number = 1,
                      .least = 1,
                      .most = 256},
@@ -146,11 +147,10 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "SHARD...",
     .description =
-        "Brings stores together that ncclprof ingest --shard wrote on several nodes, as if all their files "
-        "had "
-        "been ingested at once. Files that FILE holds already are unchanged. Shards that are missing, "
-        "damaged "
-        "or not finished are named, the others are merged, and the store says what is not there.",
+        "Combines the stores (shards) that 'ncclprof ingest --shard' wrote on several nodes. The result is "
+        "the same as if one 'ncclprof ingest' had read all their files. Files that are already in FILE are "
+        "skipped. Missing, damaged or incomplete shards are listed; all others are merged, and the store "
+        "records what is missing.",
     .options = options,
     .count = OPTIONS,
     .operands_least = 1,
@@ -160,7 +160,7 @@ static const struct option_table table = {
 
 const struct command command_merge = {
     .name = "merge",
-    .summary = "bring together the shards that several nodes wrote",
+    .summary = "combine the stores that several nodes wrote",
     .needs = NEEDS_STORE_IF_ANY,
     .options = &table,
     .choose = choose,

@@ -12,13 +12,11 @@
 
 const struct option common_options[] = {
     [COMMON_HELP] = {.name = "help", .letter = 'h', .help = "show this help"},
-    [COMMON_QUIET] = {.name = "quiet", .letter = 'q', .help = "no progress"},
+    [COMMON_QUIET] = {.name = "quiet", .letter = 'q', .help = "do not show progress"},
     [COMMON_STORE] = {.name = "store",
                       .argument = "FILE",
-                      .help = "the store (default: $NCCLPROF_STORE, else ./ncclprof.db)"},
-    [COMMON_FORMAT] = {.name = "format",
-                       .choice = renderer_name,
-                       .help = "how the result is written (default: table)"},
+                      .help = "use this store (default: $NCCLPROF_STORE, else ./ncclprof.db)"},
+    [COMMON_FORMAT] = {.name = "format", .choice = renderer_name, .help = "output format (default: table)"},
 };
 
 /* The choices, `between` each two of them, `last` before the last one. */

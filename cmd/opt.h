@@ -23,6 +23,7 @@ struct option {
     const char *help;
     const char *fallback;                 /* value when not given; NULL: none */
     const char *(*choice)(size_t number); /* the words it takes, NULL past the last; NULL: any text */
+    int is_unlisted;                      /* it never applies: help leaves it out */
     int is_number;                        /* a whole number from `least` to `most` */
     int64_t least;
     int64_t most;
@@ -31,6 +32,7 @@ struct option {
 struct option_table {
     const char *operands;    /* "PATH..." for help; NULL: none are taken */
     const char *description; /* a paragraph for -h; NULL */
+    const char *examples;    /* lines of at most 80 characters at the end of -h; NULL */
     const struct option *options;
     size_t count;
     size_t operands_least;

@@ -21,7 +21,7 @@ static const struct option options[OPTIONS] = {
     [OPTION_SCHEMA] = {.name = "schema", .help = "list the views with their columns, one per line"},
     [OPTION_TIMEOUT] = {.name = "timeout",
                         .argument = "SECONDS",
-                        .help = "stop a query that takes longer; 0: never",
+                        .help = "stop a query after SECONDS; 0: never",
                         .fallback = "60",
                         .is_number = 1,
                         .least = 0,
@@ -172,9 +172,9 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "[SQL]",
     .description =
-        "Without SQL, or with -, statements are read from standard input. Tables and views are described in "
-        "ncclprof-store(5); --schema lists them. Begin with v_operation, v_instance, v_proxy_operation and "
-        "proxy_step.",
+        "Without SQL, or with -, reads statements from standard input. ncclprof-store(5) describes the "
+        "tables and views; --schema lists the views. Start with the views v_operation, v_instance, "
+        "v_proxy_operation and the table proxy_step.",
     .options = options,
     .count = OPTIONS,
     .operands_most = 1,

@@ -44,29 +44,33 @@ static const struct option options[OPTIONS] = {
     [OPTION_OUTPUT] = {.name = "output",
                        .letter = 'o',
                        .argument = "DIR",
-                       .help = "where the traces go (default: $NCCLPROF_DIR, else ./ncclprof-traces)"},
-    [OPTION_TAGS] = {.name = "tags",
-                     .argument = "nvtx|nvtx:PREFIX|call",
-                     .help = "take tags from NVTX ranges too, or from those that begin with PREFIX, or "
-                             "from calls alone (default: nvtx, unless another tool has them)"},
+                       .help = "write traces to DIR (default: $NCCLPROF_DIR, else ./ncclprof-traces)"},
+    [OPTION_TAGS] =
+        {.name = "tags",
+         .argument = "nvtx|nvtx:PREFIX|call",
+         .help =
+             "take phase tags from NVTX ranges, from NVTX ranges that start with PREFIX, or only from tag "
+             "calls such as ncclprof_tag() (default: nvtx, unless another tool already uses NVTX injection)"},
     [OPTION_DOMAINS] = {.name = "domains",
                         .argument = "NAME,...",
-                        .help = "NVTX domains whose ranges are tags; *: all (default: the one without a "
-                                "name, 'default' here)"},
-    [OPTION_FORMAT] = {.name = "format", .help = "what is written (default: chrome)", .choice = format},
+                        .help = "take tags from ranges in these NVTX domains; *: all domains (default: the "
+                                "unnamed domain, written 'default')"},
+    [OPTION_FORMAT] = {.name = "format", .help = "trace format (default: chrome)", .choice = format},
     [OPTION_GZIP] = {.name = "gzip", .help = "compress the traces"},
     [OPTION_MAX_BYTES] = {.name = "max-bytes",
                           .argument = "BYTES",
-                          .help =
-                              "stop recording a process when its traces hold BYTES; with k, M, G or T behind "
-                              "the number; 0: no limit (default: 16G)"},
-    [OPTION_PLUGIN] = {.name = "plugin", .argument = "FILE", .help = "the plugin (default: the bundled one)"},
+                          .help = "stop recording a process when its traces reach this size; suffixes k, M, "
+                                  "G, T; 0: no limit (default: 16G)"},
+    [OPTION_PLUGIN] = {.name = "plugin",
+                       .argument = "FILE",
+                       .help = "use this plugin (default: the bundled one)"},
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
-                      .help = "take the place of another profiler plugin or NVTX tool that is set"},
+                      .help =
+                          "replace a profiler plugin or NVTX tool that is already set in the environment"},
     [OPTION_CHECK] = {.name = "check",
-                      .help = "run nothing; check that the plugin loads and that the NCCL found here takes "
-                              "plugins, and show where traces would go"},
+                      .help = "run no command; check that the plugin loads and that the installed NCCL "
+                              "supports profiler plugins, and show where traces will be written"},
 };
 
 static int set_variable(const char *name, const char *value, struct error *error)
@@ -295,8 +299,8 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "[--] [COMMAND...]",
     .description =
-        "Runs COMMAND (one process, torchrun, srun or mpirun) with the bundled NCCL profiler plugin set in "
-        "its environment. Then: ncclprof diagnose DIR",
+        "Runs COMMAND (a single process, torchrun, srun or mpirun) with an environment in which NCCL loads "
+        "the bundled profiler plugin. Afterwards run: ncclprof diagnose DIR",
     .options = options,
     .count = OPTIONS,
     .operands_most = SIZE_MAX,
@@ -305,7 +309,7 @@ static const struct option_table table = {
 
 const struct command command_record = {
     .name = "record",
-    .summary = "run a command and record what its NCCL does",
+    .summary = "run a command with the NCCL profiler plugin and write traces",
     .options = &table,
     .run = run,
 };

@@ -41,14 +41,13 @@ static struct command *commands;
 static size_t command_count;
 
 /* How many threads an analysis works with, behind all its other options. */
-static const struct option jobs_option = {
-    .name = "jobs",
-    .letter = 'j',
-    .argument = "N",
-    .help = "files to read, and ranks to look at, at once (default: the number of processors)",
-    .is_number = 1,
-    .least = 1,
-    .most = 256};
+static const struct option jobs_option = {.name = "jobs",
+                                          .letter = 'j',
+                                          .argument = "N",
+                                          .help = "number of threads (default: number of processors)",
+                                          .is_number = 1,
+                                          .least = 1,
+                                          .most = 256};
 
 static int make_table(const struct analysis *analysis, struct option_table *table, struct error *error)
 {
@@ -58,11 +57,13 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
         return error_no_memory(error);
     for (size_t i = 0; i < own + FILTER_OPTIONS; i++) {
         const struct analysis_option *from = i < own ? &analysis->options[i] : &filter_options[i - own];
-        options[i] = (struct option){.name = from->name,
-                                     .letter = from->letter,
-                                     .argument = from->argument,
-                                     .help = from->help,
-                                     .fallback = from->fallback};
+        options[i] =
+            (struct option){.name = from->name,
+                            .letter = from->letter,
+                            .argument = from->argument,
+                            .help = from->help,
+                            .fallback = from->fallback,
+                            .is_unlisted = i >= own && analysis->unlisted_filters & FILTER_BIT(i - own)};
     }
     options[own + FILTER_OPTIONS] = jobs_option;
     *table = (struct option_table){.description = analysis->description,

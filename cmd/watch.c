@@ -40,23 +40,23 @@ static const char *format_word(size_t number)
 static const struct option options[OPTIONS] = {
     [OPTION_INTERVAL] = {.name = "interval",
                          .argument = "SECONDS",
-                         .help = "look so often; less often where that took more than 2 % of a processor",
+                         .help = "polling interval; increased if polling would use more than 2 % of one CPU",
                          .fallback = "10",
                          .is_number = 1,
                          .least = 1,
                          .most = 86400},
     [OPTION_FORMAT] = {.name = "format",
-                       .help = "a line for people, or an object of JSON in a line",
+                       .help = "one text line or one JSON object per event",
                        .fallback = "text",
                        .choice = format_word},
     [OPTION_PROMETHEUS] = {.name = "prometheus",
                            .argument = "FILE",
-                           .help = "write figures for node_exporter there at each look that finds new data"},
-    [OPTION_ALL] = {.name = "all", .letter = 'a', .help = "tell of findings of low confidence too"},
-    [OPTION_ONCE] = {.name = "once", .help = "look once and end"},
+                           .help = "update FILE, for node_exporter, after each poll with new data"},
+    [OPTION_ALL] = {.name = "all", .letter = 'a', .help = "also report low-confidence findings"},
+    [OPTION_ONCE] = {.name = "once", .help = "poll once and exit"},
     [OPTION_UNTIL_IDLE] = {.name = "until-idle",
                            .argument = "SECONDS",
-                           .help = "end when no file has changed for so long; 0: never",
+                           .help = "exit when no file has changed for SECONDS; 0: never",
                            .fallback = "0",
                            .is_number = 1,
                            .least = 0,
@@ -314,11 +314,9 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "PATH...",
     .description =
-        "Reads what is new in files and directories as a job writes them, and prints a line when a finding "
-        "of "
-        "diagnose appears, changes, is over or is withdrawn. Ctrl-C ends it. Findings that the store given "
-        "by "
-        "--store has already are not told again; without, a store is made for the time being.",
+        "Follows the trace files of a running job. Prints one line when a finding of diagnose appears, "
+        "changes, ends or is withdrawn. Stop it with Ctrl-C. With --store, findings that are already in the "
+        "store are not repeated. Without it, watch uses a temporary store.",
     .options = options,
     .count = OPTIONS,
     .operands_least = 1,
@@ -327,7 +325,7 @@ static const struct option_table table = {
 
 const struct command command_watch = {
     .name = "watch",
-    .summary = "tell of findings as a job goes on",
+    .summary = "report findings while a job runs",
     .options = &table,
     .run = run,
 };

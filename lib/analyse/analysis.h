@@ -80,8 +80,9 @@ struct analysis {
      * text. NULL: no option has some.
      */
     const char *(*word)(size_t option, size_t number);
-    int compares;       /* takes two operands, each of which is a run: request->sides */
-    int filters_itself; /* by request->filter; else rows of its table are left out when it is done */
+    int compares;              /* takes two operands, each of which is a run: request->sides */
+    unsigned unlisted_filters; /* FILTER_BIT of those that never apply (filter.h): help leaves them out */
+    int filters_itself;        /* by request->filter; else rows of its table are left out when it is done */
     /*
      * The result is initialised by the caller (table_init with the analysis's name), who also releases it.
      * A bad option value is reported with *usage set, so that the exit status can tell it from a failure.

@@ -17,11 +17,13 @@
 enum { OPTION_BY, OPTION_HOOK, OPTION_RUN };
 
 static const struct analysis_option options[] = {
-    {"by", 0, "KEY,...", "group by these, in this order: communicator, tag, function, size, rank, step, run",
+    {"by", 0, "KEY,...",
+     "group by these keys, in this order: communicator, tag, function, size, rank, step, run",
      "communicator,tag,function"},
     {"allocator-hook", 0, "auto|on|off",
-     "whether TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK was set, where only an allocator snapshot tells "
-     "of memory; auto: as the traces say, else on",
+     "assume that TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK was set (on) or not set (off); matters only "
+     "if registrations are known from an allocator snapshot alone; auto: read it from the traces, else "
+     "assume on",
      "auto"},
     RUN_OPTION,
 };
@@ -337,11 +339,11 @@ static const char *option_word(size_t option, size_t number)
 
 const struct analysis analysis_buffers = {
     .name = "buffers",
-    .summary = "whether operations moved registered memory, and why not",
+    .summary = "show the use of registered memory, and why it was not used",
     .description =
-        "Registered memory lets NCCL move data without copying it first. Buffers come from the bundled "
-        "plugin or from NCCL's log (NCCL_DEBUG_SUBSYS=COLL), registrations from that log (REG) or from "
-        "snapshots of PyTorch's allocator.",
+        "If a buffer is registered, NCCL can move the data without copying it first. Buffer addresses come "
+        "from traces of the bundled plugin or from NCCL's log (NCCL_DEBUG_SUBSYS=COLL). Registrations come "
+        "from that log (REG) or from snapshots of PyTorch's CUDA allocator.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .word = option_word,

@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/clock_rows.h"
+#include "analyse/filter.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
@@ -35,12 +36,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_clocks = {
     .name = "clocks",
-    .summary = "clock offsets and their uncertainty per process",
+    .summary = "show the clock offset of each process, with error bounds",
     .description =
-        "What ranks did together bounds their offsets: nobody leaves a collective before the last one has "
-        "come. The true offset is within the stated uncertainty. Lateness comes from durations, not from "
-        "clocks.",
+        "Collectives bound the offset between two clocks: no rank can finish one before the last rank has "
+        "arrived. The true offset lies within the stated uncertainty. Findings about late ranks are based on "
+        "durations, not on these offsets.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG) | FILTER_BIT(FILTER_COMMUNICATOR),
     .run = run,
 };

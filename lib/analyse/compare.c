@@ -25,13 +25,12 @@ enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
 
 static const struct analysis_option options[] = {
     {"fail-over", 0, "PERCENT",
-     "exit with 3 when steps, a phase, own time or a finding cost more than so many per cent more in B, "
-     "beyond "
-     "noise; with 4 when that could not be judged",
+     "exit with 3 if, beyond noise, steps, a phase, gap time or a finding cost over PERCENT more in B than "
+     "in A; with 4 if that cannot be determined",
      NULL},
     {"network-noise", 0, "PERCENT",
-     "by so much transfers over the network differ between clean runs of one job", NETWORK_NOISE},
-    {"all", 'a', NULL, "show all that was compared as a table (JSON and CSV always do)", NULL},
+     "expected difference of network transfer times between clean runs of the same job", NETWORK_NOISE},
+    {"all", 'a', NULL, "show every comparison in a table (JSON and CSV always do)", NULL},
 };
 
 static const struct column columns[] = {
@@ -359,12 +358,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_compare = {
     .name = "compare",
-    .summary = "what differs between two runs beyond noise",
+    .summary = "show differences between two runs that exceed noise",
     .description =
-        "Compares steps, phases, transfers, edges, own times and findings; says of each difference whether "
-        "noise could make it, and nothing of two clean runs of one job.",
+        "Compares step times, phases, transfers, links, gap times and findings. Tests each difference "
+        "against noise; two clean runs of the same job show no difference.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_COMMUNICATOR),
     .compares = 1,
     .run = run,
 };

@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
+#include "analyse/filter.h"
 #include "analyse/headline.h"
 #include "analyse/judged_run.h"
 #include "analyse/log_notes.h"
@@ -30,22 +31,23 @@ enum {
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
+     "smallest cost per affected step for medium confidence, in % of the median step; high confidence needs "
+     "twice that",
      MIN_GAIN_PERCENT},
     {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
+     "outlier threshold, in robust standard deviations of the same operation across ranks and steps", SIGMAS},
     {"exit-code", 0, NULL,
-     "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
-     "became "
-     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged, or a shard is "
-     "missing",
+     "exit with 3 on a finding (medium or high confidence, or any for a hung or failed job) or on slow steps "
+     "without a known cause; with 4 if 10 % or more of the job could not be analyzed or a shard is missing",
      NULL},
-    {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
-    {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
+    {"all", 'a', NULL, "also show low-confidence findings (JSON and CSV always include them)", NULL},
+    {"explain", 0, NULL,
+     "list, below each finding, every check applied, its measured value and its limit (JSON always includes "
+     "them)",
      NULL},
     {"memory", 0, "MIB",
-     "memory for the operations of a run, in MiB: of one that takes more, some of the steps are loaded, "
-     "and the others screened; 0: no limit",
+     "memory limit for the operations of one run. Of a larger run only selected steps are analyzed; the "
+     "others are only scanned. 0: no limit",
      MEMORY_MIB},
     RUN_OPTION,
 };
@@ -208,9 +210,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_diagnose = {
     .name = "diagnose",
-    .summary = "what is wrong, whose fault it is, since when, what it costs",
-    .description = "Names the rank at fault, never one that waits for it, and says nothing of a healthy job.",
+    .summary = "name the rank at fault, the cause, the steps and the cost",
+    .description =
+        "Names the rank at fault, not the ranks that wait for it. Reports no finding on a healthy job. "
+        "Filters such as --rank and --step change what is shown, not what is analyzed.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
     .run = run,
 };

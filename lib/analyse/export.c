@@ -20,11 +20,12 @@ enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_C
 
 static const struct analysis_option options[] = {
     {"to", 0, "FORMAT",
-     "sqlite: a file; csv, parquet: a directory; prometheus: a text file for node_exporter", NULL},
-    {"output", 'o', "FILE", "where to; of prometheus, - is standard output", NULL},
-    {"proxy-steps", 0, NULL, "of all but prometheus: proxy_step too, which is by far the largest", NULL},
-    {"rows-per-group", 0, "N", "of parquet: rows that an engine's thread takes at once", GROUP_ROWS},
-    {"compression", 0, "NAME", "of parquet: gzip or none", "gzip"},
+     "output: sqlite (a file), csv or parquet (a directory), prometheus (a text file for node_exporter)",
+     NULL},
+    {"output", 'o', "FILE", "output file or directory; - for standard output (prometheus only)", NULL},
+    {"proxy-steps", 0, NULL, "include table proxy_step, by far the largest (not with prometheus)", NULL},
+    {"rows-per-group", 0, "N", "rows per Parquet row group", GROUP_ROWS},
+    {"compression", 0, "NAME", "Parquet compression: gzip or none", "gzip"},
     RUN_OPTION,
 };
 
@@ -215,13 +216,15 @@ static const char *option_word(size_t option, size_t number)
 
 const struct analysis analysis_export = {
     .name = "export",
-    .summary = "the store for other tools: SQLite, CSV, Parquet, Prometheus text",
+    .summary = "write the store as SQLite, CSV, Parquet or Prometheus text",
     .description =
-        "sqlite, csv and parquet hold the views of ncclprof-store(5), of all runs or of one; prometheus "
-        "holds figures "
-        "of each run: bandwidth by function and tag, waiting, step length, findings, coverage.",
+        "With sqlite, csv and parquet, writes the views of ncclprof-store(5) as tables, for all runs or for "
+        "one. With prometheus, writes metrics of each run: bandwidth by function and tag, wait time, step "
+        "time, findings and coverage.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_RANK) | FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG) |
+                        FILTER_BIT(FILTER_COMMUNICATOR) | FILTER_BIT(FILTER_HOST),
     .word = option_word,
     .filters_itself = 1,
     .run = run,

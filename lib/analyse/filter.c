@@ -11,13 +11,16 @@
 #include <string.h>
 
 const struct analysis_option filter_options[FILTER_OPTIONS] = {
-    [FILTER_RANK] = {"rank", 0, "LIST", "only these ranks: 3, 0-7 or 1,5-6", NULL},
-    [FILTER_STEP] = {"step", 0, "A-B", "only steps A to B, or step A alone", NULL},
-    [FILTER_TAG] = {"tag", 0, "TAG", "only the phase of this tag", NULL},
-    [FILTER_COMMUNICATOR] = {"communicator", 0, "NAME", "only this communicator", NULL},
-    [FILTER_HOST] = {"host", 0, "NAME", "only ranks on this host", NULL},
-    [FILTER_SORT] = {"sort", 0, "COLUMN", "order by this column, the largest first", NULL},
-    [FILTER_TOP] = {"top", 0, "N", "only the first N rows", NULL},
+    [FILTER_RANK] = {"rank", 0, "LIST", "show only these ranks, e.g. 3, 0-7 or 1,5-6", NULL},
+    [FILTER_STEP] = {"step", 0, "A[-B]", "show only step A, or steps A to B", NULL},
+    [FILTER_TAG] = {"tag", 0, "TAG", "show only the phase with this user tag", NULL},
+    [FILTER_COMMUNICATOR] = {"communicator", 0, "NAME", "show only this communicator, e.g. 0-7 or 5,7", NULL},
+    [FILTER_HOST] = {"host", 0, "NAME", "show only ranks on this host", NULL},
+    [FILTER_SORT] =
+        {"sort", 0, "COLUMN",
+         "sort by this column: measured values in descending order, ranks, steps and runs in ascending order",
+         NULL},
+    [FILTER_TOP] = {"top", 0, "N", "show at most N rows", NULL},
 };
 
 static int read_ranks(struct filter *filter, const char *text, struct error *error)

@@ -23,6 +23,9 @@ enum {
     FILTER_OPTIONS
 };
 
+/* The bit of a filter in a set of them. */
+#define FILTER_BIT(filter) (1U << (filter))
+
 /* Stand behind an analysis's own. */
 extern const struct analysis_option filter_options[FILTER_OPTIONS];
 

@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnose_notes.h"
+#include "analyse/filter.h"
 #include "analyse/html_edges.h"
 #include "analyse/html_findings.h"
 #include "analyse/html_heat.h"
@@ -26,7 +27,7 @@
 enum { OPTION_OUTPUT, OPTION_RUN };
 
 static const struct analysis_option options[] = {
-    {"output", 'o', "FILE", "the file to write; -: standard output", NULL},
+    {"output", 'o', "FILE", "output file; - for standard output", NULL},
     RUN_OPTION,
 };
 
@@ -252,12 +253,15 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_html = {
     .name = "html",
-    .summary = "the whole as one page: findings, pictures, tables",
+    .summary = "write one self-contained HTML report",
     .description =
-        "Writes one file that loads nothing: the verdict, each finding with its evidence drawn, rank by "
-        "step, chosen steps on one clock, bandwidth, network edges, clocks and coverage.",
+        "Writes one HTML file without external resources: findings with their evidence plotted, a "
+        "rank-by-step heat map, timelines of selected steps, bandwidth, network links, clock offsets and "
+        "coverage.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_TAG) | FILTER_BIT(FILTER_COMMUNICATOR) | FILTER_BIT(FILTER_SORT) |
+                        FILTER_BIT(FILTER_TOP),
     .filters_itself = 1,
     .run = run,
 };

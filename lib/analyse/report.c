@@ -28,13 +28,15 @@ enum { OPTION_BY, OPTION_BY_TAG, OPTION_CROSS_NODE, OPTION_CALLS, OPTION_SAMPLES
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY,...",
-     "group by these, in this order: tag, function, communicator, size, algorithm, protocol, rank, step, "
-     "run, registered, source, gpu_serial, vm, device, host, peer, time",
+     "group by these keys, in this order: tag, function, communicator, size, algorithm, protocol, rank, "
+     "step, run, registered, source, gpu_serial, vm, device, host, peer, time",
      "function,size"},
     {"by-tag", 0, NULL, "the same as --by tag,function", NULL},
-    {"cross-node", 0, NULL, "only operations between hosts", NULL},
-    {"call-bandwidth", 0, NULL, "bandwidth as call descriptions count it, too; --by source implies it", NULL},
-    {"samples", 0, NULL, "averages of Prometheus text, instead of operations", NULL},
+    {"cross-node", 0, NULL, "only operations between different hosts", NULL},
+    {"call-bandwidth", 0, NULL,
+     "also show bandwidth as defined by call descriptions (ncclprof-formats(5)); implied by --by source",
+     NULL},
+    {"samples", 0, NULL, "show averages from Prometheus text instead of single operations", NULL},
     RUN_OPTION,
 };
 
@@ -478,11 +480,12 @@ static const char *option_word(size_t option, size_t number)
 
 const struct analysis analysis_report = {
     .name = "report",
-    .summary = "bandwidth and latency by tag, function, communicator, size ...",
+    .summary = "show bandwidth and latency by tag, function, size, rank ...",
     .description =
-        "Bandwidth follows nccl-tests: GB are 1e9 bytes, sizes and bus bandwidth those of its "
-        "doc/PERFORMANCE.md. Transfer is the shortest device duration over the ranks, effective the "
-        "longest, waiting included.",
+        "Sizes and bus bandwidth are defined as in nccl-tests (doc/PERFORMANCE.md); 1 GB is 1e9 bytes. "
+        "Columns named transfer use the shortest device duration over the ranks, the time to move the data. "
+        "Columns named effective use the longest duration, which includes the time spent waiting for other "
+        "ranks.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .word = option_word,

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /* The option by which analyses are asked about one job of a store. */
-#define RUN_OPTION                                                                       \
-    {                                                                                    \
-        "run", 0, "RUN", "only this run, by name or number (ncclprof info --runs)", NULL \
+#define RUN_OPTION                                                                          \
+    {                                                                                       \
+        "run", 0, "RUN", "only this run; name or number as in 'ncclprof info --runs'", NULL \
     }
 
 /* The runs that a request is about, ascending. */

@@ -1,6 +1,7 @@
 #include "stalls/stalls.h"
 #include "analyse/analyses.h"
 #include "analyse/edge_verdicts.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/stalls_edges.h"
@@ -34,18 +35,17 @@ enum {
 };
 
 static const struct analysis_option options[] = {
-    {"by-channel", 0, NULL, "one row per channel", NULL},
-    {"matrix", 0, NULL, "one row per sender, one column per receiver, over all communicators", NULL},
+    {"by-channel", 0, NULL, "one row per link and NCCL channel", NULL},
+    {"matrix", 0, NULL, "show a sender-by-receiver matrix over all communicators", NULL},
     {"value", 0, "KEY",
-     "what the matrix shows: steps, send_wait_us_p50, send_wait_us_max, recv_wait_us_p50, stalled_us, "
+     "value shown by --matrix: steps, send_wait_us_p50, send_wait_us_max, recv_wait_us_p50, stalled_us, "
      "verdict or measured",
      "send_wait_us_p50"},
-    {"states", 0, NULL, "list the proxy operations that never ended, and what each waited for", NULL},
-    {"sigmas", 0, "N", "how far beyond its own spread an edge must stand out in a step", "6"},
-    {"factor", 0, "N", "how many times its usual wait is slow", "2"},
-    {"min-stall", 0, "PERCENT", "what a stall must last in each of its steps, as a share of a median step",
-     "3"},
-    {"edge", 0, "A-B", "only the edge from global rank A to global rank B", NULL},
+    {"states", 0, NULL, "list unfinished proxy operations and what each one waits for", NULL},
+    {"sigmas", 0, "N", "outlier threshold per link and step, in robust standard deviations", "6"},
+    {"factor", 0, "N", "a link is slow when its wait is at least N times its baseline", "2"},
+    {"min-stall", 0, "PERCENT", "shortest stall to report, per step, in % of the median step", "3"},
+    {"edge", 0, "A-B", "show only the link from global rank A to global rank B", NULL},
     RUN_OPTION,
 };
 
@@ -211,13 +211,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_stalls = {
     .name = "stalls",
-    .summary = "network edges on which data stood still",
+    .summary = "show slow and stalled network links",
     .description =
-        "A row for each directed edge and communicator, from the steps of NCCL's proxy threads: what each "
-        "side waited for, and whether that stands out from the edge's own history or from the edges that do "
-        "the same work.",
+        "One row per link (traffic from one rank to another) and communicator, from the network steps of "
+        "NCCL's proxy threads: what each side waited for, and whether that is unusual compared with the "
+        "link's own history or with links that do the same work.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_TAG),
     .word = option_word,
     .run = run,
 };

@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/filter.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "job/first_meetings.h"
@@ -211,11 +212,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_startup = {
     .name = "startup",
-    .summary = "start-up: how long making each communicator took, who came last",
+    .summary = "show communicator init time per rank, and which rank was last",
     .description =
-        "A row per communicator and rank, the latest first. In the making of a communicator all ranks "
-        "wait for the last one: a long time is one that waited, the culprit's is short.",
+        "All ranks of a communicator wait for the last one during init. A long init time therefore means a "
+        "rank that waited; the rank that came last has a short one. One row per communicator and rank; the "
+        "rank that came latest is listed first.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG),
     .run = run,
 };

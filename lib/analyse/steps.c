@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnosis.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/steps_map.h"
@@ -18,11 +19,13 @@
 enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
 
 static const struct analysis_option options[] = {
-    {"by", 0, "KEY", "one row per step, or per phase of each step: step or tag", "step"},
+    {"by", 0, "KEY", "step: one row per step; tag: one row per phase of each step", "step"},
     RUN_OPTION,
-    {"map", 0, NULL, "draw rank by step: who waited, and who was late by itself", NULL},
-    {"svg", 0, NULL, "the same as one SVG document", NULL},
-    {"value", 0, "VALUE,...", "what is drawn: length, waiting, own", "waiting,own"},
+    {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
+    {"svg", 0, NULL, "write the heat maps as one SVG document", NULL},
+    {"value", 0, "VALUE,...",
+     "values to draw: length (step time above baseline), waiting (wait time), own (own delay)",
+     "waiting,own"},
 };
 
 static const struct column columns[] = {
@@ -334,12 +337,13 @@ static const char *option_word(size_t option, size_t number)
 
 const struct analysis analysis_steps = {
     .name = "steps",
-    .summary = "training steps: how long, and what made them longer",
+    .summary = "show the time of each training step and what made it slow",
     .description =
-        "One row per training step: its begin and length, communication and waiting, the rank waited for "
-        "most, the phase that grew, and the finding of diagnose that covers it.",
+        "One row per training step: start, duration, communication and wait time, the rank that others "
+        "waited for most, the phase that became slower, and the finding of diagnose for this step.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
     .word = option_word,
     .run = run,
 };

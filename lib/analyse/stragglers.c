@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnosis.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -21,14 +22,14 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_MEMORY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
+     "smallest cost per affected step for medium confidence, in % of the median step; high confidence needs "
+     "twice that",
      MIN_GAIN_PERCENT},
     {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
+     "outlier threshold, in robust standard deviations of the same operation across ranks and steps", SIGMAS},
     {"memory", 0, "MIB",
-     "memory for the operations of a run, in MiB: one that takes more is read in rows of steps, one after "
-     "the "
-     "other; 0: no limit",
+     "memory limit for the operations of one run. A larger run is processed in blocks of consecutive steps. "
+     "0: no limit",
      MEMORY_MIB},
     RUN_OPTION,
 };
@@ -365,13 +366,16 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_stragglers = {
     .name = "stragglers",
-    .summary = "who makes others wait, and whether that is its own doing",
+    .summary = "show which ranks make others wait, and why",
     .description =
-        "Waiting is read off durations, not clocks: in an operation that nobody leaves before all have "
-        "come, each rank waited for the last; where GPUs measured that themselves, by what they say. Own, "
-        "inherited, network and unexplained add up to what others "
-        "waited for the rank. A kind is what diagnose finds at fault: who has one comes first.",
+        "Wait times come from durations, not from clocks. In a synchronizing collective no rank finishes "
+        "before the last one arrives, so the rank with the shortest duration arrived last and the others "
+        "waited for it. GPU-measured wait times are used where the trace has them. The columns own, "
+        "inherited, network and unexplained add up to the time that other ranks waited for this rank. The "
+        "column kind is the verdict of diagnose; ranks with a verdict come first. Filters such as --rank and "
+        "--step change what is shown, not what is analyzed.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
     .run = run,
 };

@@ -22,8 +22,9 @@ enum { OPTION_OUTPUT, OPTION_PROXY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"output", 'o', "FILE",
-     "write the trace to FILE, compressed where that ends in .gz; - for standard output", NULL},
-    {"proxy", 0, NULL, "draw what network threads did, too, with the waits of each network step", NULL},
+     "write the trace to FILE, with gzip if its name ends in .gz; - for standard output", NULL},
+    {"proxy", 0, NULL,
+     "also draw the work of the network (proxy) threads, with the waits of each network step", NULL},
     RUN_OPTION,
 };
 
@@ -246,14 +247,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_timeline = {
     .name = "timeline",
-    .summary = "a trace of all ranks on one clock, for Perfetto",
+    .summary = "write a Perfetto trace of all ranks on one clock",
     .description =
-        "Writes a run as a trace that ui.perfetto.dev opens: a process for each rank, with its steps, "
-        "phases, "
-        "operations and calls, what of them was waiting, arrows from who came last to who waited, and the "
-        "findings of diagnose.",
+        "Writes one run as a trace for ui.perfetto.dev: one process per rank with its steps, phases, "
+        "operations and calls, the wait time in each operation, arrows from the rank that arrived last to "
+        "the ranks that waited, and the findings of diagnose.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_SORT) | FILTER_BIT(FILTER_TOP),
     .filters_itself = 1,
     .run = run,
 };

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "format/member.h"
-#include "input/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,31 +70,27 @@ int call_line_mend(struct text cut, struct buffer *mended)
 }
 
 /* Numbers of seconds; fractions are kept to the millisecond. */
-static int64_t seconds(const struct json *json, const struct json_node *node)
+static int64_t seconds(const struct value *node)
 {
     const int64_t most = INT64_MAX / 1000000;
-    const char *text;
-    size_t length;
     int64_t milliseconds_ns;
-    if (json_number_text(json, node, &text, &length) ||
-        number_microseconds_ns(text, length, &milliseconds_ns) || milliseconds_ns <= 0 ||
-        milliseconds_ns > most)
+    if (json_microseconds_ns(node, &milliseconds_ns) || milliseconds_ns <= 0 || milliseconds_ns > most)
         return TIME_UNKNOWN;
     return milliseconds_ns * 1000000;
 }
 
 /* Ranks of a group, none below 0. 0; 1: they are no such list; -1: no memory. */
-static int read_group(struct call_reader *reader, const struct json_node *object)
+static int read_group(struct call_reader *reader, const struct value *object)
 {
-    const struct json_node *list = json_member(object, "group_ranks");
+    const struct value *list = json_member(object, "group_ranks");
     reader->group_count = 0;
-    if (!list || json_kind(list) == JSON_NULL)
+    if (!list || list->kind == VALUE_NULL)
         return 0;
-    if (json_kind(list) != JSON_ARRAY)
+    if (list->kind != VALUE_LIST)
         return 1;
-    for (const struct json_node *node = json_first(list); node; node = json_next(node)) {
+    for (const struct value *node = value_begin(list); node < value_end(list); node++) {
         int64_t rank;
-        if (json_int64(&reader->json, node, &rank) || rank < 0)
+        if (json_int64(node, &rank) || rank < 0)
             return 1;
         if (array_reserve((void **)&reader->group, &reader->group_capacity, reader->group_count + 1,
                           sizeof *reader->group))
@@ -105,17 +100,15 @@ static int read_group(struct call_reader *reader, const struct json_node *object
     return reader->group_count == 0;
 }
 
-static const char *correlation_of(struct call_reader *reader, const struct json_node *object)
+static const char *correlation_of(struct call_reader *reader, const struct value *object)
 {
-    const struct json_node *node = json_member(object, "correlation_id");
-    const char *text;
-    size_t length;
+    const struct value *node = json_member(object, "correlation_id");
     if (json_text(node))
         return json_text(node);
-    if (json_number_text(&reader->json, node, &text, &length) || length >= sizeof reader->correlation)
+    if (!value_is_of(node, VALUE_DECIMAL) || node->length >= sizeof reader->correlation)
         return NULL;
-    memcpy(reader->correlation, text, length);
-    reader->correlation[length] = '\0';
+    memcpy(reader->correlation, node->text, node->length);
+    reader->correlation[node->length] = '\0';
     return reader->correlation;
 }
 
@@ -127,7 +120,7 @@ static int read_object(struct call_reader *reader, const char *text, size_t leng
     enum json_status status = json_parse(json, text, length);
     if (status != JSON_OK)
         return status == JSON_NO_MEMORY ? -1 : 1;
-    const struct json_node *object = json_root(json);
+    const struct value *object = &json->root;
     int failed = read_group(reader, object);
     if (failed)
         return failed;
@@ -137,7 +130,7 @@ static int read_object(struct call_reader *reader, const char *text, size_t leng
         .source = member_text(json, object, "source_line"),
         .message_bytes = member_natural(json, object, "message_size", COUNT_UNKNOWN),
         .device = member_natural(json, object, "device", COUNT_UNKNOWN),
-        .said_ns = seconds(json, json_member(object, "timestamp")),
+        .said_ns = seconds(json_member(object, "timestamp")),
         .gpu_serial = member_text(json, object, "gpu_serial"),
         .vm = member_text(json, object, "vm_id"),
         .group = reader->group_count ? reader->group : NULL,

@@ -20,8 +20,7 @@ const char *const recorder_drop_meanings[RECORDER_DROP_KINDS] = {
     "communicators beyond the plugin's limit; their operations have no communicator",
 };
 
-void recorder_drops_read(struct json *json, const struct json_node *object,
-                         int64_t totals[RECORDER_DROP_KINDS])
+void recorder_drops_read(struct json *json, const struct value *object, int64_t totals[RECORDER_DROP_KINDS])
 {
     for (int i = 0; i < RECORDER_DROP_KINDS; i++)
         totals[i] = member_natural(json, object, drop_keys[i], 0);
@@ -38,7 +37,7 @@ static int say_time(struct buffer *text, int64_t realtime_ns)
     return buffer_append_text(text, said);
 }
 
-static int say_reason(struct buffer *text, struct json *json, const struct json_node *object)
+static int say_reason(struct buffer *text, struct json *json, const struct value *object)
 {
     const char *reason = member_text(json, object, "reason");
     const char *error = member_text(json, object, "error");
@@ -50,7 +49,7 @@ static int say_reason(struct buffer *text, struct json *json, const struct json_
     return buffer_append_text(text, error ? error : reason ? reason : "no reason given");
 }
 
-int recorder_stop_note(struct json *json, const struct json_node *object, const struct format_sink *sink,
+int recorder_stop_note(struct json *json, const struct value *object, const struct format_sink *sink,
                        uint64_t offset, struct error *error)
 {
     struct buffer text = BUFFER_INIT;

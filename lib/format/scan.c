@@ -110,6 +110,25 @@ const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns)
     return whole > NUMBER_MOST_NS / 1000 ? NULL : at;
 }
 
+const char *scan_any_moment(const char *at, const char *end, int64_t *ns)
+{
+    const char *past = at;
+    while (past < end && (digit_of(*past) <= 9 || (*past != '\0' && strchr("+-.eE", *past))))
+        past++;
+    if (!number_is_json(at, (size_t)(past - at)) || number_microseconds_ns(at, (size_t)(past - at), ns) ||
+        *ns < 0)
+        return NULL;
+    *ns = *ns > 0 ? *ns : TIME_UNKNOWN;
+    return past;
+}
+
+static __attribute__((noinline)) const char *scan_moment_of_any_form(const char *at, const char *end,
+                                                                     int64_t *ns)
+{
+    const char *past = scan_moment(at, end, ns);
+    return past ? past : scan_any_moment(at, end, ns);
+}
+
 /* The inside of a string up to its quote: nothing that JSON would take for anything but itself. */
 static const char *scan_string(const char *at, const char *end, struct scan_text *text)
 {
@@ -134,7 +153,7 @@ static const char *scan_decimal(const char *at, const char *end)
 {
     uint64_t ignored;
     const char *first;
-    at = scan_digits(at, end, INTEGER_DIGITS, &ignored);
+    at = scan_digits(at, end, SCAN_MOMENT_DIGITS, &ignored);
     if (!at || at == end || *at != '.')
         return at;
     for (first = ++at; at < end && digit_of(*at) <= 9; at++)
@@ -166,7 +185,6 @@ static const char *scan_string_value(const char *at, const char *end, enum scan_
 const char *scan_value(const char *at, const char *end, enum scan_type type, void *into)
 {
     int64_t number = 0;
-    uint64_t ignored;
     switch (type) {
     case SCAN_NOTHING:
         return at;
@@ -183,13 +201,13 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
     case SCAN_ADDRESS:
         return scan_address(at, end, into);
     case SCAN_MOMENT:
-        return scan_moment(at, end, into);
+        return scan_moment_of_any_form(at, end, into);
     case SCAN_MICROSECONDS:
         return scan_microseconds(at, end, into);
     case SCAN_DATATYPE_WORD:
         return scan_datatype_word(at, end, into);
     case SCAN_DATATYPE_NUMBER:
-        at = scan_integer(at, end, &number);
+        at = scan_not_below(at, end, 0, &number);
         *(enum datatype *)into = datatype_from_nccl(number);
         return at;
     case SCAN_FLAG:
@@ -199,8 +217,6 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
         return scan_integer(at, end, &number);
     case SCAN_SKIP_UNSIGNED:
         return scan_skip_unsigned(at, end);
-    case SCAN_SKIP_HEXADECIMAL:
-        return scan_hexadecimal(at, end, &ignored);
     case SCAN_SKIP_DECIMAL:
         return scan_decimal(at, end);
     default:

@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Reads text that looks exactly as expected: fixed words with values between them, described by tables of
- * struct scan_field. Anything unexpected, valid JSON or not, is refused, and somebody more patient
- * (lib/input's json.h) reads it instead. What is accepted means the same to both.
+ * Reads text that looks exactly as expected: fixed words with values between them, described by lists of
+ * struct scan_field. Anything unexpected, valid JSON or not, is refused, and left to who reads any JSON
+ * (lib/input's json.h). What is accepted means the same to both.
  */
 
 enum scan_type {
@@ -22,7 +22,7 @@ enum scan_type {
     SCAN_UNSIGNED,        /* uint64_t */
     SCAN_HEXADECIMAL,     /* uint64_t, digits without 0x */
     SCAN_ADDRESS,         /* uint64_t as printf's %p has it: "0x55d0", or "(nil)" for 0 */
-    SCAN_MOMENT,          /* int64_t ns from "123.456789" microseconds; TIME_UNKNOWN when not above 0 */
+    SCAN_MOMENT,          /* int64_t ns from microseconds, mostly "123.456789"; TIME_UNKNOWN when 0 */
     SCAN_MICROSECONDS,    /* int64_t ns from whole microseconds; TIME_UNKNOWN when 0 */
     SCAN_TEXT,            /* struct scan_text, up to the closing quote; without escapes */
     SCAN_FUNCTION,        /* enum function, likewise */
@@ -35,7 +35,6 @@ enum scan_type {
     SCAN_SKIP_TEXT,    /* a text that nobody wants, up to the closing quote; without escapes */
     SCAN_SKIP_INTEGER, /* an integer that nobody wants */
     SCAN_SKIP_UNSIGNED,
-    SCAN_SKIP_HEXADECIMAL,
     SCAN_SKIP_DECIMAL /* "12.5" that nobody wants */
 };
 
@@ -174,6 +173,9 @@ static inline const char *scan_moment(const char *at, const char *end, int64_t *
         whole = whole * 10 + (uint64_t)(*at - '0');
     return scan_fraction(at, end, whole, ns);
 }
+
+/* The same of any number of microseconds that is not below 0. */
+const char *scan_any_moment(const char *at, const char *end, int64_t *ns);
 
 static inline uint64_t scan_difference(const char *at, const char *words, size_t offset)
 {

@@ -2,17 +2,24 @@
 
 #include "base/array.h"
 #include "input/number.h"
+#include "input/raw_json.h"
 
 #include <cjson/cJSON.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-struct json_number {
-    const char *text;
-    size_t length;
+/* A text on its way to become values. */
+struct reading {
+    struct json *json;
+    struct values *values;
+    const char *at;
+    const char *end;
+    uint64_t offset; /* that values say they come from */
+    int level_most;  /* of values, the outermost being at 1 */
+    int is_lenient;
+    int borrows; /* numbers stay text */
 };
 
 /* cJSON says no more than that it failed. Lack of memory must not look like text that is no JSON. */
@@ -34,40 +41,81 @@ void json_init(struct json *json)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install_hooks);
-    *json = (struct json){.root = NULL, .renamed = BUFFER_INIT, .mended = BUFFER_INIT};
+    *json = (struct json){.mended = BUFFER_INIT};
+    values_init(&json->values, SIZE_MAX);
+    json->values.depth_most = JSON_DEPTH_MOST;
 }
 
 void json_release(struct json *json)
 {
-    cJSON_Delete(json->root);
-    buffer_release(&json->renamed);
+    values_release(&json->values);
+    free(json->open);
     buffer_release(&json->mended);
-    free(json->numbers);
     json_init(json);
 }
 
-/* The length of the string that begins with the quote at text[0], both quotes included; the rest of the text
- * when it does not end. */
-static size_t string_length(const char *text, size_t length)
+static enum json_status failure(enum values_status status)
 {
-    size_t at = 1;
-    while (at < length && text[at] != '"')
-        at += text[at] == '\\' ? 2 : 1;
-    return at < length ? at + 1 : length;
+    return status == VALUES_NO_MEMORY ? JSON_NO_MEMORY : JSON_INVALID;
 }
 
-/* Whether a string, or what is left of one, has a NUL in it, as it is or as an escape. */
-static int has_nul(const char *text, size_t length)
+static enum json_status push(struct json *json, struct value value)
 {
-    const char *end = text + length;
-    if (memchr(text, '\0', length))
-        return 1;
-    while (end - text > 6 && (text = memchr(text, '\\', (size_t)(end - text - 6)))) {
-        if (memcmp(text, "\\u0000", 6) == 0)
-            return 1;
-        text += 2;
+    if (array_reserve((void **)&json->open, &json->open_capacity, json->open_count + 1, sizeof *json->open))
+        return JSON_NO_MEMORY;
+    json->open[json->open_count++] = value;
+    return JSON_OK;
+}
+
+/* What a text is as far as its first NUL. */
+static enum json_status push_text(struct reading *reading, const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+    char *copy = values_take(reading->values, length + 1);
+    if (!copy)
+        return failure(values_why_none(reading->values, length + 1));
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return push(reading->json, (struct value){.kind = VALUE_TEXT, .length = (uint32_t)length, .text = copy});
+}
+
+/* What cJSON makes of a string or number; NULL: nothing. */
+static cJSON *parse_scalar(const char *text, size_t length)
+{
+    memory_ran_out = 0;
+    return cJSON_ParseWithLength(text, length);
+}
+
+static enum json_status push_unescaped(struct reading *reading, const char *quoted, size_t length)
+{
+    cJSON *string = parse_scalar(quoted, length);
+    if (!string)
+        return memory_ran_out ? JSON_NO_MEMORY : JSON_INVALID;
+    enum json_status status = push_text(reading, string->valuestring, length);
+    cJSON_Delete(string);
+    return status;
+}
+
+static enum json_status read_string(struct reading *reading)
+{
+    const char *quoted = reading->at, *at = quoted + 1, *end = reading->end;
+    int has_escape = 0, has_nul = 0;
+    for (; at < end && *at != '"'; at++) {
+        has_nul |= *at == '\0';
+        if (*at != '\\')
+            continue;
+        has_escape = 1;
+        has_nul |= end - at > 6 && memcmp(at, "\\u0000", 6) == 0;
+        if (++at == end)
+            return JSON_INVALID;
+        has_nul |= *at == '\0';
     }
-    return 0;
+    if (at >= end)
+        return JSON_INVALID;
+    reading->at = at + 1;
+    reading->json->misread |= has_nul;
+    return has_escape ? push_unescaped(reading, quoted, (size_t)(at + 1 - quoted))
+                      : push_text(reading, quoted + 1, (size_t)(at - quoted - 1));
 }
 
 static int is_word_byte(char byte)
@@ -76,247 +124,242 @@ static int is_word_byte(char byte)
            byte == '+' || byte == '-' || byte == '.' || byte == '_';
 }
 
-static size_t word_length(const char *text, size_t length)
+static size_t word_length(const struct reading *reading)
 {
-    size_t at = 0;
-    while (at < length && is_word_byte(text[at]))
+    const char *at = reading->at;
+    while (at < reading->end && is_word_byte(*at))
         at++;
-    return at;
+    return (size_t)(at - reading->at);
 }
 
-/* Writes the ordinal of a number in its place and remembers its text. */
-static enum json_status rename_number(struct json *json, const char *text, size_t length)
+/* A number that is kept as one; null where it is longer than anybody spells a double. */
+static enum json_status push_number(struct reading *reading, struct raw_json number)
 {
-    char ordinal[24];
-    if (array_reserve((void **)&json->numbers, &json->number_capacity, json->number_count + 1,
-                      sizeof *json->numbers))
+    enum { DOUBLE_BYTES = 64 };
+    struct value value = {.kind = VALUE_INTEGER};
+    if (number_int64(number.text, number.length, &value.integer) == 0)
+        return push(reading->json, value);
+    if (number.length >= DOUBLE_BYTES)
+        return push(reading->json, (struct value){.kind = VALUE_NULL});
+    cJSON *parsed = parse_scalar(number.text, number.length);
+    if (!parsed)
         return JSON_NO_MEMORY;
-    int digits = snprintf(ordinal, sizeof ordinal, "%zu", json->number_count);
-    json->numbers[json->number_count++] = (struct json_number){text, length};
-    return buffer_append(&json->renamed, ordinal, (size_t)digits) ? JSON_NO_MEMORY : JSON_OK;
+    value = (struct value){.kind = VALUE_NUMBER, .number = parsed->valuedouble};
+    cJSON_Delete(parsed);
+    return push(reading->json, value);
 }
 
-static int is_literal(const char *text, size_t length)
+static enum json_status push_decimal(struct reading *reading, struct raw_json number)
 {
-    return (length == 4 && (!memcmp(text, "true", 4) || !memcmp(text, "null", 4))) ||
-           (length == 5 && !memcmp(text, "false", 5));
+    reading->json->has_misfit |= !number_fits(number.text, number.length);
+    return push(
+        reading->json,
+        (struct value){.kind = VALUE_DECIMAL, .length = (uint32_t)number.length, .text = number.text});
 }
 
-static enum json_status rename_word(struct json *json, const char *text, size_t length)
+/* Of a word that is neither number nor literal. */
+static enum json_status push_strange(struct reading *reading, struct raw_json word)
 {
-    if (number_is_json(text, length))
-        return rename_number(json, text, length);
-    if (!is_literal(text, length))
+    size_t sign = word.text[0] == '-' || word.text[0] == '+';
+    const char *unsigned_text = word.text + sign;
+    if (!reading->is_lenient)
         return JSON_INVALID;
-    return buffer_append(&json->renamed, text, length) ? JSON_NO_MEMORY : JSON_OK;
+    reading->json->has_nan |= word.length - sign == 3 && (strncasecmp(unsigned_text, "nan", 3) == 0 ||
+                                                          strncasecmp(unsigned_text, "inf", 3) == 0);
+    return push_text(reading, word.text, word.length);
 }
 
-/* Copies the text with each number replaced by its ordinal. */
-static enum json_status rename_numbers(struct json *json, const char *text, size_t length)
+static enum json_status read_word(struct reading *reading, size_t length)
 {
-    enum json_status status = JSON_OK;
-    buffer_clear(&json->renamed);
-    json->number_count = 0;
-    for (size_t at = 0; at < length && status == JSON_OK;) {
-        size_t part = word_length(text + at, length - at);
-        if (part > 0) {
-            status = rename_word(json, text + at, part);
-        } else {
-            part = text[at] == '"' ? string_length(text + at, length - at) : 1;
-            json->misread |= has_nul(text + at, part);
-            status = buffer_append(&json->renamed, text + at, part) ? JSON_NO_MEMORY : JSON_OK;
-        }
-        at += part;
+    struct raw_json word = {reading->at, length};
+    reading->at += length;
+    if (number_is_json(word.text, word.length))
+        return reading->borrows ? push_decimal(reading, word) : push_number(reading, word);
+    if (raw_json_is(word, "null"))
+        return push(reading->json, (struct value){.kind = VALUE_NULL});
+    if (raw_json_is(word, "true") || raw_json_is(word, "false"))
+        return push(reading->json, (struct value){.kind = VALUE_BOOLEAN, .integer = word.text[0] == 't'});
+    return push_strange(reading, word);
+}
+
+/* What printf makes of a pointer or a string that is NULL. */
+static enum json_status read_null(struct reading *reading)
+{
+    static const char *const words[] = {"(nil)", "(null)"};
+    for (size_t i = 0; reading->is_lenient && i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if ((size_t)(reading->end - reading->at) < length || memcmp(reading->at, words[i], length) != 0)
+            continue;
+        reading->at += length;
+        return push_text(reading, words[i], length);
     }
+    return JSON_INVALID;
+}
+
+static void skip_space(struct reading *reading)
+{
+    for (; reading->at < reading->end && (unsigned char)*reading->at <= ' '; reading->at++)
+        reading->json->misread |= *reading->at == '\0';
+}
+
+static int take_sign(struct reading *reading, char sign)
+{
+    int is_there = reading->at < reading->end && *reading->at == sign;
+    reading->at += is_there;
+    return is_there;
+}
+
+static enum json_status read_value(struct reading *reading, int level);
+
+static enum json_status read_member(struct reading *reading, int level)
+{
+    size_t before = reading->json->open_count;
+    enum json_status status = read_value(reading, level);
+    if (status != JSON_OK)
+        return status;
+    skip_space(reading);
+    if (reading->json->open[before].kind != VALUE_TEXT || !take_sign(reading, ':'))
+        return JSON_INVALID;
+    skip_space(reading);
+    return read_value(reading, level);
+}
+
+/* Puts what was read since `first` into a list or dictionary. */
+static enum json_status close_container(struct reading *reading, enum value_kind kind, size_t first)
+{
+    struct json *json = reading->json;
+    struct value container;
+    enum values_status status = values_container(reading->values, kind, reading->offset, &container);
+    if (status == VALUES_OK && json->open_count > first)
+        status = values_add(reading->values, container.items, json->open + first, json->open_count - first);
+    json->open_count = first;
+    return status == VALUES_OK ? push(json, container) : failure(status);
+}
+
+static enum json_status read_container(struct reading *reading, int level)
+{
+    int is_object = *reading->at == '{';
+    char closing = (char)(is_object ? '}' : ']');
+    enum value_kind kind = is_object ? VALUE_DICTIONARY : VALUE_LIST;
+    size_t first = reading->json->open_count;
+    reading->at++;
+    skip_space(reading);
+    if (take_sign(reading, closing))
+        return close_container(reading, kind, first);
+    do {
+        skip_space(reading);
+        enum json_status status =
+            is_object ? read_member(reading, level + 1) : read_value(reading, level + 1);
+        if (status != JSON_OK)
+            return status;
+        skip_space(reading);
+    } while (take_sign(reading, ','));
+    return take_sign(reading, closing) ? close_container(reading, kind, first) : JSON_INVALID;
+}
+
+static enum json_status read_value(struct reading *reading, int level)
+{
+    if (reading->at == reading->end || level > reading->level_most)
+        return JSON_INVALID;
+    if (*reading->at == '"')
+        return read_string(reading);
+    if (*reading->at == '{' || *reading->at == '[')
+        return read_container(reading, level);
+    size_t length = word_length(reading);
+    return length > 0 ? read_word(reading, length) : read_null(reading);
+}
+
+/* The whole text, which may have a byte order mark before it. */
+static enum json_status read_text(struct reading *reading, struct value *root)
+{
+    struct json *json = reading->json;
+    json->open_count = 0;
+    json->misread = json->has_nan = json->has_misfit = 0;
+    *root = (struct value){.kind = VALUE_NULL};
+    if (reading->end - reading->at > 4 && memcmp(reading->at, "\xef\xbb\xbf", 3) == 0)
+        reading->at += 3;
+    skip_space(reading);
+    enum json_status status = read_value(reading, 1);
+    if (status == JSON_OK && raw_json_skip_space(reading->at, reading->end) != reading->end)
+        status = JSON_INVALID;
+    if (status == JSON_OK)
+        *root = json->open[0];
     return status;
 }
 
-/* White space of JSON, and nothing else, up to the end. */
-static int is_blank(const char *text, const char *end)
+static enum json_status parse(struct json *json, const char *text, size_t length, int is_lenient)
 {
-    while (text < end && (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n'))
-        text++;
-    return text == end;
+    struct reading reading = {.json = json,
+                              .values = &json->values,
+                              .at = text,
+                              .end = text + length,
+                              .level_most = JSON_DEPTH_MOST + 1,
+                              .is_lenient = is_lenient,
+                              .borrows = 1};
+    values_clear(&json->values);
+    return read_text(&reading, &json->root);
 }
 
 enum json_status json_parse(struct json *json, const char *text, size_t length)
 {
-    const char *end = NULL;
-    cJSON_Delete(json->root);
-    json->root = NULL;
-    json->has_nan = 0;
-    json->misread = 0;
-    enum json_status status = rename_numbers(json, text, length);
-    if (status != JSON_OK || json->renamed.length == 0)
-        return status == JSON_OK ? JSON_INVALID : status;
-    memory_ran_out = 0;
-    json->root = cJSON_ParseWithLengthOpts(json->renamed.data, json->renamed.length, &end, 0);
-    if (json->root && is_blank(end, json->renamed.data + json->renamed.length))
-        return JSON_OK;
-    cJSON_Delete(json->root);
-    json->root = NULL;
-    return memory_ran_out ? JSON_NO_MEMORY : JSON_INVALID;
-}
-
-static int is_nan(const char *text, size_t length)
-{
-    size_t sign = length > 0 && (*text == '-' || *text == '+');
-    return length - sign == 3 && (!strncasecmp(text + sign, "nan", 3) || !strncasecmp(text + sign, "inf", 3));
-}
-
-/* What printf makes of a pointer or a string that is NULL: "(nil)", "(null)". 0: none of those. */
-static size_t null_length(const char *text, size_t length)
-{
-    static const char *const words[] = {"(nil)", "(null)"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (length >= strlen(words[i]) && !memcmp(text, words[i], strlen(words[i])))
-            return strlen(words[i]);
-    return 0;
-}
-
-/* The length of a value that only lacks its quotes; 0 for all else. */
-static size_t strange_length(const char *text, size_t length)
-{
-    size_t part = word_length(text, length);
-    if (part == 0)
-        return null_length(text, length);
-    return number_is_json(text, part) || is_literal(text, part) ? 0 : part;
-}
-
-/* The length of what is copied as it is: a word, a string, or one byte of anything else. */
-static size_t plain_length(const char *text, size_t length)
-{
-    size_t part = word_length(text, length);
-    if (part > 0)
-        return part;
-    return *text == '"' ? string_length(text, length) : 1;
-}
-
-/* Copies the text with quotes around words that are neither numbers nor literals. */
-static enum json_status quote_words(struct json *json, const char *text, size_t length, int *has_nan)
-{
-    int failed = 0;
-    *has_nan = 0;
-    buffer_clear(&json->mended);
-    for (size_t at = 0; at < length && !failed;) {
-        size_t part = strange_length(text + at, length - at);
-        int strange = part > 0;
-        if (!strange)
-            part = plain_length(text + at, length - at);
-        *has_nan |= strange && is_nan(text + at, part);
-        failed |= strange && buffer_append_byte(&json->mended, '"');
-        failed |= buffer_append(&json->mended, text + at, part);
-        failed |= strange && buffer_append_byte(&json->mended, '"');
-        at += part;
-    }
-    return failed ? JSON_NO_MEMORY : JSON_OK;
+    return parse(json, text, length, 0);
 }
 
 enum json_status json_parse_lenient(struct json *json, const char *text, size_t length)
 {
-    int has_nan;
-    enum json_status status = quote_words(json, text, length, &has_nan);
-    if (status == JSON_OK)
-        status = json_parse(json, json->mended.data, json->mended.length);
-    json->has_nan = has_nan;
-    return status;
+    return parse(json, text, length, 1);
 }
 
-const struct json_node *json_root(const struct json *json)
+int json_to_values(struct values *values, const char *text, size_t length, uint64_t offset,
+                   struct value *root, struct error *error)
 {
-    return json->root;
+    struct json json;
+    struct reading reading = {.json = &json,
+                              .values = values,
+                              .at = text,
+                              .end = text + length,
+                              .offset = offset,
+                              .level_most = VALUE_DEPTH_MOST};
+    json_init(&json);
+    enum json_status status = read_text(&reading, root);
+    json_release(&json);
+    if (status == JSON_NO_MEMORY)
+        return error_no_memory(error);
+    return status == JSON_OK ? 0 : 1;
 }
 
-static const cJSON *item(const struct json_node *node)
+const struct value *json_member(const struct value *object, const char *key)
 {
-    return (const cJSON *)(const void *)node;
-}
-
-static const struct json_node *node(const cJSON *of)
-{
-    return (const struct json_node *)(const void *)of;
-}
-
-enum json_kind json_kind(const struct json_node *of)
-{
-    if (cJSON_IsNumber(item(of)))
-        return JSON_NUMBER;
-    if (cJSON_IsString(item(of)))
-        return JSON_STRING;
-    if (cJSON_IsObject(item(of)))
-        return JSON_OBJECT;
-    if (cJSON_IsArray(item(of)))
-        return JSON_ARRAY;
-    return cJSON_IsBool(item(of)) ? JSON_BOOLEAN : JSON_NULL;
-}
-
-const struct json_node *json_member(const struct json_node *object, const char *key)
-{
-    if (!cJSON_IsObject(item(object)))
+    if (!value_is_of(object, VALUE_DICTIONARY))
         return NULL;
-    return node(cJSON_GetObjectItemCaseSensitive(item(object), key));
+    const struct value *at = object->items->items;
+    for (size_t left = object->items->count; left > 1; left -= 2, at += 2)
+        if (strcmp(at->text, key) == 0)
+            return at + 1;
+    return NULL;
 }
 
-const struct json_node *json_first(const struct json_node *of)
+int json_is_true(const struct value *value)
 {
-    return of ? node(item(of)->child) : NULL;
+    return value_is_of(value, VALUE_BOOLEAN) && value->integer;
 }
 
-const struct json_node *json_next(const struct json_node *of)
+const char *json_text(const struct value *value)
 {
-    return of ? node(item(of)->next) : NULL;
+    return value_is_of(value, VALUE_TEXT) ? value->text : NULL;
 }
 
-const char *json_key(const struct json_node *of)
+int json_int64(const struct value *value, int64_t *into)
 {
-    return item(of)->string;
+    return value_is_of(value, VALUE_DECIMAL) ? number_int64(value->text, value->length, into) : -1;
 }
 
-int json_is_true(const struct json_node *node)
+int json_uint64(const struct value *value, uint64_t *into)
 {
-    return node && cJSON_IsTrue(item(node));
+    return value_is_of(value, VALUE_DECIMAL) ? number_uint64(value->text, value->length, into) : -1;
 }
 
-const char *json_text(const struct json_node *of)
+int json_microseconds_ns(const struct value *value, int64_t *ns)
 {
-    return cJSON_GetStringValue(item(of));
-}
-
-int json_number_text(const struct json *json, const struct json_node *of, const char **text, size_t *length)
-{
-    if (!cJSON_IsNumber(item(of)))
-        return -1;
-    const struct json_number *number = &json->numbers[(size_t)item(of)->valuedouble];
-    *text = number->text;
-    *length = number->length;
-    return 0;
-}
-
-int json_int64(const struct json *json, const struct json_node *of, int64_t *value)
-{
-    const char *text;
-    size_t length;
-    return json_number_text(json, of, &text, &length) ? -1 : number_int64(text, length, value);
-}
-
-int json_uint64(const struct json *json, const struct json_node *of, uint64_t *value)
-{
-    const char *text;
-    size_t length;
-    return json_number_text(json, of, &text, &length) ? -1 : number_uint64(text, length, value);
-}
-
-int json_numbers_fit(const struct json *json)
-{
-    for (size_t i = 0; i < json->number_count; i++)
-        if (!number_fits(json->numbers[i].text, json->numbers[i].length))
-            return 0;
-    return 1;
-}
-
-int json_microseconds_ns(const struct json *json, const struct json_node *of, int64_t *ns)
-{
-    const char *text;
-    size_t length;
-    return json_number_text(json, of, &text, &length) ? -1 : number_microseconds_ns(text, length, ns);
+    return value_is_of(value, VALUE_DECIMAL) ? number_microseconds_ns(value->text, value->length, ns) : -1;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /*
- * JSON read where it lies: nothing is copied, and only what is asked for is looked at. What cJSON would make
+ * JSON read where it lies: nothing is copied, and only what is asked for is looked at. What json.h would make
  * of a value is the same for all that it takes; some of what it refuses is passed over here (words that mean
  * nothing, brackets closed by braces) where nobody asks for it.
  */

@@ -17,7 +17,7 @@ struct values_chunk {
 
 void values_init(struct values *values, size_t bytes_most)
 {
-    *values = (struct values){.bytes_most = bytes_most};
+    *values = (struct values){.bytes_most = bytes_most, .depth_most = VALUE_DEPTH_MOST};
 }
 
 void values_release(struct values *values)
@@ -28,6 +28,21 @@ void values_release(struct values *values)
         free(chunk);
     }
     values->bytes = 0;
+}
+
+void values_clear(struct values *values)
+{
+    struct values_chunk *kept = values->chunks;
+    if (!kept || kept->size != CHUNK_BYTES) {
+        values_release(values);
+        return;
+    }
+    values->chunks = kept->next;
+    values_release(values);
+    kept->next = NULL;
+    kept->used = 0;
+    values->chunks = kept;
+    values->bytes = kept->size;
 }
 
 static struct values_chunk *new_chunk(struct values *values, size_t bytes)
@@ -101,8 +116,8 @@ static enum values_status make_room(struct values *values, struct value_items *i
 }
 
 /* Closes what is added, and says how deep it is. */
-static enum values_status close_added(const struct value_items *into, const struct value *added, size_t count,
-                                      uint32_t *depth)
+static enum values_status close_added(const struct values *values, const struct value_items *into,
+                                      const struct value *added, size_t count, uint32_t *depth)
 {
     for (size_t i = 0; i < count; i++) {
         if (added[i].kind != VALUE_LIST && added[i].kind != VALUE_DICTIONARY)
@@ -113,7 +128,7 @@ static enum values_status close_added(const struct value_items *into, const stru
         if (added[i].items->depth >= *depth)
             *depth = added[i].items->depth + 1;
     }
-    return *depth > VALUE_DEPTH_MOST ? VALUES_TOO_DEEP : VALUES_OK;
+    return *depth > values->depth_most ? VALUES_TOO_DEEP : VALUES_OK;
 }
 
 enum values_status values_add(struct values *values, struct value_items *into, const struct value *added,
@@ -122,7 +137,7 @@ enum values_status values_add(struct values *values, struct value_items *into, c
     uint32_t depth = into->depth;
     if (into->is_closed)
         return VALUES_CYCLE;
-    enum values_status status = close_added(into, added, count, &depth);
+    enum values_status status = close_added(values, into, added, count, &depth);
     if (status == VALUES_OK)
         status = make_room(values, into, count);
     if (status != VALUES_OK || count == 0)
@@ -158,6 +173,18 @@ const struct value *value_member(const struct value *dictionary, const char *key
 const struct value_items *value_list(const struct value *value)
 {
     return value && value->kind == VALUE_LIST ? value->items : NULL;
+}
+
+const struct value *value_begin(const struct value *value)
+{
+    int has_items = value_is_of(value, VALUE_LIST) || value_is_of(value, VALUE_DICTIONARY);
+    return has_items ? value->items->items : NULL;
+}
+
+const struct value *value_end(const struct value *value)
+{
+    const struct value *begin = value_begin(value);
+    return begin ? begin + value->items->count : NULL;
 }
 
 int value_int64(const struct value *value, int64_t *into)

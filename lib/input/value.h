@@ -17,7 +17,8 @@ enum value_kind {
     VALUE_NULL = 0,
     VALUE_BOOLEAN,
     VALUE_INTEGER,
-    VALUE_NUMBER, /* a double */
+    VALUE_NUMBER,  /* a double */
+    VALUE_DECIMAL, /* a number as JSON spells it, in `text`: exact, and of any size */
     VALUE_TEXT,
     VALUE_LIST,      /* and a tuple */
     VALUE_DICTIONARY /* keys may be of any kind */
@@ -28,7 +29,7 @@ enum { VALUE_DEPTH_MOST = 64 };
 
 struct value {
     enum value_kind kind;
-    uint32_t length; /* of a text, in bytes */
+    uint32_t length; /* of a text or decimal, in bytes */
     union {
         int64_t integer; /* of a boolean 0 or 1 */
         double number;
@@ -53,6 +54,7 @@ struct values {
     struct values_chunk *chunks; /* owned */
     size_t bytes;                /* taken so far */
     size_t bytes_most;           /* more is refused */
+    uint32_t depth_most;         /* of lists and dictionaries in each other: VALUE_DEPTH_MOST */
 };
 
 enum values_status {
@@ -65,6 +67,9 @@ enum values_status {
 
 void values_init(struct values *values, size_t bytes_most);
 void values_release(struct values *values);
+
+/* The same, but that memory for more values is kept. */
+void values_clear(struct values *values);
 
 /* Memory that lives as long as the values do. NULL when there is none left, or the bound is reached. */
 void *values_take(struct values *values, size_t bytes);
@@ -92,6 +97,16 @@ const struct value *value_member(const struct value *dictionary, const char *key
 
 /* The items of a list; NULL where it is NULL or something else. */
 const struct value_items *value_list(const struct value *value);
+
+/* Where the items of a list or dictionary begin and end; both NULL where it is NULL or something else. */
+const struct value *value_begin(const struct value *value);
+const struct value *value_end(const struct value *value);
+
+/* Whether it is there and of this kind. */
+static inline int value_is_of(const struct value *value, enum value_kind kind)
+{
+    return value && value->kind == kind;
+}
 
 /* A whole number; -1 and *into as it was where it is none, NULL included. A text of decimal digits is one. */
 int value_int64(const struct value *value, int64_t *into);

@@ -1,6 +1,6 @@
--- What programs say of their calls, and Inspector's averages.
+-- Descriptions that programs give of their calls, and Inspector's averages.
 
--- One row a call description: reason is NULL where it has an operation.
+-- One row per call description. reason is NULL if it has an operation.
 CREATE VIEW v_call AS
 SELECT d.call_description_id,
        j.run_id,
@@ -28,7 +28,7 @@ FROM call_description d
 LEFT JOIN call_join j ON j.call_description_id = d.call_description_id
 LEFT JOIN job_rank r ON r.job_rank_id = j.job_rank_id;
 
--- One row a sample.
+-- One row per average.
 CREATE VIEW v_sample AS
 SELECT s.sample_id,
        strftime('%Y-%m-%dT%H:%M:%fZ', s.at_ns / 1e9, 'unixepoch') AS time,

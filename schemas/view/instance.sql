@@ -1,6 +1,6 @@
--- One row an operation of the whole communicator: a collective over its ranks, or a send with its receive.
--- GB = 1e9 bytes; bus bandwidth as in nccl-tests' doc/PERFORMANCE.md, n the communicator's size.
--- sender and receiver are ranks in the communicator; sender_rank and receiver_rank the same as global ranks, as in
+-- One row per operation of a whole communicator: a collective joined across its ranks, or a send with its receive.
+-- GB = 1e9 bytes; bus bandwidth is defined as in nccl-tests' doc/PERFORMANCE.md, with n the communicator's size.
+-- sender and receiver are ranks in the communicator; sender_rank and receiver_rank are the same as global ranks, as in
 -- v_operation.
 CREATE VIEW v_instance AS
 SELECT i.instance_id,

@@ -1,4 +1,4 @@
--- One row a communicator, but for those that only witnesses tell of: the same ones, told better, are there.
+-- One row per communicator, except those that only a second recorder of the job has: the first recorder's are listed.
 CREATE VIEW v_communicator AS
 SELECT c.communicator_id,
        cj.run_id,
@@ -18,8 +18,8 @@ WHERE NOT EXISTS (SELECT 1 FROM witness)
    OR EXISTS (SELECT 1 FROM member m WHERE m.communicator_id = c.communicator_id
                                        AND m.process_id NOT IN (SELECT process_id FROM witness));
 
--- What files tell of the process of a rank, a row for each that says something: what is said of the rank alone counts before
--- what is said of its process, and of either what comes first; last what another recorder says (of_process 2).
+-- What files say about the process of a rank, one row per file that says something. Values for the rank itself (of_process 0)
+-- count before values for its process (1), and the first of each counts; values of another recorder (2) count last.
 CREATE VIEW v_rank_fact AS
 SELECT r.job_rank_id,
        r.run_id,
@@ -63,8 +63,8 @@ JOIN witness w ON w.as_process_id = r.process_id
 JOIN process p ON p.process_id = w.process_id
 JOIN process_fact f ON f.process_id = w.process_id;
 
--- One row a rank of a job. host and what follows local_rank are NULL where no file says; process_id NULL: known from its
--- peers only. framework_name is what the framework calls the rank.
+-- One row per rank of a job. host, local_rank and the columns after it are NULL if no file contains them. process_id is NULL
+-- if the rank is known only from its peers. framework_name is the name of the rank in its framework.
 CREATE VIEW v_rank AS
 SELECT r.run_id,
        r.global_rank AS rank,
@@ -92,7 +92,7 @@ FROM job_rank r
 LEFT JOIN process p ON p.process_id = r.process_id
 LEFT JOIN call_place c ON c.job_rank_id = r.job_rank_id;
 
--- One row a user tag as it was set. communicator_id NULL: for every communicator of the process.
+-- One row per user tag as it was set. communicator_id is NULL if it applies to every communicator of the process.
 CREATE VIEW v_tag AS
 SELECT t.tag_mark_id,
        t.process_id,

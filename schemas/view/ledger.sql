@@ -1,6 +1,6 @@
--- What the files held that did not become an event, an operation that another record or recorder tells of, too, what a recorder says
--- that it dropped (by process, beside the first file that says so), what files say against each other (likewise), and call
--- descriptions without an operation. damage 1: lost or unreadable; 0: understood, not modelled.
+-- Skipped input; operations that another record or recorder contains as well; events that a recorder reports as dropped (by process,
+-- with the first file that reports it); contradictions between files (likewise); and call descriptions without an operation.
+-- damage is 1 for lost or unreadable input, 0 for input that was understood but not stored.
 CREATE VIEW v_ledger AS
 SELECT f.file_id,
        f.path,
@@ -93,7 +93,7 @@ JOIN file f ON f.file_id = j.call_description_id >> 32
 WHERE j.operation_id IS NULL
 GROUP BY f.file_id, j.reason;
 
--- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
+-- Events that a recorder reports as dropped, as reported. is_total is 1 if each row is the total so far.
 CREATE VIEW v_loss AS
 SELECT x.loss_id,
        x.process_id,
@@ -104,7 +104,7 @@ SELECT x.loss_id,
        x.loss_id >> 32 AS file_id
 FROM loss x;
 
--- The same added up: a row a process, member (NULL: the process as a whole) and kind.
+-- The same, summed: one row per process, member (NULL: the process as a whole) and kind.
 CREATE VIEW v_dropped AS
 SELECT process_id,
        member_id,

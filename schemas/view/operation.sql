@@ -1,8 +1,8 @@
--- Views for people: names instead of numbers, microseconds instead of nanoseconds, hashes as they are printed.
+-- Views for users: names instead of numbers, microseconds instead of nanoseconds, hashes as they are printed.
 
--- One row an operation of one rank. rank is the global rank; NULL where no communicator joins all processes.
--- root and peer are ranks in the communicator; root_rank and peer_rank the same as global ranks, NULL where that rank left
--- no trace, or where several processes say they are it.
+-- One row per operation of one rank. rank is the global rank; NULL if no communicator contains all processes.
+-- root and peer are ranks in the communicator; root_rank and peer_rank are the same as global ranks, NULL if that rank left
+-- no trace, or if several processes claim to be it.
 CREATE VIEW v_operation AS
 SELECT o.operation_id,
        j.instance_id,

@@ -1,5 +1,5 @@
--- One row a proxy operation: what the network thread of one rank did for one channel of one operation. Its
--- single steps are in virtual table proxy_step (ncclprof query). peer is a rank in the communicator, peer_rank the same as
+-- One row per proxy operation: what the network thread of one rank did for one channel of one operation. Its
+-- network steps are in virtual table proxy_step (ncclprof query). peer is a rank in the communicator, peer_rank is the same as
 -- a global rank, as in v_operation.
 CREATE VIEW v_proxy_operation AS
 SELECT p.proxy_operation_id,

@@ -24,8 +24,9 @@ class Usage(Case):
 
     def test_every_command_explains_itself(self):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]
-        names = [line.split()[0] for line in listing.strip().splitlines()]
+        names = re.findall(r"^  ([a-z]+) ", listing, re.M)
         self.assertIn("ingest", names)
+        self.assertEqual(len(names), len(set(names)))
         for name in names:
             for option in ("-h", "--help"):
                 result = self.run_program(name, option)
@@ -40,6 +41,19 @@ class Usage(Case):
                                          ("query", "--timeout", "60")):
             text = " ".join(self.run_program(command, "-h").out.split())
             self.assertRegex(text, f"{option} [^()]*\\(default: {default}\\)")
+
+    def test_help_lists_filters_that_apply(self):
+        """A filter that is refused is not in the help, and one in the help is taken."""
+        self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-clean")
+        filters = {"--rank": "0", "--step": "1", "--tag": "forward", "--communicator": "0-7", "--top": "1"}
+        for command, *more in (["diagnose"], ["stragglers"], ["stalls"], ["steps"], ["startup"], ["clocks"], ["report"],
+                               ["buffers"], ["html", "-o", "out.html"], ["export", "--to", "sqlite", "-o", "out.db"]):
+            text = self.run_program(command, "-h").out
+            for option, value in filters.items():
+                with self.subTest(command=command, option=option):
+                    result = subprocess.run([PROGRAM, "--store", self.store, command, *more, option, value],
+                                            capture_output=True, text=True, cwd=self.folder)
+                    self.assertEqual(result.returncode == 2, f" {option} " not in text, result.stderr)
 
     def test_version(self):
         said = self.run_program("--version").out

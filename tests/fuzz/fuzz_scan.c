@@ -1,4 +1,4 @@
-/* Any bytes as lines: what a scanner takes, cJSON reads the same. */
+/* Any bytes as lines: what a scanner takes, the decoder reads the same. */
 #include "format/chrome/decode.h"
 #include "format/chrome/scan.h"
 #include "format/inspector/decode.h"
@@ -22,22 +22,27 @@ static void require_same(const char *difference, const char *text, size_t length
     abort();
 }
 
+/* What the scanner does not take, it learns from. */
 static void compare_chrome(const char *text, size_t length)
 {
     struct chrome_line quick;
     struct chrome_line patient;
-    if (chrome_scan(&chrome, text, text + length, &quick) != text + length)
+    int is_taken = chrome_scan(&chrome, text, text + length, &quick) == text + length;
+    int is_line = chrome_decode(&json, text, length, &patient) == CHROME_LINE;
+    int is_whole = is_line && !json.misread && !json.has_misfit && !json.has_nan;
+    if (!is_taken && is_whole)
+        chrome_scanner_learn(&chrome, text, length, &patient);
+    if (!is_taken)
         return;
-    if (chrome_decode(&json, text, length, &patient) != CHROME_LINE)
-        require_same("cJSON refuses", text, length);
+    require_same(is_line ? NULL : "the decoder refuses", text, length);
     require_same(difference_of_chrome_lines(&quick, &patient), text, length);
-    require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
+    require_same(is_whole ? NULL : "a value that cannot be read", text, length);
 }
 
 static void read_patiently(const char *text, size_t length, struct chrome_line *line)
 {
     if (chrome_decode(&json, text, length, line) != CHROME_LINE)
-        require_same("cJSON refuses", text, length);
+        require_same("the decoder refuses", text, length);
 }
 
 /* Begin and end of a wait, taken at once, are what the two lines say. */
@@ -69,7 +74,7 @@ static void compare_inspector(const char *text, size_t length)
     if (inspector_scan(&inspector, text, text + length, &quick) != text + length)
         return;
     if (inspector_decode(&json, text, length, &patient) != INSPECTOR_LINE)
-        require_same("cJSON refuses", text, length);
+        require_same("the decoder refuses", text, length);
     require_same(difference_of_inspector_lines(&quick, &patient), text, length);
     require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
 }
@@ -102,5 +107,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         at = stop + 1;
     }
     json_release(&json);
+    chrome_scanner_release(&chrome);
     return 0;
 }

@@ -36,7 +36,7 @@ static void check_json(const char *text, size_t length)
             "memory");
     json_init(&json);
     require(json_parse(&json, line.data, line.length) == JSON_OK, "what is written as JSON is JSON");
-    const char *read = json_text(json_root(&json));
+    const char *read = json_text(&json.root);
     require(read != NULL, "a text");
     int was_clean = !memmem(line.data, line.length, "\xef\xbf\xbd", 3) && !memchr(text, '\0', length);
     if (was_clean)

@@ -1,11 +1,12 @@
 /*
- * Any bytes as JSON: what is pulled out of it lies in it, in order; of what cJSON takes nothing is damaged,
- * and there is as much of it as cJSON has.
+ * Any bytes as JSON: as a tree it is what cJSON makes of it; what is pulled out of it lies in it, in order;
+ * of what is JSON nothing is damaged, and there is as much of it as the tree has.
  */
 #include "input/input.h"
 #include "input/json.h"
 #include "input/tokens.h"
 #include "require.h"
+#include "support/same_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,23 +63,20 @@ static struct pulled pull(const char *path, const char *const *paths, const uint
     return pulled;
 }
 
-/* How many members or items the text has; -1: cJSON refuses it, or it is nothing that has any. */
+/* How many members or items the text has; -1: it is no JSON, or nothing that has any. */
 static int64_t count_members(const uint8_t *bytes, size_t length)
 {
     struct json json;
     int64_t count = -1;
     json_init(&json);
     if (json_parse(&json, (const char *)bytes, length) == JSON_OK &&
-        (json_kind(json_root(&json)) == JSON_OBJECT || json_kind(json_root(&json)) == JSON_ARRAY)) {
-        count = 0;
-        for (const struct json_node *node = json_first(json_root(&json)); node; node = json_next(node))
-            count++;
-    }
+        (json.root.kind == VALUE_DICTIONARY || json.root.kind == VALUE_LIST))
+        count = (int64_t)json.root.items->count / (json.root.kind == VALUE_DICTIONARY ? 2 : 1);
     json_release(&json);
     return count;
 }
 
-/* cJSON takes line breaks inside of strings and any sign below a space for one, and nests twice as deep. */
+/* json.h takes line breaks inside of strings and any sign below a space for one, and nests twice as deep. */
 static int is_plain(const uint8_t *bytes, size_t length)
 {
     size_t opened = 0;
@@ -101,10 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     int file = memfd_create("tokens", 0);
     require(file >= 0 && write(file, bytes, length) == (ssize_t)length, "memory for the input");
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    require(difference_from_cjson((const char *)bytes, length) == NULL, "what cJSON reads");
     struct pulled pulled = pull(path, whole, bytes, length);
     int64_t members = is_plain(bytes, length) ? count_members(bytes, length) : -1;
     if (members >= 0)
-        require(pulled.failures == 0 && (int64_t)pulled.values == members, "as much as cJSON has");
+        require(pulled.failures == 0 && (int64_t)pulled.values == members, "as much as the tree has");
     pull(path, parts, bytes, length);
     close(file);
     return 0;

@@ -2,8 +2,8 @@
  * Any bytes as a pickle, and as JSON: no value lies deeper than is promised, none leads back to itself, texts
  * lie in what was read, and memory stays within its bound.
  */
+#include "input/json.h"
 #include "input/unpickle.h"
-#include "input/value_json.h"
 #include "require.h"
 
 enum { SLACK_BYTES = 4096 };
@@ -39,7 +39,7 @@ static void check_json(const char *bytes, size_t length)
     struct values values;
     struct value root;
     values_init(&values, length * UNPICKLE_BYTES_A_BYTE + SLACK_BYTES);
-    require(value_from_json(&values, bytes, length, 0, &root, NULL) >= 0, "memory");
+    require(json_to_values(&values, bytes, length, 0, &root, NULL) >= 0, "memory");
     walk(&root, 1, 100000);
     values_release(&values);
 }

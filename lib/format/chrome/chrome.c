@@ -25,7 +25,7 @@ struct chrome_file {
 /* What is lost of a line that was read; NULL: nothing. */
 static const char *misreading(const struct json *json)
 {
-    if (json->has_nan || !json_numbers_fit(json))
+    if (json->has_nan || json->has_misfit)
         return "number out of range";
     return json->misread ? "unreadable value" : NULL;
 }
@@ -42,6 +42,8 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
         return error_no_memory(error);
     if (status == CHROME_UNREADABLE)
         return 0;
+    if (!is_exact && !misreading(&file->json))
+        chrome_scanner_learn(&file->scanner, text, length, &line);
     if (chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error))
         return -1;
     const char *reason = is_exact || line.category == CHROME_OTHER ? NULL : misreading(&file->json);
@@ -145,6 +147,7 @@ static int chrome_read(struct input *input, const struct format_sink *sink, char
         status = read_file(&file, input, sink, error);
     chrome_reader_dialect(&file.reader, dialect, dialect_bytes);
     chrome_reader_release(&file.reader);
+    chrome_scanner_release(&file.scanner);
     json_release(&file.json);
     return status;
 }
@@ -198,10 +201,11 @@ static const char *chrome_why_nothing(const char *path, uint64_t bytes)
 {
     if (!chrome_names_member(path))
         return NULL;
-    return bytes == 0 ? "NVIDIA's example plugin writes its file when the communicator ends; the job was "
-                        "killed before that, or the disk was full"
-                      : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK is set (to "
-                        "3935, for example)";
+    return bytes == 0
+               ? "NVIDIA's example plugin writes its file when the communicator ends; the job was killed "
+                 "before that, or the disk was full"
+               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK is set (to 3935, "
+                 "for example)";
 }
 
 const struct format format_chrome = {

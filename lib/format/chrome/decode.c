@@ -2,6 +2,7 @@
 
 #include "format/member.h"
 
+#include <stddef.h>
 #include <string.h>
 
 struct word {
@@ -80,125 +81,242 @@ static int find_word(const struct word *words, const char *text)
     return words->number;
 }
 
-static enum datatype read_datatype(struct json *json, const struct json_node *arguments, const char *key,
-                                   unsigned *hints)
+#define IN(category) (1U << CHROME_##category)
+#define IN_ALL (~0U)
+#define IN_OPERATIONS (IN(COLL) | IN(P2P))
+#define IN_CALLS (IN(COLL_API) | IN(P2P_API) | IN(KERNEL_LAUNCH))
+#define ROW(categories, place, key, type, member)                                             \
+    {                                                                                         \
+        categories, CHROME_IN_##place, key, SCAN_##type, offsetof(struct chrome_line, member) \
+    }
+#define STATE_ROWS(place, which)                                      \
+    ROW(IN(PROXY), place, "step", NATURAL, proxy.state[which].steps), \
+        ROW(IN(PROXY), place, "ts", MOMENT, proxy.state[which].at_ns)
+
+/* The members of events that matter, for the decoder and the scanner. Of two that fill the same the last
+ * counts. */
+static const struct chrome_member members[] = {
+    ROW(IN_ALL, EVENT, "id", INTEGER, id),
+    ROW(IN_ALL, EVENT, "pid", INTEGER, pid),
+    ROW(IN_ALL, EVENT, "ts", MOMENT, time_ns),
+
+    ROW(IN_OPERATIONS, ARGUMENTS, "SeqNum", NATURAL, operation.sequence),
+    ROW(IN_OPERATIONS, ARGUMENTS, "CommHash", UNSIGNED, operation.communicator_hash),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Rank", NATURAL_OR_NONE, operation.rank),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Peer", NATURAL_OR_NONE, operation.peer),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Count", NATURAL, operation.count),
+    ROW(IN_OPERATIONS, ARGUMENTS, "nMaxChannels", NATURAL, operation.channel_count),
+    ROW(IN_OPERATIONS, ARGUMENTS, "nChannels", NATURAL, operation.channel_count),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Datatype", DATATYPE, operation.datatype),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Algorithm", ALGORITHM, operation.algorithm),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Protocol", PROTOCOL, operation.protocol),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Root", NATURAL_OR_NONE, operation.root),
+    ROW(IN_OPERATIONS, ARGUMENTS, "EnqueueEnd", MOMENT, operation.enqueue_end_ns),
+    ROW(IN_OPERATIONS, ARGUMENTS, "SendBuff", ADDRESS, operation.send_buffer),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Buff", ADDRESS, operation.send_buffer),
+    ROW(IN_OPERATIONS, ARGUMENTS, "RecvBuff", ADDRESS, operation.receive_buffer),
+    ROW(IN_OPERATIONS, ARGUMENTS, "Unfinished", FLAG, operation.unfinished),
+    ROW(IN_OPERATIONS, ARGUMENTS, "UserTag", UNSIGNED, operation.user_tag),
+    ROW(IN_OPERATIONS, ARGUMENTS, "IsSymColl", FLAG, operation.is_symmetric),
+
+    ROW(IN_CALLS, ARGUMENTS, "count", NATURAL, api.count),
+    ROW(IN_CALLS, ARGUMENTS, "datatype", DATATYPE, api.datatype),
+    ROW(IN_CALLS, ARGUMENTS, "root", NATURAL_OR_NONE, api.root),
+    ROW(IN_CALLS, ARGUMENTS, "GraphCaptured", INTEGER, api.graph_captured),
+    ROW(IN_CALLS, ARGUMENTS, "Stream", ADDRESS, api.stream),
+    ROW(IN_CALLS, ARGUMENTS, "UserTag", UNSIGNED, api.user_tag),
+
+    ROW(IN(PROXY), ARGUMENTS, "Channel", NATURAL, proxy.channel),
+    ROW(IN(PROXY), ARGUMENTS, "Peer", NATURAL_OR_NONE, proxy.peer),
+    ROW(IN(PROXY), ARGUMENTS, "Steps", NATURAL, proxy.step_count),
+    ROW(IN(PROXY), ARGUMENTS, "ChunkSize", NATURAL, proxy.chunk_bytes),
+    ROW(IN(PROXY), ARGUMENTS, "transSize", NATURAL, proxy.transferred_bytes),
+    STATE_ROWS(POSTED, STATE_POSTED),
+    STATE_ROWS(PEER_WAIT, STATE_PEER),
+    STATE_ROWS(RECEIVED, STATE_PEER),
+    STATE_ROWS(TRANSMITTED, STATE_TRANSMITTED),
+    STATE_ROWS(DONE, STATE_DONE),
+
+    ROW(IN(NET), ARGUMENTS, "Step", NATURAL_OR_NONE, step),
+
+    ROW(IN(GPU), ARGUMENTS, "Channel", INTEGER, kernel.channel),
+    ROW(IN(GPU), ARGUMENTS, "StartGpuClk", UNSIGNED, kernel.gpu_begin),
+    ROW(IN(GPU), ARGUMENTS, "StopGpuClk", UNSIGNED, kernel.gpu_end),
+    ROW(IN(GPU), ARGUMENTS, "PhaseId", NATURAL_OR_NONE, kernel.phase),
+    ROW(IN(GPU), ARGUMENTS, "StartHost", MOMENT, kernel.begin_ns),
+    ROW(IN(GPU), ARGUMENTS, "StopHost", MOMENT, kernel.end_ns),
+
+    ROW(IN(CE_COLL), ARGUMENTS, "count", NATURAL, copy.count),
+    ROW(IN(CE_COLL), ARGUMENTS, "datatype", DATATYPE, copy.datatype),
+    ROW(IN(CE_COLL), ARGUMENTS, "SeqNum", NATURAL, copy.sequence),
+    ROW(IN(CE_COLL), ARGUMENTS, "CommHash", UNSIGNED, copy.communicator_hash),
+    ROW(IN(CE_COLL), ARGUMENTS, "Rank", NATURAL_OR_NONE, copy.rank),
+    ROW(IN(CE_COLL), ARGUMENTS, "UserTag", UNSIGNED, copy.user_tag),
+};
+
+enum { MEMBERS = sizeof members / sizeof *members };
+
+const struct chrome_member *chrome_find_member(enum chrome_category category, enum chrome_place place,
+                                               struct raw_json key)
 {
-    const char *text = json_text(json_member(arguments, key));
+    for (const struct chrome_member *member = members; member < members + MEMBERS; member++)
+        if (member->categories & (1U << category) && member->place == place && raw_json_is(key, member->key))
+            return member;
+    return NULL;
+}
+
+static const struct {
+    const char *key;
+    enum chrome_place outside;
+} places[CHROME_PLACES] = {
+    [CHROME_IN_EVENT] = {NULL, CHROME_IN_EVENT},
+    [CHROME_IN_ARGUMENTS] = {"args", CHROME_IN_EVENT},
+    [CHROME_IN_POSTED] = {"POSTED", CHROME_IN_ARGUMENTS},
+    [CHROME_IN_PEER_WAIT] = {"REM_FIFO_WAIT", CHROME_IN_ARGUMENTS},
+    [CHROME_IN_RECEIVED] = {"RECEIVED", CHROME_IN_ARGUMENTS},
+    [CHROME_IN_TRANSMITTED] = {"TRANSMITTED", CHROME_IN_ARGUMENTS},
+    [CHROME_IN_DONE] = {"DONE", CHROME_IN_ARGUMENTS},
+};
+
+enum chrome_place chrome_find_place(enum chrome_place outside, struct raw_json key)
+{
+    for (int i = CHROME_IN_ARGUMENTS; i < CHROME_PLACES; i++)
+        if (places[i].outside == outside && raw_json_is(key, places[i].key))
+            return (enum chrome_place)i;
+    return CHROME_PLACES;
+}
+
+/* A number tells the dialect where operations have it. */
+static enum datatype read_datatype(struct json *json, const struct value *object, const char *key,
+                                   struct chrome_line *line)
+{
+    const char *text = json_text(json_member(object, key));
     int64_t number;
     if (text)
         return datatype_from_text(text, strlen(text));
-    number = member_integer(json, arguments, key, COUNT_UNKNOWN);
+    number = member_integer(json, object, key, COUNT_UNKNOWN);
     if (number == COUNT_UNKNOWN)
         return DATATYPE_UNKNOWN;
-    *hints |= CHROME_HINT_NUMERIC_DATATYPE;
+    if (line->category == CHROME_COLL || line->category == CHROME_P2P)
+        line->hints |= CHROME_HINT_NUMERIC_DATATYPE;
     return datatype_from_nccl(number);
 }
 
 /* "(nil)" is no number and 0 as well. */
-static uint64_t read_address(struct json *json, const struct json_node *arguments, const char *key)
+static uint64_t read_address(struct json *json, const struct value *object, const char *key)
 {
-    const char *text = json_text(json_member(arguments, key));
-    return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, arguments, key);
+    const char *text = json_text(json_member(object, key));
+    return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, object, key);
 }
 
-static void read_buffers(struct json *json, const struct json_node *arguments,
-                         struct chrome_operation *operation)
+/* Reads a member where the table says. What is not there stays as it was, or is not known. */
+static void read_member(struct json *json, const struct value *object, const struct chrome_member *member,
+                        struct chrome_line *line)
 {
-    const char *send = json_member(arguments, "Buff") ? "Buff" : "SendBuff";
-    operation->send_buffer = read_address(json, arguments, send);
-    operation->receive_buffer = read_address(json, arguments, "RecvBuff");
+    const char *key = member->key, *text;
+    void *into = (char *)line + member->offset;
+    switch (member->type) {
+    case SCAN_INTEGER:
+        *(int64_t *)into = member_integer(json, object, key, *(int64_t *)into);
+        break;
+    case SCAN_NATURAL:
+        *(int64_t *)into = member_natural(json, object, key, *(int64_t *)into);
+        break;
+    case SCAN_NATURAL_OR_NONE:
+        *(int64_t *)into = member_natural_or_none(json, object, key);
+        break;
+    case SCAN_UNSIGNED:
+        *(uint64_t *)into = member_unsigned(json, object, key);
+        break;
+    case SCAN_MOMENT:
+        *(int64_t *)into = member_moment(json, object, key);
+        break;
+    case SCAN_FLAG:
+        *(int *)into = member_integer(json, object, key, 0) != 0;
+        break;
+    case SCAN_DATATYPE:
+        *(enum datatype *)into = read_datatype(json, object, key, line);
+        break;
+    case SCAN_ADDRESS:
+        if (json_member(object, key))
+            *(uint64_t *)into = read_address(json, object, key);
+        break;
+    case SCAN_ALGORITHM:
+        text = member_text(json, object, key);
+        *(enum algorithm *)into = algorithm_from_text(text ? text : "", text ? strlen(text) : 0);
+        break;
+    case SCAN_PROTOCOL:
+        text = member_text(json, object, key);
+        *(enum protocol *)into = protocol_from_text(text ? text : "", text ? strlen(text) : 0);
+        break;
+    default:
+        break;
+    }
 }
 
-static void read_operation(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_members(struct json *json, enum chrome_place place, const struct value *object,
+                         struct chrome_line *line)
 {
-    struct chrome_operation *operation = &line->operation;
-    const char *algorithm = member_text(json, arguments, "Algorithm");
-    const char *protocol = member_text(json, arguments, "Protocol");
-    int64_t most = member_natural(json, arguments, "nMaxChannels", COUNT_UNKNOWN);
-    operation->sequence = member_natural(json, arguments, "SeqNum", COUNT_UNKNOWN);
-    operation->communicator_hash = member_unsigned(json, arguments, "CommHash");
-    operation->rank = member_natural_or_none(json, arguments, "Rank");
-    operation->peer = member_natural_or_none(json, arguments, "Peer");
-    operation->count = member_natural(json, arguments, "Count", COUNT_UNKNOWN);
-    operation->channel_count = member_natural(json, arguments, "nChannels", most);
-    operation->datatype = read_datatype(json, arguments, "Datatype", &line->hints);
-    operation->algorithm = algorithm_from_text(algorithm ? algorithm : "", algorithm ? strlen(algorithm) : 0);
-    operation->protocol = protocol_from_text(protocol ? protocol : "", protocol ? strlen(protocol) : 0);
-    operation->root = member_natural_or_none(json, arguments, "Root");
-    operation->enqueue_end_ns = member_moment(json, arguments, "EnqueueEnd");
-    read_buffers(json, arguments, operation);
-    operation->unfinished = member_integer(json, arguments, "Unfinished", 0) != 0;
-    operation->user_tag = member_unsigned(json, arguments, "UserTag");
-    operation->is_symmetric = member_integer(json, arguments, "IsSymColl", 0) != 0;
+    for (const struct chrome_member *member = members; member < members + MEMBERS; member++)
+        if (member->categories & (1U << line->category) && member->place == place)
+            read_member(json, object, member, line);
+}
+
+static void read_operation(struct json *json, const struct value *arguments, struct chrome_line *line)
+{
+    line->operation = (struct chrome_operation){
+        .sequence = COUNT_UNKNOWN, .count = COUNT_UNKNOWN, .channel_count = COUNT_UNKNOWN};
+    read_members(json, CHROME_IN_ARGUMENTS, arguments, line);
     if (!json_member(arguments, "nChannels"))
         line->hints |= CHROME_HINT_NO_CHANNELS;
     if (json_member(arguments, "IsSymColl"))
         line->hints |= CHROME_HINT_PHASES;
 }
 
-static void read_api(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_api(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
-    unsigned ignored = 0;
-    line->api = (struct chrome_api){
-        .count = member_natural(json, arguments, "count", COUNT_UNKNOWN),
-        .datatype = read_datatype(json, arguments, "datatype", &ignored),
-        .root = member_natural_or_none(json, arguments, "root"),
-        .graph_captured = member_integer(json, arguments, "GraphCaptured", 0),
-        .stream = read_address(json, arguments, "Stream"),
-        .user_tag = member_unsigned(json, arguments, "UserTag"),
-    };
+    line->api = (struct chrome_api){.count = COUNT_UNKNOWN, .root = COUNT_UNKNOWN};
+    read_members(json, CHROME_IN_ARGUMENTS, arguments, line);
 }
 
-static void read_state(struct json *json, const struct json_node *arguments, const char *key,
-                       struct chrome_proxy *proxy, enum proxy_state state)
+static void read_proxy(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
-    const struct json_node *node = member_object(json, arguments, key);
-    if (!node)
-        return;
-    proxy->has_states = 1;
-    proxy->state[state].steps = member_natural(json, node, "step", 0);
-    proxy->state[state].at_ns = member_moment(json, node, "ts");
-}
-
-static void read_proxy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
-{
-    struct chrome_proxy *proxy = &line->proxy;
-    proxy->channel = member_natural(json, arguments, "Channel", COUNT_UNKNOWN);
-    proxy->peer = member_natural_or_none(json, arguments, "Peer");
-    proxy->step_count = member_natural(json, arguments, "Steps", COUNT_UNKNOWN);
-    proxy->chunk_bytes = member_natural(json, arguments, "ChunkSize", COUNT_UNKNOWN);
-    proxy->transferred_bytes = member_natural(json, arguments, "transSize", COUNT_UNKNOWN);
-    proxy->has_states = 0;
-    for (int i = 0; i < PROXY_STATES; i++) {
-        proxy->state[i].steps = 0;
-        proxy->state[i].at_ns = TIME_UNKNOWN;
+    line->proxy = (struct chrome_proxy){.channel = COUNT_UNKNOWN,
+                                        .step_count = COUNT_UNKNOWN,
+                                        .chunk_bytes = COUNT_UNKNOWN,
+                                        .transferred_bytes = COUNT_UNKNOWN};
+    for (int i = 0; i < PROXY_STATES; i++)
+        line->proxy.state[i].at_ns = TIME_UNKNOWN;
+    read_members(json, CHROME_IN_ARGUMENTS, arguments, line);
+    for (int i = CHROME_IN_POSTED; i < CHROME_PLACES; i++) {
+        const struct value *state = member_object(json, arguments, places[i].key);
+        line->proxy.has_states |= state != NULL;
+        if (state)
+            read_members(json, (enum chrome_place)i, state, line);
     }
-    read_state(json, arguments, "POSTED", proxy, STATE_POSTED);
-    read_state(json, arguments, "REM_FIFO_WAIT", proxy, STATE_PEER);
-    read_state(json, arguments, "RECEIVED", proxy, STATE_PEER);
-    read_state(json, arguments, "TRANSMITTED", proxy, STATE_TRANSMITTED);
-    read_state(json, arguments, "DONE", proxy, STATE_DONE);
 }
 
 /* Durations print as "%f" on the host's clock and as whole microseconds on the GPU's. */
-static void read_copy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_copy(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
-    unsigned ignored = 0;
     const char *timing = member_text(json, arguments, "timing");
     const char *key = json_member(arguments, "duration_gpu_us") ? "duration_gpu_us" : "duration_cpu_us";
-    line->copy = (struct chrome_copy){
-        .count = member_natural(json, arguments, "count", COUNT_UNKNOWN),
-        .datatype = read_datatype(json, arguments, "datatype", &ignored),
-        .duration_ns = member_nanoseconds(json, arguments, key, COUNT_UNKNOWN),
-        .sequence = member_natural(json, arguments, "SeqNum", COUNT_UNKNOWN),
-        .communicator_hash = member_unsigned(json, arguments, "CommHash"),
-        .rank = member_natural_or_none(json, arguments, "Rank"),
-        .user_tag = member_unsigned(json, arguments, "UserTag"),
-        .is_enqueue = timing && strcmp(timing, "enqueue") == 0,
-    };
+    line->copy = (struct chrome_copy){.count = COUNT_UNKNOWN,
+                                      .duration_ns = member_nanoseconds(json, arguments, key, COUNT_UNKNOWN),
+                                      .sequence = COUNT_UNKNOWN,
+                                      .is_enqueue = timing && strcmp(timing, "enqueue") == 0};
+    read_members(json, CHROME_IN_ARGUMENTS, arguments, line);
 }
 
-static void read_tag(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_kernel(struct json *json, const struct value *arguments, struct chrome_line *line)
+{
+    line->kernel.channel = COUNT_UNKNOWN;
+    read_members(json, CHROME_IN_ARGUMENTS, arguments, line);
+    if (line->phase == 'X')
+        line->hints |= CHROME_HINT_PHASES;
+}
+
+static void read_tag(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     const char *text = member_text(json, arguments, "tag");
     line->tag.text = text ? text : "";
@@ -210,21 +328,7 @@ static void read_tag(struct json *json, const struct json_node *arguments, struc
     line->tag.number = member_unsigned(json, arguments, "number");
 }
 
-static void read_kernel(struct json *json, const struct json_node *arguments, struct chrome_line *line)
-{
-    line->kernel = (struct chrome_kernel){
-        .channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN),
-        .gpu_begin = member_unsigned(json, arguments, "StartGpuClk"),
-        .gpu_end = member_unsigned(json, arguments, "StopGpuClk"),
-        .phase = member_natural_or_none(json, arguments, "PhaseId"),
-        .begin_ns = member_moment(json, arguments, "StartHost"),
-        .end_ns = member_moment(json, arguments, "StopHost"),
-    };
-    if (line->phase == 'X')
-        line->hints |= CHROME_HINT_PHASES;
-}
-
-static void read_arguments(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_arguments(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     switch (line->category) {
     case CHROME_COLL:
@@ -240,7 +344,7 @@ static void read_arguments(struct json *json, const struct json_node *arguments,
         read_proxy(json, arguments, line);
         break;
     case CHROME_NET:
-        line->step = member_natural_or_none(json, arguments, "Step");
+        read_members(json, CHROME_IN_ARGUMENTS, arguments, line);
         break;
     case CHROME_GPU:
         read_kernel(json, arguments, line);
@@ -277,19 +381,23 @@ static void read_name(const char *name, struct chrome_line *line)
         line->name = (enum chrome_name)find_word(kernel_names, name);
 }
 
-static void read_event(struct json *json, const struct json_node *event, struct chrome_line *line)
+int chrome_reads_arguments(const struct chrome_line *line)
+{
+    return line->phase == 'b' || line->phase == 'i' || line->phase == 'M' ||
+           line->category == CHROME_NCCLPROF || (line->phase == 'X' && line->category == CHROME_GPU);
+}
+
+static void read_event(struct json *json, const struct value *event, struct chrome_line *line)
 {
     const char *phase = member_text(json, event, "ph");
     line->category = (enum chrome_category)find_word(categories, member_text(json, event, "cat"));
     line->phase = '\0';
     if (phase && phase[0] != '\0' && phase[1] == '\0')
         line->phase = phase[0];
-    line->id = member_integer(json, event, "id", COUNT_UNKNOWN);
-    line->pid = member_integer(json, event, "pid", COUNT_UNKNOWN);
-    line->time_ns = member_moment(json, event, "ts");
+    line->id = line->pid = COUNT_UNKNOWN;
+    read_members(json, CHROME_IN_EVENT, event, line);
     read_name(member_text(json, event, "name"), line);
-    if (line->phase == 'b' || line->phase == 'i' || line->phase == 'M' || line->category == CHROME_NCCLPROF ||
-        (line->phase == 'X' && line->category == CHROME_GPU))
+    if (chrome_reads_arguments(line))
         read_arguments(json, member_object(json, event, "args"), line);
 }
 
@@ -369,9 +477,9 @@ enum chrome_status chrome_decode(struct json *json, const char *text, size_t len
         line->hints |= CHROME_HINT_UNQUOTED;
         status = json_parse_lenient(json, text, length);
     }
-    if (status != JSON_OK || json_kind(json_root(json)) != JSON_OBJECT)
+    if (status != JSON_OK || json->root.kind != VALUE_DICTIONARY)
         return failure(status);
-    read_event(json, json_root(json), line);
+    read_event(json, &json->root, line);
     if (tag && line->category == CHROME_USER_TAG) {
         line->tag.text = tag;
         line->tag.length = tag_length;

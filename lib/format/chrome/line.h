@@ -5,9 +5,9 @@
 #include "model/event.h"
 
 /*
- * One event of a Chrome trace, as its line says it: the seam between reading text and pairing events. Two
- * readers fill it, and they agree on every line that both accept: chrome_decode(), which reads any JSON
- * through cJSON, and chrome_scan(), which knows only the exact lines that profilers print.
+ * One event of a Chrome trace, as its line says it: the seam between reading text and pairing events.
+ * chrome_decode() reads any JSON into it; chrome_scan() does so quickly for lines that have the words of one
+ * that was decoded before.
  */
 
 /* In the order of their nesting: see chrome_level(). */
@@ -165,7 +165,7 @@ struct chrome_line {
         struct chrome_kernel kernel; /* GPU; its 'X' is a phase of a kernel */
         struct chrome_copy copy;     /* CE_COLL */
         struct chrome_tag tag;
-        const struct json_node *arguments; /* NCCLPROF: borrowed from the struct json */
+        const struct value *arguments; /* NCCLPROF: borrowed from the struct json */
     };
 };
 

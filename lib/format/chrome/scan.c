@@ -1,387 +1,312 @@
 #include "format/chrome/scan.h"
 
+#include "format/chrome/decode.h"
 #include "format/scan.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-/*
- * A line is: {"name": "NAME", "cat": "CATEGORY", "ph": "P", "id": N, "pid": N, "tid": 1, "ts": T and then,
- * for an end, }; for a begin, one of the forms of arguments that its category has.
- */
-#define BEFORE_NAME "{\"name\": \""
+/* The longest lines that are known have 22 values and 400 bytes of words. */
+enum { LAYOUT_FIELDS = 32, LAYOUT_BYTES = 768, NESTING_MOST = 4 };
 
-/* No line is shorter, and no words that one begins with are longer. */
-enum { LINE_LEAST_BYTES = 64 };
-
-/* One form of arguments, all the way to the end of the line. */
-struct form {
-    const struct scan_field *fields;
+/* Words and the values between them, to the end of the object. */
+struct chrome_layout {
+    struct chrome_line line; /* what all lines of it have in common */
+    struct scan_field fields[LAYOUT_FIELDS];
     size_t count;
-    unsigned hints;
-};
-
-#define FIELD(words, type, member)                                    \
-    {                                                                 \
-        SCAN_WORDS(words), type, offsetof(struct chrome_line, member) \
-    }
-#define LAST(words)                        \
-    {                                      \
-        SCAN_WORDS(words), SCAN_NOTHING, 0 \
-    }
-#define SKIP(words, type)          \
-    {                              \
-        SCAN_WORDS(words), type, 0 \
-    }
-#define FORM(fields, hints)                               \
-    {                                                     \
-        fields, sizeof(fields) / sizeof(*(fields)), hints \
-    }
-
-static const struct scan_field no_arguments[] = {LAST("}")};
-
-#define PROXY_FIELDS                                                  \
-    FIELD(", \"args\": {\"Channel\": ", SCAN_NATURAL, proxy.channel), \
-        FIELD(", \"Peer\": ", SCAN_NATURAL_OR_NONE, proxy.peer),      \
-        FIELD(", \"Steps\": ", SCAN_NATURAL, proxy.step_count),       \
-        FIELD(", \"ChunkSize\": ", SCAN_NATURAL, proxy.chunk_bytes),  \
-        FIELD(", \"transSize\": ", SCAN_NATURAL, proxy.transferred_bytes)
-#define STATE_FIELDS(before, which)                                      \
-    FIELD(before "{\"step\": ", SCAN_NATURAL, proxy.state[which].steps), \
-        FIELD(", \"ts\": ", SCAN_MOMENT, proxy.state[which].at_ns)
-
-static const struct scan_field proxy_fields[] = {PROXY_FIELDS, LAST("}}")};
-static const struct scan_field send_fields[] = {PROXY_FIELDS,
-                                                STATE_FIELDS(", \"POSTED\": ", STATE_POSTED),
-                                                STATE_FIELDS("}, \"REM_FIFO_WAIT\": ", STATE_PEER),
-                                                STATE_FIELDS("}, \"TRANSMITTED\": ", STATE_TRANSMITTED),
-                                                STATE_FIELDS("}, \"DONE\": ", STATE_DONE),
-                                                LAST("}}}")};
-static const struct scan_field receive_fields[] = {PROXY_FIELDS,
-                                                   STATE_FIELDS(", \"POSTED\": ", STATE_POSTED),
-                                                   STATE_FIELDS("}, \"RECEIVED\": ", STATE_PEER),
-                                                   STATE_FIELDS("}, \"TRANSMITTED\": ", STATE_TRANSMITTED),
-                                                   STATE_FIELDS("}, \"DONE\": ", STATE_DONE),
-                                                   LAST("}}}")};
-static const struct scan_field appended_fields[] = {SKIP(", \"args\": {\"appended\": ", SCAN_SKIP_INTEGER),
-                                                    LAST("}}")};
-static const struct form proxy_forms[] = {FORM(proxy_fields, 0), {NULL, 0, 0}};
-static const struct form send_forms[] = {FORM(send_fields, 0), {NULL, 0, 0}};
-static const struct form receive_forms[] = {FORM(receive_fields, 0), {NULL, 0, 0}};
-static const struct form control_forms[] = {FORM(no_arguments, 0), FORM(appended_fields, 0), {NULL, 0, 0}};
-
-#define KERNEL_FIELDS                                                  \
-    FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, kernel.channel), \
-        FIELD(", \"StartGpuClk\": ", SCAN_UNSIGNED, kernel.gpu_begin), \
-        FIELD(", \"StopGpuClk\": ", SCAN_UNSIGNED, kernel.gpu_end)
-
-static const struct scan_field kernel_fields[] = {KERNEL_FIELDS, LAST("}}")};
-static const struct scan_field bundled_kernel_fields[] = {
-    KERNEL_FIELDS, FIELD(", \"StartHost\": ", SCAN_MOMENT, kernel.begin_ns),
-    FIELD(", \"StopHost\": ", SCAN_MOMENT, kernel.end_ns), LAST("}}")};
-static const struct scan_field old_kernel_fields[] = {
-    FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, kernel.channel), LAST("}}")};
-static const struct scan_field phase_fields[] = {
-    SKIP(", \"dur\": ", SCAN_SKIP_DECIMAL),
-    FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, kernel.channel),
-    FIELD(", \"PhaseId\": ", SCAN_NATURAL, kernel.phase),
-    FIELD(", \"StartGpuClk\": ", SCAN_UNSIGNED, kernel.gpu_begin),
-    FIELD(", \"StopGpuClk\": ", SCAN_UNSIGNED, kernel.gpu_end),
-    LAST("}}")};
-static const struct form phase_forms[] = {FORM(phase_fields, CHROME_HINT_PHASES), {NULL, 0, 0}};
-static const struct form kernel_forms[] = {
-    FORM(kernel_fields, 0), FORM(bundled_kernel_fields, 0), FORM(old_kernel_fields, 0), {NULL, 0, 0}};
-
-static const struct scan_field group_fields[] = {SKIP(", \"args\": {\"groupId\": ", SCAN_SKIP_INTEGER),
-                                                 LAST("}}")};
-static const struct form group_forms[] = {FORM(group_fields, 0), {NULL, 0, 0}};
-
-static const struct scan_field group_call_fields[] = {
-    SKIP(", \"args\": {\"groupApiId\": ", SCAN_SKIP_INTEGER), SKIP(", \"groupDepth\": ", SCAN_SKIP_INTEGER),
-    LAST("}}")};
-static const struct scan_field group_call_tight_fields[] = {
-    SKIP(", \"args\": {\"groupApiId\": ", SCAN_SKIP_INTEGER), SKIP(", \"groupDepth\":", SCAN_SKIP_INTEGER),
-    LAST("}}")};
-static const struct form group_call_forms[] = {
-    FORM(group_call_fields, 0), FORM(group_call_tight_fields, 0), {NULL, 0, 0}};
-
-static const struct scan_field launch_fields[] = {SKIP(", \"args\": {\"groupId\": ", SCAN_SKIP_INTEGER),
-                                                  FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
-                                                  LAST("\"}}")};
-static const struct scan_field launch_bare_fields[] = {SKIP(", \"args\": {\"groupId\": ", SCAN_SKIP_INTEGER),
-                                                       FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream),
-                                                       LAST("}}")};
-static const struct form launch_forms[] = {
-    FORM(launch_fields, 0), FORM(launch_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
-
-#define CALL_FIELDS                                             \
-    FIELD(", \"args\": {\"count\": ", SCAN_NATURAL, api.count), \
-        FIELD(", \"datatype\": \"", SCAN_DATATYPE, api.datatype)
-#define CALL_BARE_FIELDS                                        \
-    FIELD(", \"args\": {\"count\": ", SCAN_NATURAL, api.count), \
-        FIELD(", \"datatype\": nccl", SCAN_DATATYPE_WORD, api.datatype)
-
-static const struct scan_field call_fields[] = {
-    CALL_FIELDS, FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
-    FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
-static const struct scan_field tagged_call_fields[] = {
-    CALL_FIELDS,
-    FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
-    FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
-    FIELD("\", \"UserTag\": ", SCAN_UNSIGNED, api.user_tag),
-    LAST("}}")};
-static const struct scan_field call_bare_fields[] = {
-    CALL_BARE_FIELDS, FIELD(", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
-    FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
-static const struct scan_field pair_call_fields[] = {
-    CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
-static const struct scan_field tagged_pair_call_fields[] = {
-    CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
-    FIELD("\", \"UserTag\": ", SCAN_UNSIGNED, api.user_tag), LAST("}}")};
-static const struct scan_field pair_call_bare_fields[] = {
-    CALL_BARE_FIELDS, FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
-static const struct form call_forms[] = {FORM(call_fields, 0),
-                                         FORM(tagged_call_fields, 0),
-                                         FORM(call_bare_fields, CHROME_HINT_UNQUOTED),
-                                         {NULL, 0, 0}};
-static const struct form pair_call_forms[] = {FORM(pair_call_fields, 0),
-                                              FORM(tagged_pair_call_fields, 0),
-                                              FORM(pair_call_bare_fields, CHROME_HINT_UNQUOTED),
-                                              {NULL, 0, 0}};
-
-#define COLLECTIVE_FIELDS                                                      \
-    FIELD(", \"args\": {\"SeqNum\": ", SCAN_NATURAL, operation.sequence),      \
-        FIELD(", \"CommHash\": ", SCAN_UNSIGNED, operation.communicator_hash), \
-        FIELD(", \"Rank\": ", SCAN_NATURAL_OR_NONE, operation.rank),           \
-        FIELD(", \"Count\": ", SCAN_NATURAL, operation.count)
-#define COLLECTIVE_WORDS                                                     \
-    FIELD(", \"Datatype\": \"", SCAN_DATATYPE, operation.datatype),          \
-        FIELD("\", \"Algorithm\": \"", SCAN_ALGORITHM, operation.algorithm), \
-        FIELD("\", \"Protocol\": \"", SCAN_PROTOCOL, operation.protocol)
-
-static const struct scan_field collective_fields[] = {
-    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    LAST("}}")};
-#define COLLECTIVE_CHANNELS FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count)
-#define COLLECTIVE_KERNEL                            \
-    SKIP(", \"KernelVariant\": \"", SCAN_SKIP_TEXT), \
-        FIELD("\", \"IsSymColl\": ", SCAN_FLAG, operation.is_symmetric)
-#define BUNDLED_COLLECTIVE                                                                                  \
-    FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root), SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER), \
-        FIELD(", \"SendBuff\": \"", SCAN_ADDRESS, operation.send_buffer),                                   \
-        FIELD("\", \"RecvBuff\": \"", SCAN_ADDRESS, operation.receive_buffer),                              \
-        FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns)
-
-static const struct scan_field told_collective_fields[] = {
-    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, COLLECTIVE_CHANNELS, COLLECTIVE_KERNEL, LAST("}}")};
-static const struct scan_field bundled_collective_fields[] = {
-    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, COLLECTIVE_CHANNELS, BUNDLED_COLLECTIVE, LAST("}}")};
-static const struct scan_field bundled_told_collective_fields[] = {COLLECTIVE_FIELDS,   COLLECTIVE_WORDS,
-                                                                   COLLECTIVE_CHANNELS, COLLECTIVE_KERNEL,
-                                                                   BUNDLED_COLLECTIVE,  LAST("}}")};
-static const struct scan_field bundled_tagged_collective_fields[] = {
-    COLLECTIVE_FIELDS, COLLECTIVE_WORDS,   COLLECTIVE_CHANNELS,
-    COLLECTIVE_KERNEL, BUNDLED_COLLECTIVE, FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
-    LAST("}}")};
-static const struct scan_field old_collective_fields[] = {
-    COLLECTIVE_FIELDS, COLLECTIVE_WORDS,
-    FIELD("\", \"nMaxChannels\": ", SCAN_NATURAL, operation.channel_count), LAST("}}")};
-static const struct scan_field first_collective_fields[] = {
-    COLLECTIVE_FIELDS,
-    FIELD(", \"Datatype\": ", SCAN_DATATYPE_NUMBER, operation.datatype),
-    FIELD(", \"Algorithm\": \"", SCAN_ALGORITHM, operation.algorithm),
-    FIELD("\", \"Protocol\": \"", SCAN_PROTOCOL, operation.protocol),
-    FIELD("\", \"nMaxChannels\": ", SCAN_NATURAL, operation.channel_count),
-    LAST("}}")};
-static const struct form collective_forms[] = {
-    FORM(collective_fields, 0),
-    FORM(told_collective_fields, CHROME_HINT_PHASES),
-    FORM(bundled_collective_fields, 0),
-    FORM(bundled_told_collective_fields, CHROME_HINT_PHASES),
-    FORM(bundled_tagged_collective_fields, CHROME_HINT_PHASES),
-    FORM(old_collective_fields, CHROME_HINT_NO_CHANNELS),
-    FORM(first_collective_fields, CHROME_HINT_NO_CHANNELS | CHROME_HINT_NUMERIC_DATATYPE),
-    {NULL, 0, 0}};
-
-#define PAIR_FIELDS                                                                   \
-    FIELD(", \"args\": {\"CommHash\": ", SCAN_UNSIGNED, operation.communicator_hash), \
-        FIELD(", \"Rank\": ", SCAN_NATURAL_OR_NONE, operation.rank),                  \
-        FIELD(", \"Peer\": ", SCAN_NATURAL_OR_NONE, operation.peer),                  \
-        FIELD(", \"Count\": ", SCAN_NATURAL, operation.count),                        \
-        FIELD(", \"Datatype\": \"", SCAN_DATATYPE, operation.datatype)
-
-static const struct scan_field pair_fields[] = {
-    PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count), LAST("}}")};
-static const struct scan_field bundled_pair_fields[] = {
-    PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    FIELD(", \"Buff\": \"", SCAN_ADDRESS, operation.send_buffer),
-    FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns), LAST("}}")};
-static const struct scan_field bundled_tagged_pair_fields[] = {
-    PAIR_FIELDS,
-    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    FIELD(", \"Buff\": \"", SCAN_ADDRESS, operation.send_buffer),
-    FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns),
-    FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
-    LAST("}}")};
-static const struct scan_field old_pair_fields[] = {PAIR_FIELDS, LAST("\"}}")};
-static const struct form pair_forms[] = {FORM(pair_fields, 0),
-                                         FORM(bundled_pair_fields, 0),
-                                         FORM(bundled_tagged_pair_fields, 0),
-                                         FORM(old_pair_fields, CHROME_HINT_NO_CHANNELS),
-                                         {NULL, 0, 0}};
-
-static const struct scan_field queue_pair_fields[] = {SKIP(", \"args\": {\"device\": ", SCAN_SKIP_INTEGER),
-                                                      SKIP(", \"qp_num\": ", SCAN_SKIP_INTEGER),
-                                                      SKIP(", \"opcode\": ", SCAN_SKIP_INTEGER),
-                                                      SKIP(", \"wr_id\": ", SCAN_SKIP_INTEGER),
-                                                      SKIP(", \"size\": ", SCAN_SKIP_INTEGER),
-                                                      LAST("}}")};
-static const struct scan_field socket_fields[] = {SKIP(", \"args\": {\"sock\": ", SCAN_SKIP_INTEGER),
-                                                  SKIP(", \"op\": ", SCAN_SKIP_INTEGER),
-                                                  SKIP(", \"size\": ", SCAN_SKIP_INTEGER), LAST("}}")};
-static const struct form queue_pair_forms[] = {FORM(queue_pair_fields, 0), {NULL, 0, 0}};
-static const struct form socket_forms[] = {FORM(socket_fields, 0), {NULL, 0, 0}};
-
-/* Up to the phase: lines of a fixed name are told by all of it. The most frequent come first. */
-struct head {
-    const char *words;
-    size_t length;
-    enum chrome_category category;
-    enum chrome_name name;
-    const struct form *forms; /* NULL: a network step */
-};
-
-#define CATEGORY(category) "\", \"cat\": \"" category "\", \"ph\": \""
-#define HEAD(name, category) SCAN_WORDS(BEFORE_NAME name CATEGORY(category))
-
-static const struct head heads[] = {
-    {HEAD("RecvWait", "NET"), CHROME_NET, CHROME_RECV_WAIT, NULL},
-    {HEAD("RecvFlushWait", "NET"), CHROME_NET, CHROME_RECV_FLUSH_WAIT, NULL},
-    {HEAD("RecvGpuWait", "NET"), CHROME_NET, CHROME_RECV_GPU_WAIT, NULL},
-    {HEAD("SendGpuWait", "NET"), CHROME_NET, CHROME_SEND_GPU_WAIT, NULL},
-    {HEAD("SendPeerWait", "NET"), CHROME_NET, CHROME_SEND_PEER_WAIT, NULL},
-    {HEAD("SendWait", "NET"), CHROME_NET, CHROME_SEND_WAIT, NULL},
-    {HEAD("SendBufferWait", "NET"), CHROME_NET, CHROME_SEND_BUFFER_WAIT, NULL},
-    {HEAD("RecvBufferWait", "NET"), CHROME_NET, CHROME_RECV_BUFFER_WAIT, NULL},
-    {HEAD("KernelCh", "GPU"), CHROME_GPU, CHROME_KERNEL_CHANNEL, kernel_forms},
-    {HEAD("initial_sync", "GPU"), CHROME_GPU, CHROME_INITIAL_SYNC, phase_forms},
-    {HEAD("compute", "GPU"), CHROME_GPU, CHROME_COMPUTE, phase_forms},
-    {HEAD("final_sync", "GPU"), CHROME_GPU, CHROME_FINAL_SYNC, phase_forms},
-    {HEAD("ScheduleSend", "PROXY"), CHROME_PROXY, CHROME_SCHEDULE_SEND, proxy_forms},
-    {HEAD("ScheduleRecv", "PROXY"), CHROME_PROXY, CHROME_SCHEDULE_RECV, proxy_forms},
-    {HEAD("ProgressSend", "PROXY"), CHROME_PROXY, CHROME_PROGRESS_SEND, proxy_forms},
-    {HEAD("ProgressRecv", "PROXY"), CHROME_PROXY, CHROME_PROGRESS_RECV, proxy_forms},
-    {HEAD("Send", "PROXY"), CHROME_PROXY, CHROME_SEND, send_forms},
-    {HEAD("Recv", "PROXY"), CHROME_PROXY, CHROME_RECV, receive_forms},
-    {HEAD("Group API", "GROUP_API"), CHROME_GROUP_API, CHROME_NAME_OTHER, group_call_forms},
-    {HEAD("KernelLaunch", "KERNEL_LAUNCH"), CHROME_KERNEL_LAUNCH, CHROME_NAME_OTHER, launch_forms},
-    {HEAD("Group", "GROUP"), CHROME_GROUP, CHROME_NAME_OTHER, group_forms},
-    {HEAD("Qp", "NET_IB"), CHROME_NET_PLUGIN, CHROME_NAME_OTHER, queue_pair_forms},
-    {HEAD("Sock", "NET_SOCK"), CHROME_NET_PLUGIN, CHROME_NAME_OTHER, socket_forms},
-    {HEAD("Append", "PROXY"), CHROME_PROXY, CHROME_PROXY_CONTROL, control_forms},
-    {HEAD("Sleep", "PROXY"), CHROME_PROXY, CHROME_PROXY_CONTROL, control_forms},
-    {HEAD("Idle", "PROXY"), CHROME_PROXY, CHROME_PROXY_CONTROL, control_forms},
-};
-
-enum { HEADS = sizeof heads / sizeof *heads };
-
-/* One more than there are stands for all that are named by what they do. */
-_Static_assert((int)HEADS < (int)CHROME_HEADS, "a line of each kind has its follower");
-
-/* ... and those that are named by what they do, by what follows the name. */
-static const struct head named_heads[] = {
-    {SCAN_WORDS(CATEGORY("COLL")), CHROME_COLL, CHROME_NAME_OTHER, collective_forms},
-    {SCAN_WORDS(CATEGORY("COLL_API")), CHROME_COLL_API, CHROME_NAME_OTHER, call_forms},
-    {SCAN_WORDS(CATEGORY("P2P")), CHROME_P2P, CHROME_NAME_OTHER, pair_forms},
-    {SCAN_WORDS(CATEGORY("P2P_API")), CHROME_P2P_API, CHROME_NAME_OTHER, pair_call_forms},
+    int is_usual; /* id, process, thread and time are the first four values */
+    size_t phase; /* where in the words before the first value its letter stands; 0: elsewhere */
+    int is_wait;  /* begins of waits, with their step at the end */
+    /* What stands between id and time comes again: this text, and what it says. No length: none yet. */
+    char middle[CHROME_REPEAT_BYTES];
+    size_t middle_length;
+    int64_t pid;
+    char words[LAYOUT_BYTES]; /* of the fields */
+    size_t word_bytes;
 };
 
 void chrome_scanner_init(struct chrome_scanner *scanner)
 {
-    *scanner = (struct chrome_scanner){.middle_length = 0};
+    *scanner = (struct chrome_scanner){.layout_count = 0};
 }
 
-/* A line named by what it does. */
-static const char *scan_named_head(const char *at, const char *end, struct chrome_line *line,
-                                   const struct head **found)
+void chrome_scanner_release(struct chrome_scanner *scanner)
 {
-    const struct scan_field name = {SCAN_WORDS(BEFORE_NAME), SCAN_FUNCTION,
-                                    offsetof(struct chrome_line, function)};
-    const char *past;
-    at = scan_fields(at, end, &name, 1, line);
-    for (size_t i = 0; at && i < sizeof named_heads / sizeof *named_heads; i++) {
-        *found = &named_heads[i];
-        if ((past = scan_words(at, end, named_heads[i].words, named_heads[i].length)))
-            return past;
+    for (size_t i = 0; i < scanner->layout_count; i++)
+        free(scanner->layouts[i]);
+    chrome_scanner_init(scanner);
+}
+
+/* A line whose layout is being learnt. */
+struct learning {
+    struct chrome_layout *layout;
+    const char *at;                                   /* what is before has become part of the layout */
+    const struct chrome_member *found[LAYOUT_FIELDS]; /* members so far */
+    size_t found_count;
+    unsigned places; /* 1 << enum chrome_place of the objects so far */
+};
+
+static int add_field(struct learning *learning, const char *value, const char *past, enum scan_type type,
+                     size_t offset)
+{
+    struct chrome_layout *layout = learning->layout;
+    size_t length = (size_t)(value - learning->at);
+    if (layout->count == LAYOUT_FIELDS || length > LAYOUT_BYTES - layout->word_bytes)
+        return -1;
+    char *words = layout->words + layout->word_bytes;
+    memcpy(words, learning->at, length);
+    layout->fields[layout->count++] = (struct scan_field){words, length, type, offset};
+    layout->word_bytes += length;
+    learning->at = past;
+    return 0;
+}
+
+/*
+ * The member under a key; NULL: nothing that matters, as where it comes again, for the first counts. -1:
+ * another one fills the same, and which of them counts, only the decoder knows.
+ */
+static int find_member(struct learning *learning, enum chrome_place place, struct raw_json key,
+                       const struct chrome_member **member)
+{
+    *member = chrome_find_member(learning->layout->line.category, place, key);
+    for (size_t i = 0; *member && i < learning->found_count; i++) {
+        if (learning->found[i] == *member)
+            *member = NULL;
+        else if (learning->found[i]->offset == (*member)->offset)
+            return -1;
     }
-    return NULL;
+    if (*member && learning->found_count == LAYOUT_FIELDS)
+        return -1;
+    if (*member)
+        learning->found[learning->found_count++] = *member;
+    return 0;
 }
 
-/* Tries what came behind such a line the last time, then everything. */
-static unsigned find_head(const struct chrome_scanner *scanner, const char *at, const char *end)
+static int is_number(struct raw_json value)
 {
-    unsigned expected = scanner->follower[scanner->latest];
-    if (end - at < LINE_LEAST_BYTES)
-        return HEADS;
-    if (expected < HEADS && scan_same(at, heads[expected].words, heads[expected].length))
-        return expected;
-    for (unsigned i = 0; i < HEADS; i++)
-        if (!scan_difference(at, heads[i].words, sizeof BEFORE_NAME - 1) &&
-            scan_same(at, heads[i].words, heads[i].length))
-            return i;
-    return HEADS;
+    return number_is_json(value.text, value.length);
 }
 
-/* Reads up to the phase and past it, and says what kind of line it is. */
-static inline const char *scan_head(struct chrome_scanner *scanner, const char *at, const char *end,
-                                    struct chrome_line *line, const struct head **found)
+/* What the names of NCCL's types begin with, where they stand without quotes. */
+static const char datatype_prefix[] = "nccl";
+enum { DATATYPE_PREFIX_BYTES = sizeof datatype_prefix - 1 };
+
+/* The form of a value that nobody wants. SCAN_NOTHING: it is one of the words. */
+static enum scan_type form_to_skip(struct raw_json value)
 {
-    unsigned number = find_head(scanner, at, end);
-    if (number == HEADS) {
-        at = scan_named_head(at, end, line, found);
-    } else {
-        *found = &heads[number];
-        at += heads[number].length;
-        line->function = (*found)->category == CHROME_NET || (*found)->category == CHROME_PROXY
-                             ? FUNCTION_UNKNOWN
-                             : FUNCTION_OTHER;
+    if (*value.text == '"')
+        return SCAN_SKIP_TEXT;
+    if (!is_number(value) || memchr(value.text, 'e', value.length) || memchr(value.text, 'E', value.length))
+        return SCAN_NOTHING;
+    if (!memchr(value.text, '.', value.length))
+        return SCAN_SKIP_INTEGER;
+    return *value.text == '-' ? SCAN_NOTHING : SCAN_SKIP_DECIMAL;
+}
+
+static enum scan_type form_of(const struct chrome_member *member, struct raw_json value)
+{
+    int is_text = *value.text == '"';
+    switch (member->type) {
+    case SCAN_DATATYPE:
+        if (is_number(value))
+            return SCAN_DATATYPE_NUMBER;
+        if (value.length >= DATATYPE_PREFIX_BYTES &&
+            memcmp(value.text, datatype_prefix, DATATYPE_PREFIX_BYTES) == 0)
+            return SCAN_DATATYPE_WORD;
+        return is_text ? SCAN_DATATYPE : SCAN_NOTHING;
+    case SCAN_ADDRESS:
+        return is_text || *value.text == '0' || *value.text == '(' ? SCAN_ADDRESS : SCAN_NOTHING;
+    case SCAN_ALGORITHM:
+    case SCAN_PROTOCOL:
+        return is_text ? member->type : SCAN_NOTHING;
+    default:
+        return is_number(value) ? member->type : SCAN_NOTHING;
     }
-    if (!at || at == end || ((*found)->forms == phase_forms ? *at != 'X' : *at != 'b' && *at != 'e'))
-        return NULL;
-    line->category = (*found)->category;
-    line->name = (*found)->name;
-    line->phase = *at;
-    line->hints = 0;
+}
+
+/* What tells of an event what it is: it is among the words. */
+static int is_telling(struct learning *learning, enum chrome_place place, struct raw_json key,
+                      const char *value)
+{
+    struct chrome_layout *layout = learning->layout;
+    int is_phase = raw_json_is(key, "ph");
+    if (place != CHROME_IN_EVENT || !(is_phase || raw_json_is(key, "name") || raw_json_is(key, "cat")))
+        return 0;
+    if (is_phase && layout->count == 0 && layout->phase == 0)
+        layout->phase = (size_t)(value + 1 - learning->at);
+    return 1;
+}
+
+static int learn_value(struct learning *learning, enum chrome_place place, struct raw_json key,
+                       struct raw_json value)
+{
+    const struct chrome_member *member;
+    const char *begin = value.text, *past = value.text + value.length;
+    if (is_telling(learning, place, key, begin))
+        return 0;
+    if (find_member(learning, place, key, &member))
+        return -1;
+    enum scan_type type = member ? form_of(member, value) : form_to_skip(value);
+    if (type == SCAN_NOTHING)
+        return 0;
+    if (*begin == '"') {
+        begin++;
+        past--;
+    }
+    if (type == SCAN_DATATYPE_WORD)
+        begin += DATATYPE_PREFIX_BYTES;
+    return add_field(learning, begin, past, type, member ? member->offset : 0);
+}
+
+/* The object under a key; none that matters where there was one before. */
+static enum chrome_place find_place(struct learning *learning, enum chrome_place outside, struct raw_json key)
+{
+    enum chrome_place place = chrome_find_place(outside, key);
+    int is_again = place != CHROME_PLACES && (learning->places & (1U << place));
+    if (place != CHROME_PLACES)
+        learning->places |= 1U << place;
+    return !is_again && chrome_reads_arguments(&learning->layout->line) ? place : CHROME_PLACES;
+}
+
+static int learn_members(struct learning *learning, enum chrome_place place, struct raw_json container,
+                         int depth)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, value;
+    int more;
+    raw_json_enter(&cursor, container);
+    while ((more = raw_json_next(&cursor, &key, &value)) == 1) {
+        enum chrome_place inside = find_place(learning, place, key);
+        int is_container = *value.text == '{' || *value.text == '[';
+        int failed = is_container ? depth == NESTING_MOST || learn_members(learning, inside, value, depth + 1)
+                                  : learn_value(learning, place, key, value);
+        if (failed)
+            return -1;
+    }
+    return more;
+}
+
+/* Whether a field takes a value to that place. */
+static int takes(const struct scan_field *field, enum scan_type type, size_t offset)
+{
+    return field->type == type && field->offset == offset;
+}
+
+#define IN_LINE(member) offsetof(struct chrome_line, member)
+
+/* Looks for what is usual in a layout. */
+static void look_at_layout(struct chrome_layout *layout)
+{
+    const struct scan_field *fields = layout->fields;
+    layout->is_usual = layout->count > 4 && takes(&fields[0], SCAN_INTEGER, IN_LINE(id)) &&
+                       takes(&fields[1], SCAN_INTEGER, IN_LINE(pid)) && fields[2].type == SCAN_SKIP_INTEGER &&
+                       takes(&fields[3], SCAN_MOMENT, IN_LINE(time_ns));
+    layout->is_wait = layout->is_usual && layout->count == 6 && layout->phase > 0 &&
+                      layout->line.category == CHROME_NET && layout->line.phase == 'b' &&
+                      takes(&fields[4], SCAN_NATURAL_OR_NONE, IN_LINE(step));
+}
+
+static int is_same_layout(const struct chrome_layout *left, const struct chrome_layout *right)
+{
+    if (left->count != right->count || left->word_bytes != right->word_bytes ||
+        memcmp(left->words, right->words, left->word_bytes) != 0)
+        return 0;
+    for (size_t i = 0; i < left->count; i++)
+        if (left->fields[i].length != right->fields[i].length ||
+            left->fields[i].type != right->fields[i].type)
+            return 0;
+    return 1;
+}
+
+/* Where a layout goes: a new place, or that of the oldest. NULL: it is there, or memory is out. */
+static struct chrome_layout *place_for(struct chrome_scanner *scanner, const struct chrome_layout *learnt,
+                                       size_t *number)
+{
+    for (size_t i = 0; i < scanner->layout_count; i++)
+        if (is_same_layout(scanner->layouts[i], learnt))
+            return NULL;
+    *number = scanner->layout_count;
+    if (scanner->layout_count == CHROME_LAYOUTS) {
+        *number = scanner->oldest;
+        scanner->oldest = (scanner->oldest + 1) % CHROME_LAYOUTS;
+    } else if ((scanner->layouts[*number] = malloc(sizeof *learnt))) {
+        scanner->layout_count++;
+    }
+    return scanner->layouts[*number];
+}
+
+static int is_learnt(enum chrome_category category)
+{
+    return category != CHROME_OTHER && category != CHROME_CE_COLL && category != CHROME_USER_TAG &&
+           category != CHROME_NCCLPROF;
+}
+
+void chrome_scanner_learn(struct chrome_scanner *scanner, const char *text, size_t length,
+                          const struct chrome_line *line)
+{
+    struct chrome_layout learnt;
+    struct learning learning = {.layout = &learnt, .at = text};
+    size_t number;
+    if (!is_learnt(line->category) || memchr(text, '\\', length))
+        return;
+    memset(&learnt, 0, sizeof learnt);
+    learnt.line = *line;
+    if (learn_members(&learning, CHROME_IN_EVENT, (struct raw_json){text, length}, 0) ||
+        add_field(&learning, text + length, text + length, SCAN_NOTHING, 0))
+        return;
+    look_at_layout(&learnt);
+    struct chrome_layout *layout = place_for(scanner, &learnt, &number);
+    if (!layout)
+        return;
+    *layout = learnt;
+    for (size_t i = 0; i < layout->count; i++)
+        layout->fields[i].words = layout->words + (learnt.fields[i].words - learnt.words);
     scanner->follower[scanner->latest] = (unsigned char)number;
-    scanner->latest = (unsigned char)(2 * number + (*at == 'e'));
-    return at + 1;
+    scanner->latest = (unsigned char)number;
 }
 
-/* What stands between id and time comes again on every line. */
-static inline const char *scan_middle(struct chrome_scanner *scanner, const char *at, const char *end)
+/* The values between words, at the place of the call what is frequent. */
+static inline const char *scan_some(const char *at, const char *end, const struct scan_field *fields,
+                                    size_t count, struct chrome_line *line)
 {
-    static const struct scan_field fields[] = {
-        {SCAN_WORDS(", \"pid\": "), SCAN_INTEGER, offsetof(struct chrome_scanner, pid)},
-        {SCAN_WORDS(", \"tid\": "), SCAN_SKIP_INTEGER, 0},
-        {SCAN_WORDS(", \"ts\": "), SCAN_NOTHING, 0},
-    };
-    const char *past = NULL;
-    if (scanner->middle_length)
-        past = scan_words(at, end, scanner->middle, scanner->middle_length);
-    if (past)
-        return past;
-    scanner->middle_length = 0;
-    past = scan_fields(at, end, fields, sizeof fields / sizeof *fields, scanner);
-    if (past && past - at <= CHROME_REPEAT_BYTES) {
-        scanner->middle_length = (size_t)(past - at);
-        memcpy(scanner->middle, at, scanner->middle_length);
+    for (const struct scan_field *field = fields; at && field < fields + count; field++) {
+        at = scan_words(at, end, field->words, field->length);
+        if (at)
+            at = scan_frequent_value(at, end, field->type, (char *)line + field->offset);
     }
+    return at;
+}
+
+/* From behind the id to the time, word by word. */
+static const char *scan_new_middle(struct chrome_layout *layout, const char *at, const char *end)
+{
+    const struct scan_field *fields = &layout->fields[1];
+    struct chrome_line line;
+    const char *past = scan_fields(at, end, fields, 2, &line);
+    past = past ? scan_words(past, end, fields[2].words, fields[2].length) : NULL;
+    layout->middle_length = 0;
+    if (!past)
+        return NULL;
+    layout->pid = line.pid;
+    if (past - at <= CHROME_REPEAT_BYTES) {
+        layout->middle_length = (size_t)(past - at);
+        memcpy(layout->middle, at, layout->middle_length);
+    }
+    return past;
+}
+
+/* The same, quicker where it is what it was the last time. */
+static inline __attribute__((always_inline)) const char *scan_middle(struct chrome_layout *layout,
+                                                                     const char *at, const char *end,
+                                                                     int64_t *pid)
+{
+    const char *past = NULL;
+    if (layout->middle_length)
+        past = scan_words(at, end, layout->middle, layout->middle_length);
+    if (!past)
+        past = scan_new_middle(layout, at, end);
+    *pid = layout->pid;
     return past;
 }
 
@@ -392,110 +317,74 @@ static inline const char *scan_begin_time(const struct chrome_scanner *scanner, 
     const char *past = NULL;
     if (scanner->time_length)
         past = scan_words(at, end, scanner->time, scanner->time_length);
-    if (!past || past == end || *past != ',')
-        return scan_moment(at, end, time_ns);
-    *time_ns = scanner->time_ns;
-    return past;
+    if (past && past < end && *past == ',') {
+        *time_ns = scanner->time_ns;
+        return past;
+    }
+    past = scan_moment(at, end, time_ns);
+    return past ? past : scan_any_moment(at, end, time_ns);
 }
 
-/* The time of an end and the brace behind it. */
+/* The time of an end, which is kept for the begin behind it. */
 static inline const char *scan_end_time(struct chrome_scanner *scanner, const char *at, const char *end,
                                         int64_t *time_ns)
 {
     const char *past = scan_moment(at, end, time_ns);
-    if (!past || *past != '}')
-        return NULL;
+    if (!past)
+        return scan_any_moment(at, end, time_ns);
     if (end - at >= CHROME_REPEAT_BYTES / 2) {
         memcpy(scanner->time, at, CHROME_REPEAT_BYTES / 2);
         scanner->time_length = (size_t)(past - at);
         scanner->time_ns = *time_ns;
     }
-    return past + 1;
+    return past;
 }
 
-/* What a form of arguments may leave out. */
-static void forget_arguments(struct chrome_line *line)
+static inline const char *scan_layout(struct chrome_scanner *scanner, struct chrome_layout *layout,
+                                      const char *text, const char *end, struct chrome_line *line)
 {
-    switch (line->category) {
-    case CHROME_COLL:
-    case CHROME_P2P:
-        line->operation = (struct chrome_operation){.sequence = COUNT_UNKNOWN,
-                                                    .rank = COUNT_UNKNOWN,
-                                                    .peer = COUNT_UNKNOWN,
-                                                    .count = COUNT_UNKNOWN,
-                                                    .channel_count = COUNT_UNKNOWN,
-                                                    .root = COUNT_UNKNOWN,
-                                                    .enqueue_end_ns = TIME_UNKNOWN};
-        break;
-    case CHROME_COLL_API:
-    case CHROME_P2P_API:
-    case CHROME_KERNEL_LAUNCH:
-        line->api = (struct chrome_api){.count = COUNT_UNKNOWN, .root = COUNT_UNKNOWN};
-        break;
-    case CHROME_PROXY:
-        line->proxy =
-            (struct chrome_proxy){.channel = COUNT_UNKNOWN,
-                                  .peer = COUNT_UNKNOWN,
-                                  .step_count = COUNT_UNKNOWN,
-                                  .chunk_bytes = COUNT_UNKNOWN,
-                                  .transferred_bytes = COUNT_UNKNOWN,
-                                  .has_states = line->name == CHROME_SEND || line->name == CHROME_RECV};
-        for (int i = 0; i < PROXY_STATES; i++)
-            line->proxy.state[i].at_ns = TIME_UNKNOWN;
-        break;
-    case CHROME_GPU:
-        line->kernel.gpu_begin = line->kernel.gpu_end = 0;
-        line->kernel.begin_ns = line->kernel.end_ns = TIME_UNKNOWN;
-        line->kernel.phase = COUNT_UNKNOWN;
-        break;
-    default:
-        break;
-    }
-}
-
-static const char *scan_arguments(const char *at, const char *end, const struct form *forms,
-                                  struct chrome_line *line)
-{
-    for (; forms->fields; forms++) {
-        forget_arguments(line);
-        const char *past = scan_fields(at, end, forms->fields, forms->count, line);
-        if (!past)
-            continue;
-        line->hints = forms->hints;
-        return past;
-    }
-    return NULL;
-}
-
-/* What most lines have. */
-static inline const char *scan_step(const char *at, const char *end, int64_t *step)
-{
-    at = scan_words(at, end, SCAN_WORDS(", \"args\": {\"Step\": "));
+    const struct scan_field *fields = layout->fields;
+    const char *at = scan_words(text, end, fields[0].words, fields[0].length);
+    if (!at)
+        return NULL;
+    *line = layout->line;
+    if (!layout->is_usual)
+        return scan_some(text, end, fields, layout->count, line);
+    at = scan_integer(at, end, &line->id);
     if (at)
-        at = scan_not_below(at, end, -1, step);
-    return at ? scan_words(at, end, SCAN_WORDS("}}")) : NULL;
+        at = scan_middle(layout, at, end, &line->pid);
+    if (at)
+        at = line->phase == 'e' ? scan_end_time(scanner, at, end, &line->time_ns)
+                                : scan_begin_time(scanner, at, end, &line->time_ns);
+    return at ? scan_some(at, end, fields + 4, layout->count - 4, line) : NULL;
 }
 
+/* Whether it may be of that layout, by what mostly tells one from another: the beginning of the name. */
+static inline int may_be(const struct chrome_layout *layout, const char *text, const char *end)
+{
+    enum { NAME_AT = sizeof "{\"name\": \"" - 1 };
+    return layout->fields[0].length < NAME_AT + 8 || end - text < NAME_AT + 8 ||
+           !scan_difference(text, layout->words, NAME_AT);
+}
+
+/* Tries what came behind such a line the last time, then everything. */
 const char *chrome_scan(struct chrome_scanner *scanner, const char *text, const char *end,
                         struct chrome_line *line)
 {
-    const struct head *head = NULL;
-    const char *at = scan_head(scanner, text, end, line, &head);
-    if (at)
-        at = scan_words(at, end, SCAN_WORDS("\", \"id\": "));
-    if (at)
-        at = scan_integer(at, end, &line->id);
-    if (at)
-        at = scan_middle(scanner, at, end);
-    if (!at)
+    size_t number = scanner->follower[scanner->latest];
+    const char *past = NULL;
+    if (number < scanner->layout_count)
+        past = scan_layout(scanner, scanner->layouts[number], text, end, line);
+    if (!past)
+        for (number = 0; number < scanner->layout_count; number++)
+            if (may_be(scanner->layouts[number], text, end) &&
+                (past = scan_layout(scanner, scanner->layouts[number], text, end, line)))
+                break;
+    if (!past)
         return NULL;
-    line->pid = scanner->pid;
-    if (line->phase == 'e')
-        return scan_end_time(scanner, at, end, &line->time_ns);
-    at = scan_begin_time(scanner, at, end, &line->time_ns);
-    if (!at)
-        return NULL;
-    return head->forms ? scan_arguments(at, end, head->forms, line) : scan_step(at, end, &line->step);
+    scanner->follower[scanner->latest] = (unsigned char)number;
+    scanner->latest = (unsigned char)number;
+    return past;
 }
 
 /* The line behind the begin: what stood between the line's beginning and its time comes again. */
@@ -512,23 +401,27 @@ static inline const char *scan_same_end(const char *begin, size_t phase, size_t 
 const char *chrome_scan_wait(struct chrome_scanner *scanner, const char *text, const char *end,
                              struct chrome_line *line, int64_t *end_ns)
 {
-    unsigned number = scanner->follower[scanner->latest];
-    const struct head *head = &heads[number < HEADS ? number : 0];
-    const char *at = scan_words(text, end, head->words, head->length);
-    if (!at || head->forms || !(at = scan_words(at, end, SCAN_WORDS("b\", \"id\": "))) ||
-        !(at = scan_integer(at, end, &line->id)) || !(at = scan_middle(scanner, at, end)))
+    size_t number = scanner->follower[scanner->latest];
+    struct chrome_layout *layout = number < scanner->layout_count ? scanner->layouts[number] : NULL;
+    if (!layout || !layout->is_wait)
+        return NULL;
+    const struct scan_field *fields = layout->fields;
+    const char *at = scan_words(text, end, fields[0].words, fields[0].length);
+    if (!at || !(at = scan_integer(at, end, &line->id)) || !(at = scan_middle(layout, at, end, &line->pid)))
         return NULL;
     size_t time = (size_t)(at - text);
     if (!(at = scan_begin_time(scanner, at, end, &line->time_ns)) ||
-        !(at = scan_step(at, end, &line->step)) || !(at = scan_same_end(text, head->length, time, at, end)) ||
-        !(at = scan_end_time(scanner, at, end, end_ns)))
+        !(at = scan_words(at, end, fields[4].words, fields[4].length)) ||
+        !(at = scan_not_below(at, end, -1, &line->step)) ||
+        !(at = scan_words(at, end, fields[5].words, fields[5].length)) ||
+        !(at = scan_same_end(text, layout->phase, time, at, end)) ||
+        !(at = scan_end_time(scanner, at, end, end_ns)) || at == end || *at != '}')
         return NULL;
     line->category = CHROME_NET;
-    line->name = head->name;
-    line->function = FUNCTION_UNKNOWN;
+    line->name = layout->line.name;
+    line->function = layout->line.function;
     line->phase = 'b';
-    line->hints = 0;
-    line->pid = scanner->pid;
-    scanner->latest = (unsigned char)(2 * (head - heads) + 1);
-    return at;
+    line->hints = layout->line.hints;
+    scanner->latest = (unsigned char)(CHROME_LAYOUTS + number);
+    return at + 1;
 }

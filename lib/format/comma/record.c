@@ -26,7 +26,7 @@ static int note(const struct comma_reader *reader, const char *reason, int damag
 }
 
 /* Which file it is in tells which process: CoMMA writes one for each, and names neither host nor process. */
-static struct origin origin_of(struct comma_reader *reader, const struct json_node *object, uint64_t offset)
+static struct origin origin_of(struct comma_reader *reader, const struct value *object, uint64_t offset)
 {
     return (struct origin){.pid = COUNT_UNKNOWN,
                            .communicator_hash = member_hexadecimal(&reader->json, object, "comm_hash"),
@@ -35,7 +35,7 @@ static struct origin origin_of(struct comma_reader *reader, const struct json_no
 }
 
 /* When an event ran. `dur` of one that was given up before its end is 0, and says nothing. */
-static struct interval_ns interval_of(struct comma_reader *reader, const struct json_node *object,
+static struct interval_ns interval_of(struct comma_reader *reader, const struct value *object,
                                       const char *begin, const char *lasted)
 {
     struct interval_ns interval = {member_moment(&reader->json, object, begin), TIME_UNKNOWN};
@@ -59,7 +59,7 @@ static const struct proxy_step no_step = {
  * (NCCL_PROFILER_TRACK_STEP_FIFO_WAIT), and is with the network from `fifo_ready_time` on; else it begins
  * there. A receive's step is a wait for the network from posting to arrival.
  */
-static struct proxy_step step_of(struct comma_reader *reader, const struct json_node *object)
+static struct proxy_step step_of(struct comma_reader *reader, const struct value *object)
 {
     struct proxy_step step = no_step;
     int64_t begin_ns = member_moment(&reader->json, object, "start_time");
@@ -85,11 +85,11 @@ static int emit_proxy(const struct comma_reader *reader, struct event *event, st
     return 0;
 }
 
-static int emit_steps(struct comma_reader *reader, const struct json_node *steps, struct event *event,
+static int emit_steps(struct comma_reader *reader, const struct value *steps, struct event *event,
                       struct error *error)
 {
-    for (const struct json_node *node = json_first(steps); node; node = json_next(node)) {
-        if (json_kind(node) != JSON_OBJECT) {
+    for (const struct value *node = value_begin(steps); node < value_end(steps); node++) {
+        if (node->kind != VALUE_DICTIONARY) {
             reader->json.misread = 1;
             continue;
         }
@@ -101,11 +101,10 @@ static int emit_steps(struct comma_reader *reader, const struct json_node *steps
 }
 
 /* What all its steps carried, where each was recorded; receives are sampled by default. */
-static int64_t transferred_bytes(struct comma_reader *reader, const struct json_node *steps,
-                                 int64_t step_count)
+static int64_t transferred_bytes(struct comma_reader *reader, const struct value *steps, int64_t step_count)
 {
     int64_t sum = 0, count = 0;
-    for (const struct json_node *node = json_first(steps); node; node = json_next(node), count++) {
+    for (const struct value *node = value_begin(steps); node < value_end(steps); node++, count++) {
         int64_t bytes = member_natural(&reader->json, node, "size", COUNT_UNKNOWN);
         if (bytes < 0 || __builtin_add_overflow(sum, bytes, &sum))
             return COUNT_UNKNOWN;
@@ -114,12 +113,12 @@ static int64_t transferred_bytes(struct comma_reader *reader, const struct json_
 }
 
 /* A proxy operation. What does not say which way it went can be put nowhere. */
-static int take_proxy(struct comma_reader *reader, const struct json_node *object, int64_t operation,
+static int take_proxy(struct comma_reader *reader, const struct value *object, int64_t operation,
                       struct origin origin, struct error *error)
 {
-    const struct json_node *is_send = json_member(object, "is_send");
-    const struct json_node *steps = member_array(&reader->json, object, "steps");
-    if (!is_send || json_kind(is_send) != JSON_BOOLEAN)
+    const struct value *is_send = json_member(object, "is_send");
+    const struct value *steps = member_array(&reader->json, object, "steps");
+    if (!is_send || is_send->kind != VALUE_BOOLEAN)
         return note(reader, "impossible proxy operation", 1, origin.offset, NULL, 0, error);
     struct event event = {.kind = EVENT_PROXY, .origin = origin};
     int64_t step_count = member_natural(&reader->json, object, "n_steps", COUNT_UNKNOWN);
@@ -143,11 +142,11 @@ struct children {
     int is_pending;
 };
 
-static struct children children_of(struct comma_reader *reader, const struct json_node *object)
+static struct children children_of(struct comma_reader *reader, const struct value *object)
 {
     struct children children = {{TIME_UNKNOWN, TIME_UNKNOWN}, 0};
-    const struct json_node *proxies = member_array(&reader->json, object, "proxyops");
-    for (const struct json_node *node = json_first(proxies); node; node = json_next(node)) {
+    const struct value *proxies = member_array(&reader->json, object, "proxyops");
+    for (const struct value *node = value_begin(proxies); node < value_end(proxies); node++) {
         struct interval_ns progress = interval_of(reader, node, "ts", "dur");
         if (progress.begin_ns != TIME_UNKNOWN && progress.end_ns != TIME_UNKNOWN)
             interval_widen(&children.interval, progress);
@@ -162,8 +161,7 @@ static struct children children_of(struct comma_reader *reader, const struct jso
  * When it ran. CoMMA knows no kernels: only its proxy operations tell when an operation was over, up to
  * milliseconds late. Its own record ends when enqueueing did, unless they moved that.
  */
-static void take_times(struct comma_reader *reader, const struct json_node *object,
-                       struct operation *operation)
+static void take_times(struct comma_reader *reader, const struct value *object, struct operation *operation)
 {
     struct children children = children_of(reader, object);
     int64_t end_ns = children.is_pending ? TIME_UNKNOWN : children.interval.end_ns;
@@ -176,8 +174,7 @@ static void take_times(struct comma_reader *reader, const struct json_node *obje
     operation->unfinished = children.is_pending || json_is_true(json_member(object, "reclaimed"));
 }
 
-static void take_words(struct comma_reader *reader, const struct json_node *object,
-                       struct operation *operation)
+static void take_words(struct comma_reader *reader, const struct value *object, struct operation *operation)
 {
     const char *name = member_text(&reader->json, object, "name");
     const char *algorithm = member_text(&reader->json, object, "algo");
@@ -187,7 +184,7 @@ static void take_words(struct comma_reader *reader, const struct json_node *obje
     operation->protocol = protocol ? protocol_from_text(protocol, strlen(protocol)) : PROTOCOL_UNKNOWN;
 }
 
-static int take_operation(struct comma_reader *reader, const struct json_node *object, int is_pair,
+static int take_operation(struct comma_reader *reader, const struct value *object, int is_pair,
                           uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_OPERATION, .origin = origin_of(reader, object, offset)};
@@ -208,8 +205,8 @@ static int take_operation(struct comma_reader *reader, const struct json_node *o
     take_times(reader, object, operation);
     if (reader->sink->event(reader->sink->context, &event, error))
         return -1;
-    const struct json_node *proxies = member_array(json, object, "proxyops");
-    for (const struct json_node *node = json_first(proxies); node; node = json_next(node))
+    const struct value *proxies = member_array(json, object, "proxyops");
+    for (const struct value *node = value_begin(proxies); node < value_end(proxies); node++)
         if (take_proxy(reader, node, operation->ordinal, event.origin, error) < 0)
             return -1;
     return 1;
@@ -218,7 +215,7 @@ static int take_operation(struct comma_reader *reader, const struct json_node *o
 static int take_object(struct comma_reader *reader, const char *text, size_t length, uint64_t offset,
                        struct error *error)
 {
-    const struct json_node *root = json_root(&reader->json);
+    const struct value *root = &reader->json.root;
     const char *category = member_text(&reader->json, root, "cat");
     if (category && (strcmp(category, "COLL") == 0 || strcmp(category, "P2P") == 0))
         return take_operation(reader, root, *category == 'P', offset, error);
@@ -237,11 +234,11 @@ int comma_take(struct comma_reader *reader, const char *text, size_t length, uin
     enum json_status status = json_parse(json, text, length);
     if (status == JSON_NO_MEMORY)
         return error_no_memory(error);
-    if (status != JSON_OK || json_kind(json_root(json)) != JSON_OBJECT)
+    if (status != JSON_OK || json->root.kind != VALUE_DICTIONARY)
         return 0;
     if (take_object(reader, text, length, offset, error) < 0)
         return -1;
-    if (!json_numbers_fit(json))
+    if (json->has_misfit)
         return note(reader, "number out of range", 1, offset, text, length, error);
     return json->misread ? note(reader, "unreadable value", 1, offset, text, length, error) : 1;
 }

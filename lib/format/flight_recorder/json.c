@@ -1,9 +1,9 @@
 #include "format/flight_recorder/json.h"
 
 #include "format/flight_recorder/dump.h"
+#include "input/json.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"
-#include "input/value_json.h"
 
 #include <string.h>
 
@@ -72,8 +72,8 @@ static int add(struct reading *reading, const struct tokens_value *token, const 
 static int take(struct reading *reading, const struct tokens_value *token, struct error *error)
 {
     struct value value;
-    int status = value_from_json(reading->values, token->value.text, token->value.length, token->offset,
-                                 &value, error);
+    int status =
+        json_to_values(reading->values, token->value.text, token->value.length, token->offset, &value, error);
     if (status < 0)
         return -1;
     return status > 0 ? note(reading, "unreadable text", token, error) : add(reading, token, &value, error);

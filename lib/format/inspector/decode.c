@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-static struct scan_text text_of(struct json *json, const struct json_node *object, const char *key)
+static struct scan_text text_of(struct json *json, const struct value *object, const char *key)
 {
     const char *text = member_text(json, object, key);
     return (struct scan_text){text, text ? strlen(text) : 0};
 }
 
 /* Neither a communicator nor a rank: that is nobody. */
-static void read_identity(struct json *json, const struct json_node *root, struct inspector_line *line)
+static void read_identity(struct json *json, const struct value *root, struct inspector_line *line)
 {
-    const struct json_node *header = member_object(json, root, "header");
-    const struct json_node *metadata = member_object(json, root, "metadata");
+    const struct value *header = member_object(json, root, "header");
+    const struct value *metadata = member_object(json, root, "metadata");
     struct inspector_identity *identity = &line->identity;
     identity->communicator_hash = member_hexadecimal(json, header, "id");
     identity->communicator_name = text_of(json, header, "comm_name");
@@ -30,7 +30,7 @@ static void read_identity(struct json *json, const struct json_node *root, struc
 }
 
 /* A channel that has no number, or one too many, is lost. */
-static void read_channel(struct json *json, const struct json_node *event, const struct json_node *times,
+static void read_channel(struct json *json, const struct value *event, const struct value *times,
                          struct inspector_line *line)
 {
     int64_t channel = member_integer(json, event, "channel_id", -1);
@@ -44,22 +44,22 @@ static void read_channel(struct json *json, const struct json_node *event, const
     };
 }
 
-static void read_channels(struct json *json, const struct json_node *events, struct inspector_line *line)
+static void read_channels(struct json *json, const struct value *events, struct inspector_line *line)
 {
-    for (const struct json_node *event = json_first(events); event; event = json_next(event))
+    for (const struct value *event = value_begin(events); event < value_end(events); event++)
         read_channel(json, event, event, line);
 }
 
 /* Some recorders list the events below an operation, each with its own times; channels are among them. */
-static void read_events(struct json *json, const struct json_node *events, struct inspector_line *line)
+static void read_events(struct json *json, const struct value *events, struct inspector_line *line)
 {
-    for (const struct json_node *event = json_first(events); event; event = json_next(event)) {
+    for (const struct value *event = value_begin(events); event < value_end(events); event++) {
         const char *type = member_text(json, event, "event_type");
-        const struct json_node *times = member_object(json, event, "event_trace_ts");
+        const struct value *times = member_object(json, event, "event_trace_ts");
         if (type && strcmp(type, "KernelCh") == 0)
             read_channel(json, event, times ? times : event, line);
         else
-            inspector_leave_out(line, events);
+            inspector_leave_out(line, "events");
     }
 }
 
@@ -83,29 +83,27 @@ static int ends_in(const char *key, const char *end)
 }
 
 /* A time by its name, or something that may hold times. */
-static int carries_times(const struct json_node *member)
+static int carries_times(const char *key, const struct value *value)
 {
-    enum json_kind kind = json_kind(member);
-    const char *key = json_key(member);
-    return kind == JSON_OBJECT || kind == JSON_ARRAY ||
-           (kind == JSON_NUMBER && key &&
+    return value->kind == VALUE_DICTIONARY || value->kind == VALUE_LIST ||
+           (value->kind == VALUE_DECIMAL &&
             (ends_in(key, "_ts") || ends_in(key, "_us") || ends_in(key, "_ns")));
 }
 
 /* Counts what carries times and is none of the members that are kept. */
-static void look_for_others(const struct json_node *object, const char *const *kept, size_t count,
+static void look_for_others(const struct value *object, const char *const *kept, size_t count,
                             struct inspector_line *line)
 {
-    for (const struct json_node *member = json_first(object); member; member = json_next(member)) {
+    for (const struct value *member = value_begin(object); member < value_end(object); member += 2) {
         size_t at = 0;
-        while (at < count && strcmp(json_key(member), kept[at]) != 0)
+        while (at < count && strcmp(member->text, kept[at]) != 0)
             at++;
-        if (at == count && carries_times(member))
-            inspector_leave_out(line, member);
+        if (at == count && carries_times(member->text, member + 1))
+            inspector_leave_out(line, member->text);
     }
 }
 
-static void look_for_other_times(const struct json_node *record, const struct json_node *times,
+static void look_for_other_times(const struct value *record, const struct value *times,
                                  const struct keys *keys, struct inspector_line *line)
 {
     const char *const of_record[] = {keys->duration, "event_trace_sn", "event_trace_ts", "events"};
@@ -114,10 +112,10 @@ static void look_for_other_times(const struct json_node *record, const struct js
     look_for_others(times, of_times, sizeof of_times / sizeof *of_times, line);
 }
 
-static void read_record(struct json *json, const struct json_node *record, const struct keys *keys,
+static void read_record(struct json *json, const struct value *record, const struct keys *keys,
                         struct inspector_line *line)
 {
-    const struct json_node *times = member_object(json, record, "event_trace_ts");
+    const struct value *times = member_object(json, record, "event_trace_ts");
     struct scan_text function = text_of(json, record, keys->function);
     struct scan_text timing = text_of(json, record, keys->timing);
     struct scan_text algorithm = text_of(json, record, keys->algorithm);
@@ -143,36 +141,36 @@ static void read_record(struct json *json, const struct json_node *record, const
 }
 
 /* The one of the two that is there; a line has no room for both. */
-static const struct json_node *find_operation(struct json *json, int *which)
+static const struct value *find_operation(struct json *json, int *which)
 {
-    const struct json_node *found = member_object(json, json_root(json), all_keys[0].record);
-    const struct json_node *other = member_object(json, json_root(json), all_keys[1].record);
+    const struct value *found = member_object(json, &json->root, all_keys[0].record);
+    const struct value *other = member_object(json, &json->root, all_keys[1].record);
     *which = !found;
     json->misread |= found && other;
     return found ? found : other;
 }
 
-/* What a line holds besides header and metadata. */
-static const struct json_node *find_other(const struct json_node *root)
+/* Whether a line holds something besides header and metadata. */
+static int has_other(const struct value *root)
 {
-    const struct json_node *member = json_first(root);
-    while (member && (strcmp(json_key(member), "header") == 0 || strcmp(json_key(member), "metadata") == 0))
-        member = json_next(member);
-    return member;
+    const struct value *member = value_begin(root);
+    while (member < value_end(root) && (value_is(member, "header") || value_is(member, "metadata")))
+        member += 2;
+    return member < value_end(root);
 }
 
 /* No operation: a marker, part of a proxy operation, or nothing that is known. */
 static enum inspector_status read_other(struct json *json, struct inspector_line *line)
 {
-    const struct json_node *proxy = member_object(json, json_root(json), "proxy_trace");
-    const struct json_node *stats = member_object(json, json_root(json), "dump_stats");
+    const struct value *proxy = member_object(json, &json->root, "proxy_trace");
+    const struct value *stats = member_object(json, &json->root, "dump_stats");
     if (proxy) {
         line->record = INSPECTOR_PROXY;
         inspector_decode_proxy(json, proxy, line);
         return INSPECTOR_LINE;
     }
-    line->own_drops = member_object(json, json_root(json), "ncclprof_drops");
-    line->own_stop = member_object(json, json_root(json), "ncclprof_stopped");
+    line->own_drops = member_object(json, &json->root, "ncclprof_drops");
+    line->own_stop = member_object(json, &json->root, "ncclprof_stopped");
     if (line->own_drops || line->own_stop) {
         line->record = INSPECTOR_OWN;
         return INSPECTOR_LINE;
@@ -180,7 +178,7 @@ static enum inspector_status read_other(struct json *json, struct inspector_line
     if (!line->has_identity)
         return INSPECTOR_STRANGE;
     line->record = INSPECTOR_MARKER;
-    line->is_strange = !stats && find_other(json_root(json));
+    line->is_strange = !stats && has_other(&json->root);
     inspector_decode_stats(json, stats, &line->stats);
     return INSPECTOR_LINE;
 }
@@ -193,11 +191,11 @@ enum inspector_status inspector_decode(struct json *json, const char *text, size
         status = json_parse_lenient(json, text, length);
     if (status == JSON_NO_MEMORY)
         return INSPECTOR_NO_MEMORY;
-    if (status != JSON_OK || json_kind(json_root(json)) != JSON_OBJECT)
+    if (status != JSON_OK || json->root.kind != VALUE_DICTIONARY)
         return INSPECTOR_UNREADABLE;
-    const struct json_node *operation = find_operation(json, &line->is_point_to_point);
+    const struct value *operation = find_operation(json, &line->is_point_to_point);
     line->unkept = 0;
-    read_identity(json, json_root(json), line);
+    read_identity(json, &json->root, line);
     if (!operation)
         return read_other(json, line);
     line->record = INSPECTOR_OPERATION;

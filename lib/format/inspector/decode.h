@@ -10,7 +10,7 @@ enum inspector_status {
     INSPECTOR_STRANGE = -3 /* an object, but no record of ours */
 };
 
-/* Reads one object through cJSON. Texts and nodes point into `json`. */
+/* Reads one object, whatever JSON it is. Texts and nodes point into `json`. */
 enum inspector_status inspector_decode(struct json *json, const char *text, size_t length,
                                        struct inspector_line *line);
 

@@ -11,13 +11,13 @@ static int64_t add(int64_t left, int64_t right)
 
 /* Lines of whatever kind belong to a marker: "coll_records", "p2p_records", "proxy_records" and what may
  * come. */
-static int64_t count_records(struct json *json, const struct json_node *stats)
+static int64_t count_records(struct json *json, const struct value *stats)
 {
     static const char end[] = "_records";
     int64_t records = COUNT_UNKNOWN;
-    for (const struct json_node *member = json_first(stats); member; member = json_next(member)) {
-        const char *key = json_key(member);
-        size_t length = strlen(key);
+    for (const struct value *member = value_begin(stats); member < value_end(stats); member += 2) {
+        const char *key = member->text;
+        size_t length = member->length;
         if (length < sizeof end || strcmp(key + length - (sizeof end - 1), end) != 0)
             continue;
         int64_t count = member_natural(json, stats, key, COUNT_UNKNOWN);
@@ -27,7 +27,7 @@ static int64_t count_records(struct json *json, const struct json_node *stats)
     return records;
 }
 
-void inspector_decode_stats(struct json *json, const struct json_node *stats, struct inspector_stats *into)
+void inspector_decode_stats(struct json *json, const struct value *stats, struct inspector_stats *into)
 {
     static const struct {
         const char *total, *since;
@@ -62,7 +62,7 @@ static enum inspector_part part_from_text(const char *text)
 }
 
 /* 1 or 0 for one of two words; COUNT_UNKNOWN for any other. */
-static int which_word(struct json *json, const struct json_node *object, const char *key, const char *yes,
+static int which_word(struct json *json, const struct value *object, const char *key, const char *yes,
                       const char *no)
 {
     const char *text = member_text(json, object, key);
@@ -72,21 +72,19 @@ static int which_word(struct json *json, const struct json_node *object, const c
 }
 
 /* A record that says durations only cannot be placed in time. */
-static void look_for_durations(const struct json_node *record, struct inspector_line *line)
+static void look_for_durations(const struct value *record, struct inspector_line *line)
 {
-    for (const struct json_node *member = json_first(record); member; member = json_next(member)) {
-        size_t length = strlen(json_key(member));
-        if (json_kind(member) == JSON_NUMBER && length > 3 &&
-            strcmp(json_key(member) + length - 3, "_us") == 0)
-            inspector_leave_out(line, member);
-    }
+    for (const struct value *member = value_begin(record); member < value_end(record); member += 2)
+        if (member[1].kind == VALUE_DECIMAL && member->length > 3 &&
+            strcmp(member->text + member->length - 3, "_us") == 0)
+            inspector_leave_out(line, member->text);
 }
 
-void inspector_decode_proxy(struct json *json, const struct json_node *record, struct inspector_line *line)
+void inspector_decode_proxy(struct json *json, const struct value *record, struct inspector_line *line)
 {
     struct inspector_proxy *proxy = &line->proxy;
-    const struct json_node *times = member_object(json, record, "event_trace_ts");
-    const struct json_node *steps = member_array(json, record, "steps");
+    const struct value *times = member_object(json, record, "event_trace_ts");
+    const struct value *steps = member_array(json, record, "steps");
     *proxy = (struct inspector_proxy){
         .part = part_from_text(member_text(json, record, "record_type")),
         .parent_is_pair = which_word(json, record, "parent_type", "p2p", "coll"),
@@ -102,10 +100,13 @@ void inspector_decode_proxy(struct json *json, const struct json_node *record, s
         .begin_ns = member_moment(json, times, "proxy_op_start_ts"),
         .progress_ns = member_moment(json, times, "proxy_op_in_progress_ts"),
         .end_ns = member_moment(json, times, "proxy_op_stop_ts"),
-        .steps = steps ? json_first(steps) : NULL,
+        .steps = value_begin(steps),
+        .steps_end = value_end(steps),
     };
-    if (proxy->part == PART_STEP)
+    if (proxy->part == PART_STEP) {
         proxy->steps = record;
+        proxy->steps_end = record + 1;
+    }
     if (!times && proxy->part != PART_SEGMENT)
         look_for_durations(record, line);
 }
@@ -124,7 +125,7 @@ static const struct state receive_states[STATES] = {
     {"recv_wait_ts", WAIT_NETWORK}, {"recv_flush_wait_ts", WAIT_FLUSH}, {"recv_gpu_wait_ts", WAIT_GPU}};
 
 /* A wait ends where the next state is entered. Where that was not noted, or the clock went back: unknown. */
-static void read_waits(struct json *json, const struct json_node *times, const struct state *states,
+static void read_waits(struct json *json, const struct value *times, const struct state *states,
                        struct inspector_step *step)
 {
     int64_t next_ns = step->end_ns;
@@ -136,15 +137,14 @@ static void read_waits(struct json *json, const struct json_node *times, const s
     }
 }
 
-const struct json_node *inspector_step(struct json *json, const struct inspector_proxy *proxy,
-                                       const struct json_node *node, struct inspector_step *step)
+void inspector_step(struct json *json, const struct inspector_proxy *proxy, const struct value *node,
+                    struct inspector_step *step)
 {
-    const struct json_node *times = member_object(json, node, "event_trace_ts");
+    const struct value *times = member_object(json, node, "event_trace_ts");
     *step = (struct inspector_step){.step.step = member_natural(json, node, "step", 0)};
     for (int i = 0; i < WAIT_KINDS; i++)
         step->step.wait[i] = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
     step->begin_ns = member_moment(json, times, "proxy_step_start_ts");
     step->end_ns = member_moment(json, times, "proxy_step_stop_ts");
     read_waits(json, times, proxy->is_receive == 1 ? receive_states : send_states, step);
-    return proxy->part == PART_STEP ? NULL : json_next(node);
 }

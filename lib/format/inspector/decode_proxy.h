@@ -3,9 +3,9 @@
 
 #include "format/inspector/line.h"
 
-/* Members of a line, through cJSON: what a marker counts, and what a proxy record says. */
-void inspector_decode_stats(struct json *json, const struct json_node *stats, struct inspector_stats *into);
-void inspector_decode_proxy(struct json *json, const struct json_node *record, struct inspector_line *line);
+/* Members of a line: what a marker counts, and what a proxy record says. */
+void inspector_decode_stats(struct json *json, const struct value *stats, struct inspector_stats *into);
+void inspector_decode_proxy(struct json *json, const struct value *record, struct inspector_line *line);
 
 /* A network step of a proxy record, and when it began and ended, TIME_UNKNOWN where that is not said. */
 struct inspector_step {
@@ -14,8 +14,7 @@ struct inspector_step {
     int64_t end_ns;
 };
 
-/* Reads the step at `node`; returns the next, NULL after the last. */
-const struct json_node *inspector_step(struct json *json, const struct inspector_proxy *proxy,
-                                       const struct json_node *node, struct inspector_step *step);
+void inspector_step(struct json *json, const struct inspector_proxy *proxy, const struct value *node,
+                    struct inspector_step *step);
 
 #endif

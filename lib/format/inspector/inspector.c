@@ -239,7 +239,7 @@ static int note(const struct inspector_file *file, const char *reason, int damag
 static const char *misreading(const struct json *json)
 {
     /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
-    if (!json_numbers_fit(json))
+    if (json->has_misfit)
         return "number out of range";
     return json->misread ? "unreadable value" : NULL;
 }

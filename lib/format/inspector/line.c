@@ -31,9 +31,8 @@ enum protocol inspector_protocol_from_text(const char *text, size_t length)
     return is_unknown_word(text, length) ? PROTOCOL_UNKNOWN : protocol_from_text(text, length);
 }
 
-void inspector_leave_out(struct inspector_line *line, const struct json_node *member)
+void inspector_leave_out(struct inspector_line *line, const char *key)
 {
-    const char *key = json_key(member);
     if (line->unkept++ == 0)
-        line->first_unkept = (struct scan_text){key, key ? strlen(key) : 0};
+        line->first_unkept = (struct scan_text){key, strlen(key)};
 }

@@ -7,7 +7,7 @@
 
 /*
  * One record of an Inspector file, as its line says it: the seam between reading text and making events. It
- * is filled by inspector_decode(), which reads any JSON through cJSON, and by inspector_scan(), which knows
+ * is filled by inspector_decode(), which reads any JSON, and by inspector_scan(), which knows
  * only the exact lines that NCCL prints of operations; they agree on every line that both accept.
  */
 
@@ -82,7 +82,8 @@ struct inspector_proxy {
     int64_t begin_ns;
     int64_t progress_ns;
     int64_t end_ns;
-    const struct json_node *steps; /* the first; NULL: none. For inspector_step() */
+    const struct value *steps; /* for inspector_step(); up to `steps_end` */
+    const struct value *steps_end;
 };
 
 struct inspector_line {
@@ -110,8 +111,8 @@ struct inspector_line {
     struct inspector_stats stats; /* of a marker */
     int is_strange;               /* a marker with a record that is not known */
     struct inspector_proxy proxy;
-    const struct json_node *own_drops; /* for recorder_note.h; NULL */
-    const struct json_node *own_stop;
+    const struct value *own_drops; /* for recorder_note.h; NULL */
+    const struct value *own_stop;
 };
 
 static const struct inspector_identity inspector_nobody = {.rank = COUNT_UNKNOWN,
@@ -125,6 +126,6 @@ enum algorithm inspector_algorithm_from_text(const char *text, size_t length);
 enum protocol inspector_protocol_from_text(const char *text, size_t length);
 
 /* Counts a member that carries times and is not kept. */
-void inspector_leave_out(struct inspector_line *line, const struct json_node *member);
+void inspector_leave_out(struct inspector_line *line, const char *key);
 
 #endif

@@ -384,8 +384,8 @@ int inspector_transfers_add(struct inspector_transfers *transfers, int64_t speak
         return error_no_memory(error);
     if (proxy->part == PART_END || proxy->part == PART_START)
         take_whole(transfer, proxy);
-    for (const struct json_node *node = proxy->steps; node;) {
-        node = inspector_step(json, proxy, node, &step);
+    for (const struct value *node = proxy->steps; node < proxy->steps_end; node++) {
+        inspector_step(json, proxy, node, &step);
         if (take_step(transfers, transfer, &step))
             return error_no_memory(error);
     }

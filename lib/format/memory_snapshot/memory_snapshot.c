@@ -4,9 +4,9 @@
 #include "format/memory_snapshot/history.h"
 #include "format/path_rank.h"
 #include "format/sniff.h"
+#include "input/json.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"
-#include "input/value_json.h"
 #include "input/whole.h"
 
 #include <stdio.h>
@@ -133,7 +133,7 @@ static int take_token(struct reading *reading, const struct tokens_value *token,
         return note_damage(reading, token->offset, token->value.text, token->value.length, error);
     values_init(&values, VALUES_BYTES_LEAST + token->value.length * UNPICKLE_BYTES_A_BYTE);
     int status =
-        value_from_json(&values, token->value.text, token->value.length, token->offset, &value, error);
+        json_to_values(&values, token->value.text, token->value.length, token->offset, &value, error);
     int failed = status < 0;
     if (status > 0)
         failed = note_damage(reading, token->offset, token->value.text, token->value.length, error);

@@ -93,7 +93,7 @@ static int parse(struct ras_file *file, const struct tokens_value *value, struct
         return error_no_memory(error);
     if (comma && status == JSON_OK && note(file, "missing comma before status", 0, value, error))
         return -1;
-    if (status == JSON_OK && json_kind(json_root(&file->json)) == JSON_OBJECT)
+    if (status == JSON_OK && file->json.root.kind == VALUE_DICTIONARY)
         return 1;
     return note(file, "unreadable text", 1, value, error) ? -1 : 0;
 }
@@ -105,7 +105,7 @@ static int add_seat(struct ras_file *file, const struct tokens_value *value, enu
         return note(file, "more ranks than a job can have", 1, value, error);
     if (ras_seats_add(&file->seats, &file->json, missing, value->offset))
         return error_no_memory(error);
-    int is_misread = file->json.misread || !json_numbers_fit(&file->json);
+    int is_misread = file->json.misread || file->json.has_misfit;
     return is_misread ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
@@ -121,7 +121,7 @@ static int take_missing(struct ras_file *file, const struct tokens_value *value,
     int is_object = parse(file, value, error);
     if (is_object < 1)
         return is_object;
-    const struct json_node *status = json_member(json_root(&file->json), "status");
+    const struct value *status = json_member(&file->json.root, "status");
     if (json_is_true(json_member(status, "considered_dead")))
         return add_seat(file, value, WARNING_DEAD, error);
     if (json_is_true(json_member(status, "unresponsive")))

@@ -80,7 +80,7 @@ int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
  * NCCL's result of a rank: that of its threads, or else of its initialization. An initialization that is not
  * over has an internal error for its state until it is (ncclCommInitRankDev()).
  */
-static int64_t error_of(struct json *json, const struct json_node *status)
+static int64_t error_of(struct json *json, const struct value *status)
 {
     int64_t result = member_natural(json, status, "async_error", 0);
     if (!result || result == RAS_RESULT_IN_PROGRESS) {
@@ -94,9 +94,9 @@ static int64_t error_of(struct json *json, const struct json_node *status)
 
 int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
 {
-    const struct json_node *root = json_root(json);
-    const struct json_node *counts = member_object(json, root, "collective_counts");
-    const struct json_node *status = member_object(json, root, "status");
+    const struct value *root = &json->root;
+    const struct value *counts = member_object(json, root, "collective_counts");
+    const struct value *status = member_object(json, root, "status");
     const char *host = member_text(json, root, "host");
     struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
                             .communicator_size = seats->communicator_size,

@@ -18,7 +18,7 @@ struct readers {
     struct inspector_line patient;
 };
 
-/* Whether the scanner takes the line; if so, it has to read what cJSON reads. */
+/* Whether the scanner takes the line; if so, it has to read what the decoder reads. */
 static int scan_and_compare(struct readers *readers, const char *text, size_t length)
 {
     char *copy = malloc(length ? length : 1);
@@ -27,7 +27,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     memset(&readers->quick, 0x5a, sizeof readers->quick);
     int taken = inspector_scan(&readers->scanner, copy, copy + length, &readers->quick) == copy + length;
     if (taken) {
-        const char *difference = "cJSON refuses the line";
+        const char *difference = "the decoder refuses the line";
         if (inspector_decode(&readers->json, copy, length, &readers->patient) == INSPECTOR_LINE)
             difference = difference_of_inspector_lines(&readers->quick, &readers->patient);
         if (!difference && readers->json.misread)
@@ -61,7 +61,8 @@ static int is_operation(const char *line, size_t length)
     return memmem(line, length, "_perf\"", 6) != NULL;
 }
 
-/* All operations of all versions are scanned, verbose or not; markers and proxy records are left to cJSON. */
+/* All operations of all versions are scanned, verbose or not; markers and proxy records are left to the
+ * decoder. */
 static void all_versions_are_scanned(void **state)
 {
     glob_t found;
@@ -161,7 +162,7 @@ static int scan_with(struct readers *readers, const char *words, const char *num
 }
 
 /* Times of sixteen digits have a way of their own: those beside them, and what is none, mean what they mean
- * to cJSON.
+ * to the decoder.
  */
 static void times_of_all_lengths(void **state)
 {
@@ -198,7 +199,7 @@ static void times_of_all_lengths(void **state)
     free_readers(readers);
 }
 
-/* What cannot be below 0 is left to cJSON where it is. */
+/* What cannot be below 0 is left to the decoder where it is. */
 static void negative_numbers_are_refused(void **state)
 {
     static const char *const words[] = {

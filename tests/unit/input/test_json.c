@@ -1,7 +1,11 @@
 #include "input/json.h"
 
 #include "support/cmocka_all.h"
+#include "support/events.h"
+#include "support/random.h"
+#include "support/same_json.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +14,9 @@ static enum json_status parse(struct json *json, const char *text)
     return json_parse(json, text, strlen(text));
 }
 
-static const struct json_node *member(const struct json *json, const char *key)
+static const struct value *member(const struct json *json, const char *key)
 {
-    return json_member(json_root(json), key);
+    return json_member(&json->root, key);
 }
 
 static void numbers_stay_exact(void **state)
@@ -25,20 +29,20 @@ static void numbers_stay_exact(void **state)
                            "{\"a\": 18446744073709551615, \"b\": -9223372036854775808, \"c\": 1.5,"
                            "\"d\": 18446744073709551616, \"e\": 12.000, \"f\": 1e3, \"g\": -1}"),
                      JSON_OK);
-    assert_int_equal(json_uint64(&json, member(&json, "a"), &unsigned_value), 0);
+    assert_int_equal(json_uint64(member(&json, "a"), &unsigned_value), 0);
     assert_true(unsigned_value == UINT64_MAX);
-    assert_int_equal(json_int64(&json, member(&json, "b"), &value), 0);
+    assert_int_equal(json_int64(member(&json, "b"), &value), 0);
     assert_true(value == INT64_MIN);
     value = 5;
-    assert_int_equal(json_int64(&json, member(&json, "a"), &value), -1);
-    assert_int_equal(json_int64(&json, member(&json, "c"), &value), -1);
-    assert_int_equal(json_uint64(&json, member(&json, "d"), &unsigned_value), -1);
-    assert_int_equal(json_uint64(&json, member(&json, "g"), &unsigned_value), -1);
-    assert_int_equal(json_int64(&json, member(&json, "missing"), &value), -1);
+    assert_int_equal(json_int64(member(&json, "a"), &value), -1);
+    assert_int_equal(json_int64(member(&json, "c"), &value), -1);
+    assert_int_equal(json_uint64(member(&json, "d"), &unsigned_value), -1);
+    assert_int_equal(json_uint64(member(&json, "g"), &unsigned_value), -1);
+    assert_int_equal(json_int64(member(&json, "missing"), &value), -1);
     assert_int_equal(value, 5);
-    assert_int_equal(json_int64(&json, member(&json, "e"), &value), 0);
+    assert_int_equal(json_int64(member(&json, "e"), &value), 0);
     assert_int_equal(value, 12);
-    assert_int_equal(json_int64(&json, member(&json, "f"), &value), 0);
+    assert_int_equal(json_int64(member(&json, "f"), &value), 0);
     assert_int_equal(value, 1000);
     json_release(&json);
 }
@@ -49,9 +53,9 @@ static void strings_that_look_like_numbers_are_strings(void **state)
     int64_t value;
     json_init(&json);
     assert_int_equal(parse(&json, "{\"a\": \"1\", \"2\": 3, \"q\": \"x\\\"4\"}"), JSON_OK);
-    assert_int_equal(json_int64(&json, member(&json, "a"), &value), -1);
+    assert_int_equal(json_int64(member(&json, "a"), &value), -1);
     assert_string_equal(json_text(member(&json, "a")), "1");
-    assert_int_equal(json_int64(&json, member(&json, "2"), &value), 0);
+    assert_int_equal(json_int64(member(&json, "2"), &value), 0);
     assert_int_equal(value, 3);
     assert_string_equal(json_text(member(&json, "q")), "x\"4");
     assert_null(json_text(member(&json, "2")));
@@ -92,7 +96,7 @@ static void what_is_not_one_value_is_refused(void **state)
     json_init(&json);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(parse(&json, bad[i]), JSON_INVALID);
-        assert_null(json_root(&json));
+        assert_int_equal(json.root.kind, VALUE_NULL);
     }
     json_release(&json);
 }
@@ -129,8 +133,8 @@ static void words_without_quotes(void **state)
     assert_string_equal(json_text(member(&json, "q")), "a (nil) b");
     assert_string_equal(json_text(member(&json, "p")), "(nil)");
     assert_string_equal(json_text(member(&json, "o")), "(null)");
-    assert_int_equal(json_kind(member(&json, "t")), JSON_BOOLEAN);
-    assert_int_equal(json_int64(&json, member(&json, "i"), &value), 0);
+    assert_int_equal(member(&json, "t")->kind, VALUE_BOOLEAN);
+    assert_int_equal(json_int64(member(&json, "i"), &value), 0);
     assert_int_equal(value, 7);
     assert_int_equal(json_parse_lenient(&json, "{\"p\": (nul)}", 12), JSON_INVALID);
     assert_int_equal(json_parse_lenient(&json, "{\"p\": (nil", 10), JSON_INVALID);
@@ -143,14 +147,14 @@ static void arrays_are_walked(void **state)
     int64_t sum = 0;
     json_init(&json);
     assert_int_equal(parse(&json, "[1, 20, 300]"), JSON_OK);
-    assert_int_equal(json_kind(json_root(&json)), JSON_ARRAY);
-    for (const struct json_node *node = json_first(json_root(&json)); node; node = json_next(node)) {
+    assert_int_equal(json.root.kind, VALUE_LIST);
+    for (const struct value *node = value_begin(&json.root); node < value_end(&json.root); node++) {
         int64_t value;
-        assert_int_equal(json_int64(&json, node, &value), 0);
+        assert_int_equal(json_int64(node, &value), 0);
         sum += value;
     }
     assert_int_equal(sum, 321);
-    assert_null(json_first(NULL));
+    assert_null(value_begin(NULL));
     json_release(&json);
 }
 
@@ -161,7 +165,7 @@ static int fit(const char *text, enum json_status status)
     assert_int_equal(parse(&json, text), status);
     if (status != JSON_OK)
         assert_int_equal(json_parse_lenient(&json, text, strlen(text)), JSON_OK);
-    int all = json_numbers_fit(&json) && !json.has_nan;
+    int all = !json.has_misfit && !json.has_nan;
     json_release(&json);
     return all;
 }
@@ -198,6 +202,117 @@ static void strings_end_at_a_nul(void **state)
     json_release(&json);
 }
 
+static void assert_same(const char *text, size_t length)
+{
+    char *copy = malloc(length ? length : 1); /* of the exact size: reading past the end shows */
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    const char *difference = difference_from_cjson(copy, length);
+    if (difference)
+        fail_msg("%s: %.*s", difference, (int)length, text);
+    free(copy);
+}
+
+/* Puts something into a text, which has room for it, or takes something out. */
+static size_t change(char *text, size_t length)
+{
+    static const char *const pieces[] = {"\\u0000",    "\\ud83d\\ude00",
+                                         "\\ud800",    "\\udc00",
+                                         "\\uzzzz",    "\\u00e9",
+                                         "\\n",        "\\x",
+                                         "\"",         "\\",
+                                         "{",          "}",
+                                         "[",          "]",
+                                         ",",          ":",
+                                         " ",          "\n",
+                                         "\x01",       "\xff",
+                                         "\xc3",       "0",
+                                         "-",          "1e5",
+                                         "0.5",        "null",
+                                         "true",       "nan",
+                                         "0x1f",       "(nil)",
+                                         "\"a\":1",    "[1,2]",
+                                         "{\"a\":{}}", "18446744073709551615",
+                                         "1e400",      "\xef\xbb\xbf"};
+    const char *piece = pieces[random_number() % (sizeof pieces / sizeof *pieces)];
+    size_t at = length ? random_number() % length : 0, more = strlen(piece);
+    switch (random_number() % 4) {
+    case 0:
+        memmove(text + at, text + at + (length > 0), length - at - (length > 0));
+        return length - (length > 0);
+    case 1:
+        if (length > 0)
+            text[at] = (char)random_number();
+        return length;
+    default:
+        memmove(text + at + more, text + at, length - at);
+        memcpy(text + at, piece, more);
+        return length + more;
+    }
+}
+
+enum { TEXT_BYTES = 4096, CHANGES_MOST = 6, CHANGE_BYTES = 32 };
+
+static void assert_same_changed(const char *text, size_t length, int times)
+{
+    char copy[TEXT_BYTES + CHANGES_MOST * CHANGE_BYTES];
+    assert_same(text, length);
+    for (int i = 0; length <= TEXT_BYTES && i < times; i++) {
+        size_t changed = length;
+        memcpy(copy, text, length);
+        for (uint64_t left = random_number() % CHANGES_MOST; left > 0; left--)
+            changed = change(copy, changed);
+        assert_same(copy, changed);
+    }
+}
+
+static void small_texts_mean_what_they_mean_to_cjson(void **state)
+{
+    static const char *const texts[] = {"{}",
+                                        "[]",
+                                        "\"x\"",
+                                        "12",
+                                        " {\"a\" : [ ] , \"c\" : { } } ",
+                                        "[1,2,{\"b\":[true,false,null]}]",
+                                        "[[[[1]]]]",
+                                        "{\"a\":\"\\u00e9\\ud83d\\ude00\",\"b\":\"q\\\"\\\\\"}",
+                                        "[-0, 1.5e-3, 123456789012345678901234567890]"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_same_changed(texts[i], strlen(texts[i]), 3000);
+}
+
+/* As deep as values may be nested, and deeper. */
+static void depths_are_those_of_cjson(void **state)
+{
+    static const int depths[] = {VALUE_DEPTH_MOST - 1, VALUE_DEPTH_MOST, VALUE_DEPTH_MOST + 1,
+                                 JSON_DEPTH_MOST - 1,  JSON_DEPTH_MOST,  JSON_DEPTH_MOST + 1};
+    char text[2 * JSON_DEPTH_MOST + 3];
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        for (size_t inside = 0; inside < 2; inside++) {
+            size_t depth = (size_t)depths[i];
+            memset(text, '[', depth);
+            memset(text + depth, '1', inside);
+            memset(text + depth + inside, ']', depth);
+            assert_same(text, 2 * depth + inside);
+        }
+}
+
+static void traces_mean_what_they_mean_to_cjson(void **state)
+{
+    glob_t found;
+    assert_int_equal(glob("fixtures/*/*.json", 0, NULL, &found), 0);
+    assert_int_equal(glob("fixtures/inspector-*/*.log", GLOB_APPEND, NULL, &found), 0);
+    for (size_t n = 0; n < found.gl_pathc; n++) {
+        enum { LINES = 20 };
+        size_t length, line;
+        char *bytes = bytes_of_file(found.gl_pathv[n], &length), *at = bytes;
+        for (int i = 0; i < LINES && (line = strcspn(at, "\n")) > 0; i++, at += line + (at[line] != '\0'))
+            assert_same_changed(at, line - (at[line - 1] == ','), 3);
+        free(bytes);
+    }
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +325,9 @@ int main(void)
         cmocka_unit_test(arrays_are_walked),
         cmocka_unit_test(numbers_that_do_not_fit_are_known),
         cmocka_unit_test(strings_end_at_a_nul),
+        cmocka_unit_test(small_texts_mean_what_they_mean_to_cjson),
+        cmocka_unit_test(depths_are_those_of_cjson),
+        cmocka_unit_test(traces_mean_what_they_mean_to_cjson),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

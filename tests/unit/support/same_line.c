@@ -1,5 +1,7 @@
 #include "support/same_line.h"
 
+#include "format/chrome/decode.h"
+
 #include <string.h>
 
 #define SAME(member)                       \
@@ -102,7 +104,7 @@ const char *difference_of_chrome_lines(const struct chrome_line *left, const str
     SAME(id);
     SAME(pid);
     SAME(time_ns);
-    return left->phase != 'e' ? in_arguments(left, right) : NULL;
+    return chrome_reads_arguments(left) ? in_arguments(left, right) : NULL;
 }
 
 static int same_text(struct scan_text left, struct scan_text right)
