@@ -32,16 +32,18 @@ static const char *const key_names[SHARE_KEYS] = {"communicator", "tag",  "funct
                                                   "rank",         "step", "run"};
 
 static const struct column key_columns[SHARE_KEYS] = {
-    {.name = "communicator", .type = CELL_TEXT, .description = "its name, or the global ranks in it"},
-    {.name = "tag", .type = CELL_TEXT, .description = "user tag in force when the operations were issued"},
+    {.name = "communicator",
+     .type = CELL_TEXT,
+     .description = "name of the communicator, or its global ranks"},
+    {.name = "tag", .type = CELL_TEXT, .description = "user tag when the operations were issued"},
     {.name = "function", .type = CELL_TEXT, .description = "collective, Send or Recv"},
     {.name = "size_bytes",
      .type = CELL_INTEGER,
      .unit = "bytes",
-     .description = "size S as nccl-tests counts it"},
+     .description = "message size as defined by nccl-tests"},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
     {.name = "step", .type = CELL_INTEGER, .description = "training step"},
-    {.name = "run", .type = CELL_INTEGER, .description = "job, where the store holds several"},
+    {.name = "run", .type = CELL_INTEGER, .description = "job, if the store contains several"},
 };
 
 /* Beside the rank. */
@@ -67,16 +69,16 @@ static const struct column value_columns[VALUES] = {
     [BYTES] = {.name = "bytes",
                .type = CELL_INTEGER,
                .unit = "bytes",
-               .description = "count x type size of the calls, as the API got them"},
+               .description = "bytes of the calls: element count x element size, as passed to NCCL"},
     [JUDGED] = {.name = "judged_bytes",
                 .type = CELL_INTEGER,
                 .unit = "bytes",
                 .hidden = 1,
-                .description = "of calls whose buffers and registrations are known"},
+                .description = "bytes of calls whose buffers and registrations are known"},
     [REGISTERED_CALLS] = {.name = "registered_calls",
                           .type = CELL_INTEGER,
                           .hidden = 1,
-                          .description = "calls whose buffers all were registered"},
+                          .description = "calls with all their buffers registered"},
     [REGISTERED] = {.name = "registered_bytes",
                     .type = CELL_INTEGER,
                     .unit = "bytes",
@@ -85,27 +87,27 @@ static const struct column value_columns[VALUES] = {
     [REGISTERED_SHARE] = {.name = "registered_share",
                           .type = CELL_REAL,
                           .decimals = 3,
-                          .description = "registered_bytes of judged_bytes; null: nothing is known"},
+                          .description = "registered_bytes / judged_bytes; null: nothing is known"},
     [USED_SHARE] = {.name = "used_share",
                     .type = CELL_REAL,
                     .decimals = 3,
-                    .description = "share of bytes of calls for which NCCL's log says that the registration "
+                    .description = "share of the bytes for which NCCL's log reports that the registration "
                                    "was used (IPC, NET, NVLS, COLLNET); null: no log"},
     [FAILED] = {.name = "failed_calls",
                 .type = CELL_INTEGER,
                 .hidden = 1,
-                .description = "calls for which NCCL tried to use a registration and could not"},
+                .description = "calls for which NCCL tried to use a registration and failed"},
     [LOST] = {.name = "lost_us",
               .type = CELL_REAL,
               .unit = "us",
               .decimals = 1,
               .detail = 1,
               .description =
-                  "what operations on other memory took beyond the median of registered ones of the "
-                  "same communicator, function and size; null: there are not both"},
+                  "extra time of operations on other memory: time above the median of registered ones of the "
+                  "same communicator, function and size; null: one of the two kinds is missing"},
     [REASON] = {.name = "reason",
                 .type = CELL_TEXT,
-                .description = "why calls were not on registered memory, or why that is not known"},
+                .description = "why calls did not use registered memory, or why this is unknown"},
 };
 
 static int add_key(struct shares *shares, const char *name, size_t length, struct error *error)
@@ -115,13 +117,12 @@ static int add_key(struct shares *shares, const char *name, size_t length, struc
             continue;
         for (size_t j = 0; j < shares->by_count; j++)
             if (shares->by[j] == (enum share_key)i)
-                return error_set(error, "--by names '%s' twice", key_names[i]);
+                return error_set(error, "--by contains '%s' twice", key_names[i]);
         shares->by[shares->by_count++] = (enum share_key)i;
         return 0;
     }
     return error_set(error,
-                     "--by does not know the key '%.*s': it takes communicator, tag, function, size, rank, "
-                     "step and run",
+                     "invalid --by key '%.*s': expected communicator, tag, function, size, rank, step or run",
                      (int)length, name);
 }
 
@@ -147,7 +148,7 @@ static int parse_hook(const char *text, enum hook_state *hook, struct error *err
             *hook = (enum hook_state)i;
             return 0;
         }
-    return error_set(error, "--allocator-hook takes auto, on or off, not '%s'", text);
+    return error_set(error, "invalid --allocator-hook '%s': expected auto, on or off", text);
 }
 
 static int show_rank(const struct roster *roster, int64_t number, size_t column, struct table *table,
@@ -190,8 +191,9 @@ static int write_reason(const struct share_group *group, struct buffer *text)
                                 calls == 1 ? "" : "s");
     }
     if (group->failed_calls)
-        failed |= buffer_printf(text, "%sNCCL could not use it (%lld call%s)", text->length ? ", " : "",
-                                (long long)group->failed_calls, group->failed_calls == 1 ? "" : "s");
+        failed |= buffer_printf(text, "%sNCCL could not use the registration (%lld call%s)",
+                                text->length ? ", " : "", (long long)group->failed_calls,
+                                group->failed_calls == 1 ? "" : "s");
     return failed;
 }
 

@@ -99,13 +99,12 @@ static int add_picture(const struct html_run *run)
     struct picture picture = {.ranks = NULL};
     int32_t steps = run->job->step_count - run->job->first_step;
     if (steps <= 0 || !run->job->rank_count)
-        return html_element(run->page, "p", "The traces show no steps: nothing to draw.");
-    int failed =
-        html_element(
-            run->page, "p",
-            "A rank that waits is a victim; one that is late by itself makes others wait. Values are "
-            "within 2 % of those that ncclprof steps --map --format json gives.") ||
-        draw(run, &picture, (size_t)steps);
+        return html_element(run->page, "p",
+                            "No steps were detected in the traces, so there is nothing to draw.");
+    int failed = html_element(run->page, "p",
+                              "A rank that waits is a victim. A rank with its own delay makes others wait. "
+                              "Values are within 2 % of those of ncclprof steps --map --format json.") ||
+                 draw(run, &picture, (size_t)steps);
     for (int i = 0; i < HTML_HEAT_VALUES; i++)
         free(picture.values[i]);
     free(picture.ranks);

@@ -17,7 +17,8 @@ int option_real(const char *text, const char *name, double least, double greates
     errno = 0;
     *value = strtod(text, &end);
     if (end == text || *end || errno || !(*value >= least && *value <= greatest))
-        return error_set(error, "--%s takes a number from %g to %g, not '%s'", name, least, greatest, text);
+        return error_set(error, "invalid --%s '%s': expected a number from %g to %g", name, text, least,
+                         greatest);
     return 0;
 }
 
@@ -28,8 +29,8 @@ int option_integer(const char *text, const char *name, int64_t least, int64_t gr
     errno = 0;
     *value = strtoll(text, &end, 10);
     if (end == text || *end || errno || *value < least || *value > greatest)
-        return error_set(error, "--%s takes a whole number of at least %lld, not '%s'", name,
-                         (long long)least, text);
+        return error_set(error, "invalid --%s '%s': expected an integer of at least %lld", name, text,
+                         (long long)least);
     return 0;
 }
 
@@ -42,7 +43,7 @@ int option_range(const char *text, const char *name, int64_t *first, int64_t *la
     if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
         *last = strtoll(end + 1, &end, 10);
     if (!is_number || *end || errno || *last < *first)
-        return error_set(error, "--%s takes a number or a range A-B, not '%s'", name, text);
+        return error_set(error, "invalid --%s '%s': expected a number or a range A-B", name, text);
     return 0;
 }
 

@@ -29,15 +29,15 @@ static const struct {
     const char *key;
     const char *title;
 } values[HTML_HEAT_VALUES] = {
-    [HTML_HEAT_LENGTH] = {"length", "Longer than a usual step"},
-    [HTML_HEAT_WAITING] = {"waiting", "Waiting for the last to arrive"},
-    [HTML_HEAT_OWN] = {"own", "Late by itself"},
+    [HTML_HEAT_LENGTH] = {"length", "Step time above baseline"},
+    [HTML_HEAT_WAITING] = {"waiting", "Waiting for the last rank to arrive"},
+    [HTML_HEAT_OWN] = {"own", "Own delay"},
 };
 
 /* What is usual is what length is held against; where nothing is, it is the length that shows. */
 static const char *title_of(const struct html_heat *heat, enum html_heat_value value)
 {
-    return value == HTML_HEAT_LENGTH && heat->usual_ns == TIME_UNKNOWN ? "Length of the step"
+    return value == HTML_HEAT_LENGTH && heat->usual_ns == TIME_UNKNOWN ? "Duration of the step"
                                                                        : values[value].title;
 }
 
@@ -176,8 +176,8 @@ static int put_legend(struct buffer *page, const struct html_heat *heat)
 {
     struct buffer text = BUFFER_INIT;
     int is_usual = heat->usual_ns != TIME_UNKNOWN;
-    int failed = buffer_append_text(page, "<p class=\"keys\">Share of ") ||
-                 buffer_append_text(page, is_usual ? "a usual step (" : "the greatest value") ||
+    int failed = buffer_append_text(page, "<p class=\"keys\">In % of ") ||
+                 buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
                  (is_usual && (text_time(&text, heat->usual_ns) || html_text(page, text.data) ||
                                buffer_append_byte(page, ')'))) ||
                  buffer_append_text(page, ": ");
@@ -188,11 +188,10 @@ static int put_legend(struct buffer *page, const struct html_heat *heat)
             "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect class=\"l%d\" "
             "width=\"24\" height=\"12\"/></svg> %s %g %%</span> ",
             level, level ? "from" : "below", 100 * heat_map_least(level ? level : 1));
-    return failed || buffer_append_text(
-                         page,
-                         "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\">"
-                         "<rect class=\"frame\" x=\"1\" y=\"1\" width=\"22\" height=\"10\"/></svg> "
-                         "a finding speaks of it</span></p>\n")
+    return failed || buffer_append_text(page,
+                                        "<span class=\"key\"><svg viewBox=\"0 0 24 12\" "
+                                        "aria-hidden=\"true\"><rect class=\"frame\" x=\"1\" y=\"1\" "
+                                        "width=\"22\" height=\"10\"/></svg> part of a finding</span></p>\n")
                ? -1
                : 0;
 }

@@ -127,7 +127,7 @@ static int level_of(const void *context, size_t row, size_t column)
 static int say_edge(struct buffer *text, const struct html_matrix *matrix, const struct html_edge *edge)
 {
     return buffer_printf(text, "%s to %s: ", matrix->ends[edge->sender], matrix->ends[edge->receiver]) ||
-                   (edge->wait_us < 0 ? buffer_append_text(text, "wait not known")
+                   (edge->wait_us < 0 ? buffer_append_text(text, "wait unknown")
                                       : text_time(text, (int64_t)(edge->wait_us * 1e3))) ||
                    buffer_printf(text, ", %s", edge->verdict)
                ? -1
@@ -173,21 +173,21 @@ static int put_labels(struct buffer *page, const struct grid *grid)
 static int put_legend(struct buffer *page, const struct grid *grid)
 {
     struct buffer text = BUFFER_INIT;
-    int failed = buffer_append_text(
-                     page, "<p class=\"keys\">Usual wait (SendWait) against the median of all edges, ") ||
-                 text_time(&text, (int64_t)(grid->median_us * 1e3)) || html_text(page, text.data) ||
-                 buffer_append_text(page, ": ");
+    int failed =
+        buffer_append_text(
+            page, "<p class=\"keys\">Baseline wait (SendWait) relative to the median of all links, ") ||
+        text_time(&text, (int64_t)(grid->median_us * 1e3)) || html_text(page, text.data) ||
+        buffer_append_text(page, ": ");
     buffer_release(&text);
     for (int level = 0; !failed && level < LEVELS; level++)
         failed = buffer_printf(page,
                                "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
                                "class=\"l%d\" width=\"24\" height=\"12\"/></svg> %s %g times</span> ",
                                level, level ? "from" : "below", least[level ? level : 1]);
-    return failed || buffer_append_text(
-                         page,
-                         "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
-                         "class=\"frame\" x=\"1\" y=\"1\" width=\"22\" height=\"10\"/></svg> a finding "
-                         "blames it</span></p>\n")
+    return failed || buffer_append_text(page,
+                                        "<span class=\"key\"><svg viewBox=\"0 0 24 12\" "
+                                        "aria-hidden=\"true\"><rect class=\"frame\" x=\"1\" y=\"1\" "
+                                        "width=\"22\" height=\"10\"/></svg> part of a finding</span></p>\n")
                ? -1
                : 0;
 }
@@ -196,7 +196,7 @@ static int put_caption(struct buffer *page, const struct grid *grid)
 {
     return buffer_append_text(page, "<figcaption>Senders from top to bottom, receivers from left to right") ||
                    (grid->together > 1 &&
-                    buffer_printf(page, "; a cell is %zu by %zu of them, and shows their worst edge",
+                    buffer_printf(page, "; each cell stands for %zu by %zu of them and shows the worst link",
                                   grid->together, grid->together)) ||
                    buffer_append_text(page, "</figcaption>\n")
                ? -1

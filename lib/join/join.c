@@ -198,8 +198,9 @@ int join_in_transaction(struct store *store, size_t threads, struct error *error
         return current < 0 ? -1 : 0;
     int is_shard = store_is_shard(store, error);
     if (is_shard)
-        return is_shard < 0 ? -1
-                            : error_set(error, "%s is a shard: ncclprof merge joins it", store_path(store));
+        return is_shard < 0
+                   ? -1
+                   : error_set(error, "%s is a shard; combine shards with ncclprof merge", store_path(store));
     struct work work;
     work_init(&work);
     int failed = join_all(&work, store, threads, error);

@@ -626,7 +626,7 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
         builder->registrations > MOST_RECORDS || builder->calls > MOST_RECORDS ||
         builder->samples > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
-        return error_set(error, "one file holds more than 2^32 records of a kind");
+        return error_set(error, "one file contains more than 2^32 records of one kind");
     size_t before = batch->bytes.length;
     if (add_row(builder, batch, event))
         return error_no_memory(error);

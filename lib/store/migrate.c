@@ -61,9 +61,9 @@ static int read_number(struct store *store, const char *sql, int64_t *value, str
     if (code == SQLITE_ROW)
         *value = sqlite3_column_int64(statement, 0);
     else if ((code & 0xff) == SQLITE_NOTADB)
-        outcome = error_set(error, "it is not an SQLite file, so it cannot be a store");
+        outcome = error_set(error, "the file is not an SQLite database, so it is not a store");
     else
-        outcome = store_error(store, error, "cannot read its header");
+        outcome = store_error(store, error, "cannot read the file header");
     sqlite3_finalize(statement);
     return outcome;
 }
@@ -80,21 +80,21 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
         return 0;
     }
     if (application != STORE_APPLICATION_ID)
-        return error_set(error, "it is some other program's SQLite file, not a store");
+        return error_set(error, "the file is an SQLite database of another program, not a store");
     if (version > NEWEST)
         return error_set(
             error,
-            "it was made by a newer ncclprof: its schema is version %lld, this ncclprof " NCCLPROF_VERSION
-            " knows versions up to %d",
+            "the store was made by a newer ncclprof: its schema has version %lld; ncclprof " NCCLPROF_VERSION
+            " supports versions up to %d",
             (long long)version, (int)NEWEST);
     if (version < 1)
-        return error_set(error, "its schema's version, %lld, makes no sense: the file is damaged",
+        return error_set(error, "the store is damaged: its schema has version %lld, which does not exist",
                          (long long)version);
     if (version < OLDEST)
         return error_set(
             error,
-            "it was made by an earlier ncclprof: its schema is version %lld, this ncclprof " NCCLPROF_VERSION
-            " reads versions from %d on; ingest the traces into a new store",
+            "the store was made by an older ncclprof: its schema has version %lld; ncclprof " NCCLPROF_VERSION
+            " supports version %d or later. Ingest the traces into a new store",
             (long long)version, (int)OLDEST);
     *state = version == NEWEST ? SCHEMA_CURRENT : SCHEMA_OLDER;
     return 0;

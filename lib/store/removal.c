@@ -21,7 +21,7 @@ int removal_init(struct removal *removal, struct store *store, struct error *err
         return 0;
     return removal->count < REMOVAL_TABLES
                ? -1
-               : error_set(error, "there are more tables of records than %d", REMOVAL_TABLES);
+               : error_set(error, "there are more than %d record tables", REMOVAL_TABLES);
 }
 
 void removal_release(struct removal *removal)

@@ -244,7 +244,7 @@ static int take_member(void *context, struct statement *row, struct error *error
     int64_t communicator = id_list_find(&names->communicators, statement_integer(row, 1));
     int64_t process = id_list_find(&names->processes, statement_integer(row, 2));
     if (communicator < 0 || process < 0)
-        return error_set(error, "a member is of a process or a communicator that is not there");
+        return error_set(error, "a member refers to a process or communicator that is not in this store");
     if (append_id(&names->members, statement_integer(row, 0)) ||
         append_id(&names->peers, statement_integer_or(row, 4, INT64_MIN)) ||
         array_reserve((void **)&batch->members.items, &batch->members.capacity, batch->members.count + 1,
@@ -362,7 +362,7 @@ static int is_there(struct unloader *unloader, const struct unload *load, struct
                     ? -1
                     : statement_step(row, error);
     statement_reset(row);
-    return found == 0 ? (error_set(error, "it was written to while it was merged"), 0) : found;
+    return found == 0 ? (error_set(error, "it was modified while it was merged"), 0) : found;
 }
 
 /* Reads some, all in one state of the store, whoever writes. */

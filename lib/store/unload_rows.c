@@ -115,7 +115,8 @@ static int put_table(const struct unload *load, enum bulk_table table, struct in
         if (outcome < 0)
             return error_no_memory(error);
         if (outcome)
-            error_set(error, "a row of table %s is of nobody who is there", bulk_tables[table].name);
+            error_set(error, "table %s refers to a process that is not in this store",
+                      bulk_tables[table].name);
         else
             outcome = add_rows(inserter, add, error);
         at += (size_t)rows;

@@ -51,7 +51,7 @@ class BareCalls(Case):
         self.write("a.json", "[\n" + call(0, 0, 1000) + "{}]\n")
         self.write("b.json", "[\n{}]\n")
         errors = self.run_program("ingest", "a.json", "b.json").err
-        self.assertIn("a.json: no events in it", errors)
+        self.assertIn("a.json: contains no events", errors)
         self.assertNotIn("b.json", errors)
 
     def test_whose_file_is_not_known(self):

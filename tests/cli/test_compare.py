@@ -165,11 +165,11 @@ class Compare(Case):
         self.run_program("compare", "--fail-over", "much", "both.db:1", "both.db:2", status=2)
         self.assertIn("A holds 2 runs", self.run_program("compare", "both.db", "both.db:1", status=1).err)
         self.assertIn("run", self.run_program("compare", "both.db:1", "both.db:7", status=1).err)
-        self.assertIn("there is no such file", self.run_program("compare", "nothing", "both.db:1", status=1).err)
+        self.assertIn("'nothing' is not a file, and cannot be a run", self.run_program("compare", "nothing", "both.db:1", status=1).err)
         self.run_program("--store", "hosts.db", "ingest", "-q", FIXTURES / "prometheus", status=None)
         said = self.run_program("compare", "hosts.db", "both.db:1", status=1)
         self.assertIn("A: no operations", said.out)
-        self.assertIn("nothing was judged", said.err)
+        self.assertIn("nothing could be analyzed", said.err)
         self.write("text", "this is no trace\n")
         self.run_program("compare", "text", "both.db:1", status=1)
 

@@ -125,6 +125,6 @@ class Copies(Case):
         self.write("traces/part.json", self.traces[name][:len(self.traces[name]) // 2])
         self.store.unlink()
         told = self.run_program("ingest", "traces")
-        self.assertIn("1 file left out: beginnings of others\n", told.err)
+        self.assertIn("1 file skipped: identical to the beginning of another file\n", told.err)
         files = {file["path"] for file in json.loads(self.run_program("ingest", "traces", "--format", "json").out)["files"]}
         self.assertFalse(any(path.endswith("part.json") for path in files))

@@ -564,7 +564,7 @@ class Diagnose(Case):
             *headline, note = result.verdict.splitlines()
             self.assertEqual(note, f"note: {warning}")
             self.assertTrue(all(line.startswith("could not be judged: ") for line in headline), headline)
-            self.assertEqual(result.err, "" if words == ["--exit-code"] else "ncclprof: nothing was judged\n")
+            self.assertEqual(result.err, "" if words == ["--exit-code"] else "ncclprof: nothing could be analyzed\n")
         self.assertIn(warning, self.run_program("diagnose", "--format", "csv", status=1).err)
 
     def test_nothing_ingested(self):

@@ -84,7 +84,7 @@ class Excerpts(Bench):
     def test_memory_is_a_number(self):
         self.play("--shape ddp --ranks 2 --layers 2 --steps 4 --dialect inspector-2.30 --seed 1")
         for text in ["much", "-1", "1G", "9223372036854775807"]:
-            self.assertIn("--memory takes a whole number", self.run_program("diagnose", "--memory", text, status=2).err)
+            self.assertIn("invalid --memory", self.run_program("diagnose", "--memory", text, status=2).err)
 
     WAITED = ("own_us", "inherited_us", "network_us", "unexplained_us")
 

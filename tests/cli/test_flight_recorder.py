@@ -64,7 +64,7 @@ class ReadingTest(Dumps):
         ranks = self.rows("SELECT global_rank FROM job_rank WHERE process_id IS NOT NULL ORDER BY 1")
         self.assertIn((2,), ranks)
         reasons = {row["reason"] for row in self.json("info", "--ledger")["rows"]}
-        self.assertIn("dump that does not tell its rank", reasons)
+        self.assertIn("dump without its rank", reasons)
 
     def test_sends_and_receives_tell_the_rank(self):
         job = Job(4, {"5": [1, 3], "0": [0, 1, 2, 3]})
@@ -379,7 +379,7 @@ class StandstillTest(Dumps):
         for rank in 0, 1:
             (folder / f"nccl_trace_rank_{rank}").rename(folder / f"nccl_trace_rank_{rank}.json")
         job.write(folder)
-        self.assertIn("2 files left out", self.run_program("ingest", folder).err)
+        self.assertIn("2 files skipped", self.run_program("ingest", folder).err)
         self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(2,)])
 
     def test_members_of_a_launch_have_its_state(self):

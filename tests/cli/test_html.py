@@ -123,7 +123,7 @@ class Html(Case):
         worst = max(range(4, 8), key=lengths.get)
         titles = [one["title"] for one in self.page().data["runs"][0]["lanes"]]
         self.assertRegex(titles[0], rf"^Step {worst}, .*: compute, rank 1$")
-        self.assertRegex(titles[1], r"^Step [1-3], .*: a usual one, for comparison$")
+        self.assertRegex(titles[1], r"^Step [1-3], .*: baseline step, for comparison$")
 
     def test_only_one_script_and_one_style_may_run(self):
         page = self.page(SLOW)
@@ -187,7 +187,7 @@ class Html(Case):
         """The page is written, says so, and the exit status does, too."""
         self.write("dump_1.json", "[\n" + tag("forward", 0, 1, 5) + "{}]\n")
         page = self.page("dump_1.json", status=1)
-        self.assertIn("not judged", page.root.first("h1").text)
+        self.assertIn("not enough data", page.root.first("h1").text)
         self.write("inspector.log", inspector_trace())
         page = self.page("inspector.log", status=None)
         self.assertIn("doubt", page.root.first("div", class_="verdict").attributes["class"])
@@ -200,9 +200,9 @@ class Html(Case):
         self.assertIn("2 runs: 1 finding", page.root.first("h1").text)
         self.assertEqual(len(page.data["runs"]), 2)
         links = [one.text for one in page.root.first("nav").every("a")]
-        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): nothing stands out"])
+        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): no problem found"])
         for run, name in ((1, "slow-rank"), (2, "clean")):
-            self.assertIn("Judged", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
+            self.assertIn("Analyzed", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
         alone = self.page("--run", "tp2dp2pp2-clean")
         self.assertEqual([run["id"] for run in alone.data["runs"]], [2])
 

@@ -164,7 +164,7 @@ class Inspector(Case):
         orphans = next(number for number, line in enumerate(cut[1:]) if "header" in line)
         file = self.ingest("whole.log", status=1)["whole.log"]
         self.assertEqual((file["status"], file["skipped"]), ("partial", orphans))
-        self.assertIn("record without a communicator) at byte 0", file["reason"])
+        self.assertIn("first at byte 0 (record without a communicator)", file["reason"])
         self.assertEqual(self.rows("SELECT DISTINCT hash <> 0 FROM communicator"), [(1,)])
         self.store.unlink()
         self.write("orphans.log", "".join(lines[1:6]))

@@ -74,13 +74,13 @@ class Jobs(Case):
 
     def test_a_run_that_is_not_there(self):
         """No wrong usage: it is the store that lacks it."""
-        for count, holds in enumerate((f"run 1 ({JOBS[0]})", f"run 1 ({JOBS[0]}), 2 ({JOBS[1]})"), 1):
+        for count, holds in enumerate((f"1 ({JOBS[0]})", f"1 ({JOBS[0]}), 2 ({JOBS[1]})"), 1):
             self.ingest(JOBS[count - 1])
             for command in OF_JOBS:
                 with self.subTest(command=command, holds=holds):
                     result = self.run_program(command, "--run", "7", status=1)
                     self.assertEqual((result.out, result.err),
-                                     ("", f"ncclprof: there is no run '7'; the store holds {holds}\n"))
+                                     ("", f"ncclprof: no run '7'; runs in the store: {holds}\n"))
                     self.run_program(command, "--run", "0", status=1)
         self.run_program("stalls", "--states", "--run", "3", status=1)
 

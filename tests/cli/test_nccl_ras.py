@@ -165,7 +165,7 @@ class Ras(Case):
 
     def test_text_that_names_nobody(self):
         self.write("ras/0.txt", report())
-        self.assertIn("ask it again with ncclras -f json (NCCL 2.28.7 and later)", self.run_program("ingest", self.folder / "ras").err)
+        self.assertIn("run ncclras -f json (NCCL 2.28.7 or later)", self.run_program("ingest", self.folder / "ras").err)
 
     def test_a_busy_job_by_its_socket(self):
         """Hosts that run are one call of each function apart: nothing above low, of most ranks nothing at all."""
@@ -184,7 +184,7 @@ class Ras(Case):
         broken = whole[:comma] + whole[comma + 1:]
         self.assertEqual(self.findings(broken), [("ended_early", [1], "medium")])
         ledger, = self.json("info", "--ledger")["rows"]
-        self.assertEqual((ledger["reason"], ledger["damage"], ledger["count"]), ("comma that NCCL left out before status", 0, 1))
+        self.assertEqual((ledger["reason"], ledger["damage"], ledger["count"]), ("missing comma before status", 0, 1))
 
     def test_looks_at_nothing_but_zeros_hide_none(self):
         zeros = dump(0, 0, 0, 0, at="2026-03-02 10:16:00")

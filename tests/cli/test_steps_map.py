@@ -30,7 +30,7 @@ class StepsMap(Case):
                     waits[member.rank, member.step] += member.duration - least
         for place, row in cells.items():
             self.assertAlmostEqual(row["waiting_us"], waits[place] / 1e3, delta=1, msg=place)
-        # TRUTH: 32 ms of extra work in each of steps 4 to 8 of rank 1, in other steps and on other ranks none.
+        # TRUTH: 32 ms of extra work in each of steps 4-8 of rank 1, in other steps and on other ranks none.
         for (rank, step), row in cells.items():
             if step == 0:
                 self.assertIsNone(row["own_us"])
@@ -67,7 +67,7 @@ class StepsMap(Case):
             for (_, rows), value in (waiting, "waiting_us"), (own, "own_us"):
                 self.assertEqual([row[0] for row in rows], [str(rank) for rank in range(8)])
                 for rank, row in enumerate(rows):
-                    self.assertEqual(row[2:], ("compute, steps 4 to 8",) if rank == 1 else ())
+                    self.assertEqual(row[2:], ("compute, steps 4-8",) if rank == 1 else ())
                     expected = ""
                     for step in range(9):
                         share = cells[rank, step][value]
@@ -102,7 +102,7 @@ class StepsMap(Case):
     def test_many_ranks_are_drawn_by_host(self):
         self.simulate("--shape ddp --ranks 72 --per-node 8 --steps 6 --layers 2 --dialect inspector-2.30 --seed 5")
         (title, rows), = self.drawn("traces", "--value", "waiting", env=ASCII)
-        self.assertIn("a row is a host", title)
+        self.assertIn("one row per host", title)
         self.assertEqual([row[0] for row in rows], [f"node{node:03} (8 ranks)" for node in range(9)])
 
     def test_steps_that_cannot_be_told(self):

@@ -136,7 +136,7 @@ class Witnesses(Case):
         self.anew(self.beside(folder))
         self.assertEqual(self.counts()[0], 2)
         note, = self.notes("may be one job")
-        self.assertIn("their calls do not come at the same times", note)
+        self.assertIn("their operations do not have the same times", note)
 
     def test_logs_go_with_dumps_that_end_alike(self):
         """Of one folder, with the numbers that the watchdog tells of each rank; with other ones they stay apart."""
@@ -153,7 +153,7 @@ class Witnesses(Case):
                 self.anew(folder)
                 self.assertEqual(self.counts()[0], 1 if last == 61 else 2)
                 self.assertEqual({tuple(found[1]) for found in self.found()}, {(2,)})
-                self.assertEqual(len(self.notes("do not end with the same calls")), 0 if last == 61 else 1)
+                self.assertEqual(len(self.notes("do not end with the same operations")), 0 if last == 61 else 1)
 
     def test_a_stop_that_one_alone_tells_of_is_told(self):
         """The plugin's record ends before three ranks wait for the fourth."""
