@@ -25,13 +25,13 @@ enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
 
 static const struct analysis_option options[] = {
     {"fail-over", 0, "PERCENT",
-     "exit with 3 when steps, a phase, own time or a finding cost more than so many per cent more in B, "
-     "beyond "
-     "noise; with 4 when that could not be judged",
+     "exit with 3 if, beyond noise, steps, a phase, gap time or a finding cost over PERCENT more in B than "
+     "in "
+     "A; with 4 if that cannot be determined",
      NULL},
     {"network-noise", 0, "PERCENT",
-     "by so much transfers over the network differ between clean runs of one job", NETWORK_NOISE},
-    {"all", 'a', NULL, "show all that was compared as a table (JSON and CSV always do)", NULL},
+     "expected difference of network transfer times between clean runs of one job", NETWORK_NOISE},
+    {"all", 'a', NULL, "show every comparison in a table (JSON and CSV always do)", NULL},
 };
 
 static const struct column columns[] = {
@@ -39,40 +39,42 @@ static const struct column columns[] = {
      .type = CELL_TEXT,
      .description =
          "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
-    {.name = "key", .type = CELL_TEXT, .description = "of what: the phase, the function, the ranks"},
-    {.name = "unit", .type = CELL_TEXT, .description = "of a, b and change: us, % or GB/s"},
-    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A; medians of usual steps"},
+    {.name = "key",
+     .type = CELL_TEXT,
+     .description = "the phase, the function or the ranks that are compared"},
+    {.name = "unit", .type = CELL_TEXT, .description = "unit of a, b and change: us, % or GB/s"},
+    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A: median of the baseline steps"},
     {.name = "b", .type = CELL_REAL, .decimals = 1, .description = "in B"},
     {.name = "change",
      .type = CELL_REAL,
      .decimals = 1,
      .hidden = 1,
-     .description = "B less A; of own time beyond what the rank's peers changed by"},
+     .description = "B minus A; for own time, the change beyond that of the rank's peers"},
     {.name = "change_percent",
      .type = CELL_REAL,
      .unit = "%",
      .decimals = 1,
-     .description = "that in parts of a; of edges, own times and findings in parts of a step of A"},
+     .description = "change in % of a; for edges, own times and findings in % of a step of A"},
     {.name = "noise_percent",
      .type = CELL_REAL,
      .unit = "%",
      .decimals = 1,
-     .description = "a change of so much is none: noise, corrected for the number of questions"},
+     .description = "largest change that noise explains, corrected for the number of comparisons"},
     {.name = "significant",
      .type = CELL_INTEGER,
-     .description = "1 where the change is beyond noise, 0 where it is not, null where it was not judged"},
+     .description = "1: the change is beyond noise; 0: it is not; null: not compared"},
     {.name = "rule",
      .type = CELL_TEXT,
-     .description = "what stands in the way of judging, or the greatest noise (ncclprof-compare(1))"},
+     .description = "rule that prevents a comparison, or that sets the noise (ncclprof-compare(1))"},
     {.name = "place",
      .type = CELL_TEXT,
      .hidden = 1,
-     .description = "of own time: before which call of the step it changed most"},
-    {.name = "tag", .type = CELL_TEXT, .hidden = 1, .description = "phase of a phase or finding"},
-    {.name = "rank", .type = CELL_INTEGER, .hidden = 1, .description = "of own time, or of a finding"},
-    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "of an edge"},
-    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "of an edge"},
-    {.name = "text", .type = CELL_TEXT, .hidden = 1, .description = "of a finding, what diagnose says"},
+     .description = "for own time: the operation of the step before which it changed most"},
+    {.name = "tag", .type = CELL_TEXT, .hidden = 1, .description = "phase, for a phase or finding"},
+    {.name = "rank", .type = CELL_INTEGER, .hidden = 1, .description = "rank, for own time or a finding"},
+    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "sender, for an edge"},
+    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "receiver, for an edge"},
+    {.name = "text", .type = CELL_TEXT, .hidden = 1, .description = "for a finding, the text of diagnose"},
 };
 
 enum {
@@ -359,10 +361,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_compare = {
     .name = "compare",
-    .summary = "what differs between two runs beyond noise",
+    .summary = "show differences between two runs that exceed noise",
     .description =
-        "Compares steps, phases, transfers, edges, own times and findings; says of each difference whether "
-        "noise could make it, and nothing of two clean runs of one job.",
+        "Compares step times, phases, transfers, links, gap times and findings. Tests each difference "
+        "against "
+        "noise; two clean runs of the same job show no difference.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .compares = 1,

@@ -30,22 +30,22 @@ enum {
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
+     "smallest cost per affected step for medium or high confidence, in % of the median step",
      MIN_GAIN_PERCENT},
     {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
+     "outlier threshold, in robust standard deviations of the same operation across ranks and steps", SIGMAS},
     {"exit-code", 0, NULL,
-     "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
-     "became "
-     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged, or a shard is "
-     "missing",
+     "exit with 3 on a finding (medium or high confidence, or any for a hung job) or on slow steps without a "
+     "known cause; with 4 if 10 % or more of the job could not be analyzed or a shard is missing",
      NULL},
-    {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
-    {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
+    {"all", 'a', NULL, "also show low-confidence findings (JSON and CSV always include them)", NULL},
+    {"explain", 0, NULL,
+     "list, below each finding, every check applied, its measured value and its limit (JSON always includes "
+     "them)",
      NULL},
     {"memory", 0, "MIB",
-     "memory for the operations of a run, in MiB: of one that takes more, some of the steps are loaded, "
-     "and the others screened; 0: no limit",
+     "memory limit for the operations of one run. Of a larger run only selected steps are analyzed; the "
+     "others are only scanned. 0: no limit",
      MEMORY_MIB},
     RUN_OPTION,
 };
@@ -173,9 +173,10 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     for (size_t i = 0; !failed && i < runs->count; i++)
         failed = diagnose_run(diagnosis, runs->ids[i], error);
     if (!failed && diagnosis->empty_runs)
-        failed = table_add_warning(&result->table, error,
-                                   "%zu runs hold no ranks and no operations: nothing was judged in them",
-                                   diagnosis->empty_runs);
+        failed =
+            table_add_warning(&result->table, error,
+                              "%zu runs contain no ranks and no operations; nothing was analyzed in them",
+                              diagnosis->empty_runs);
     return !failed && close_result(diagnosis) ? error_no_memory(error) : failed;
 }
 
@@ -208,8 +209,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_diagnose = {
     .name = "diagnose",
-    .summary = "what is wrong, whose fault it is, since when, what it costs",
-    .description = "Names the rank at fault, never one that waits for it, and says nothing of a healthy job.",
+    .summary = "name the rank at fault, the cause, the steps and the cost",
+    .description =
+        "Names the rank at fault, not the ranks that wait for it. Reports no finding on a healthy job. "
+        "Filters "
+        "change what is shown, not what is analyzed.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .run = run,

@@ -21,13 +21,13 @@ static int name_candidates(const struct finding *finding, const struct job *job,
     return 0;
 }
 
-/* "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7": who is at fault. */
+/* "rank 3", "ranks 8-15", "ranks 2, 5 and 7": who is at fault. */
 static int name_several(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const int32_t *ranks = finding->ranks;
     size_t last = finding->rank_count - 1;
     if (last > 1 && ranks[last] - ranks[0] == (int32_t)last)
-        return buffer_printf(text, "ranks %s to %s", job->ranks[ranks[0]].name, job->ranks[ranks[last]].name);
+        return buffer_printf(text, "ranks %s-%s", job->ranks[ranks[0]].name, job->ranks[ranks[last]].name);
     int failed = buffer_append_text(text, "ranks ");
     for (size_t i = 0; !failed && i <= last; i++)
         failed = buffer_printf(text, "%s%s",

@@ -206,13 +206,14 @@ static void test_what_there_is_no_room_for(void **state)
                         "     1         2   3.0\n");
     free(text);
     text = render(&table, "table", 14);
-    assert_string_equal(text,
-                        "first_\n"
-                        " long_    a\n"
-                        "  name time\n"
-                        "         us\n"
-                        "     1  3.0\n\n"
-                        "No room for:\n  details_of_it\n  (--format\n  csv has all)\n");
+    assert_string_equal(
+        text,
+        "first_\n"
+        " long_    a\n"
+        "  name time\n"
+        "         us\n"
+        "     1  3.0\n\n"
+        "Hidden columns\n  (terminal\n  too narrow):\n  details_of_it;\n  --format csv\n  shows all\n");
     free(text);
     table_release(&table);
 }
