@@ -252,9 +252,8 @@ static int choose_run(const struct analysis_side *side, int number, int takes_an
         return -1;
     *run_id = !count ? 0 : ids[takes_any && number ? count - 1 : 0];
     if (count > 1 && !takes_any)
-        failed =
-            error_set(error, "%s holds %zu runs: name one, as STORE:RUN (ncclprof info --runs shows them)",
-                      number ? "B" : "A", count);
+        failed = error_set(error, "%s contains %zu runs; name one as STORE:RUN (see: ncclprof info --runs)",
+                           number ? "B" : "A", count);
     free(ids);
     return failed;
 }
@@ -269,7 +268,7 @@ static int measure_sides(struct measured_run *runs, const struct analysis_reques
         if (choose_run(side, i, !request->sides, &run_id, error))
             return -1;
         if (!run_id) {
-            if (table_add_warning(table, error, "%s holds no operation", i ? "B" : "A"))
+            if (table_add_warning(table, error, "%s contains no operations", i ? "B" : "A"))
                 return -1;
         } else if (measure_run(&runs[i], side->store, run_id, table, error)) {
             return error_wrap(error, "cannot measure %s", i ? "B" : "A");

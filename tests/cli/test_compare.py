@@ -163,7 +163,7 @@ class Compare(Case):
         self.run_program("--store", "both.db", "ingest", "-q", FIXTURES / "tp2dp2pp2-clean", FIXTURES / "fsdp-clean")
         self.run_program("compare", "both.db", status=2)
         self.run_program("compare", "--fail-over", "much", "both.db:1", "both.db:2", status=2)
-        self.assertIn("A holds 2 runs", self.run_program("compare", "both.db", "both.db:1", status=1).err)
+        self.assertIn("A contains 2 runs", self.run_program("compare", "both.db", "both.db:1", status=1).err)
         self.assertIn("run", self.run_program("compare", "both.db:1", "both.db:7", status=1).err)
         self.assertIn("there is no such file", self.run_program("compare", "nothing", "both.db:1", status=1).err)
         self.run_program("--store", "hosts.db", "ingest", "-q", FIXTURES / "prometheus", status=None)
