@@ -36,8 +36,8 @@ class Copies(Case):
         found = self.diagnosis()
         count = len(beside)
         self.assertEqual(found.pop("warnings"),
-                         [f"{count} file{'s' if count > 1 else ''} beside the traces repeat{'' if count > 1 else 's'} another one, or its "
-                          "beginning; the longest of each is used"])
+                         [f"{count} file{'s' if count > 1 else ''} duplicate{'' if count > 1 else 's'} another file or its "
+                          "beginning; the longest file is used"])
         self.assertEqual(found, {key: value for key, value in self.alone.items() if key != "warnings"})
         noted = self.rows("SELECT sum(count) FROM v_ledger WHERE reason = 'another file is a copy of this one, or of its beginning'")
         self.assertEqual(noted, [(count,)])

@@ -45,8 +45,8 @@ class Filters(Case):
         for options in (["--rank", "2"], ["--step", "0-3"], ["--tag", "forward"]):
             self.assertNotIn(first, self.json("diagnose", *options)["findings"])
             said = self.run_program("diagnose", "--exit-code", *options, status=3).out
-            self.assertIn("1 finding left out: not what was asked for\n", said)
-            self.assertNotIn("nothing stands out", said)
+            self.assertIn("1 finding does not match the filters\n", said)
+            self.assertNotIn("no problem found", said)
         self.assertIn("--communicator does not apply here",
                       self.run_program("diagnose", "--communicator", "x", status=2).err)
 

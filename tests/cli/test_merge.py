@@ -299,7 +299,7 @@ class Lacking(Merge):
         self.assertEqual(answer["totals"]["ingested"], 24)
         diagnosis = self.run_program("--store", merged, "diagnose", "--exit-code", "--format", "json", status=4)
         notes = " ".join(json.loads(diagnosis.out)["warnings"])
-        self.assertIn("shard 2/4 is missing, and what it would tell was not judged", notes)
+        self.assertIn("shard 2/4 is missing; the missing data was not analyzed", notes)
         for command in ("stragglers", "steps", "report", "stalls"):
             self.assertIn("shard 2/4", " ".join(self.json("--store", merged, command)["warnings"]))
         told = self.json("--store", merged, "info", "--shards")["rows"]
@@ -391,7 +391,7 @@ class Killed(Merge):
         self.assertIn("its ingest did not finish", said)
         self.assertIn("0/2", said)
         self.assertGreaterEqual(len(dump(merged)["file"]), 16 + 5)
-        self.assertIn("is not all there", " ".join(self.json("--store", merged, "steps")["warnings"]))
+        self.assertIn("is incomplete; the missing data was not analyzed", " ".join(self.json("--store", merged, "steps")["warnings"]))
         again = self.json("--store", store, "ingest", "--range", "0/2", *files)
         self.assertEqual([file["status"] for file in again["files"]][:5], ["unchanged"] * 5)
         self.merge(merged, store, other)

@@ -140,9 +140,9 @@ class Moved(Case):
         for command in ("report", "stragglers", "diagnose"):
             warnings = " ".join(self.json(command)["warnings"])
             if count:
-                self.assertIn(f"{count} collectives have the same number in several Inspector logs", warnings)
+                self.assertIn(f"{count} collectives have the same sequence number in several Inspector logs", warnings)
             else:
-                self.assertNotIn("alike", warnings)
+                self.assertNotIn("in several Inspector logs", warnings)
         left_out = self.rows("SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason = 'duplicate operation'")
         self.assertEqual(left_out, [(doubles,)])
 

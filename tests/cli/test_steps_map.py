@@ -62,8 +62,8 @@ class StepsMap(Case):
         self.assertLess(max(usual_us) - min(usual_us), 1e-6)
         for env, marks in (ASCII, ".:+#@"), (UTF8, "·░▒▓█"):
             waiting, own = self.drawn(FOLDER, env=env)
-            self.assertIn("Waiting for the last to arrive", waiting[0])
-            self.assertIn("Late by itself", own[0])
+            self.assertIn("Waiting for the last rank to arrive", waiting[0])
+            self.assertIn("Own delay", own[0])
             for (_, rows), value in (waiting, "waiting_us"), (own, "own_us"):
                 self.assertEqual([row[0] for row in rows], [str(rank) for rank in range(8)])
                 for rank, row in enumerate(rows):
@@ -83,7 +83,7 @@ class StepsMap(Case):
     def test_what_is_drawn(self):
         self.run_program("ingest", FOLDER)
         maps = self.drawn("--value", "length,own,length", env=ASCII)
-        self.assertEqual(["Longer" in title for title, _ in maps], [True, False])
+        self.assertEqual(["Step time above baseline" in title for title, _ in maps], [True, False])
         maps = self.drawn("--rank", "1-2", "--step", "3-5", "--value", "own", env=ASCII)
         self.assertEqual([(row[0], row[1]) for row in maps[0][1]], [("1", ".@@"), ("2", "...")])
         self.assertEqual(set(self.cells("--rank", "1-2", "--step", "3-5")), {(rank, step) for rank in (1, 2) for step in (3, 4, 5)})
@@ -109,7 +109,7 @@ class StepsMap(Case):
         self.write("a.json", trace(count=1))
         result = self.run_program("steps", "--map", "a.json")
         self.assertEqual(result.out, "")
-        self.assertIn("no training steps could be told apart", result.err)
+        self.assertIn("no training steps detected", result.err)
 
     def test_svg(self):
         cells = self.cells(FOLDER)
