@@ -123,7 +123,7 @@ static void add_row(struct block_writer *rows, const struct batch *batch, const 
     set_known(rows, OPERATION_STREAM, (int64_t)operation->stream, 0);
     set_times(rows, operation);
     block_set(rows, OPERATION_END_SOURCE, operation->end_source);
-    block_set_text(rows, OPERATION_TAG, batch_bytes(batch, row->tag));
+    block_set_text(rows, OPERATION_TAG, rows_bytes(&batch->rows, row->tag));
     block_set(rows, OPERATION_FLAGS, flags_of(operation));
     block_set(rows, OPERATION_BYTE_OFFSET, (int64_t)row->offset);
     set_known(rows, OPERATION_TOLD_STEP, operation->told_step - 1, -1);
@@ -132,8 +132,9 @@ static void add_row(struct block_writer *rows, const struct batch *batch, const 
     set_known(rows, OPERATION_SEND_BUFFER, (int64_t)operation->send_buffer, 0);
     set_known(rows, OPERATION_RECEIVE_BUFFER, (int64_t)operation->receive_buffer, 0);
     if (row->source.present)
-        block_set_text(rows, OPERATION_SOURCE, batch_bytes(batch, row->source));
-    block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, batch_bytes(batch, row->channels), row->channels.length);
+        block_set_text(rows, OPERATION_SOURCE, rows_bytes(&batch->rows, row->source));
+    block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, rows_bytes(&batch->rows, row->channels),
+                    row->channels.length);
 }
 
 /* An operation counts as issued when its call began, or as soon as the record says. */
@@ -147,7 +148,17 @@ static int64_t issued_ns(const struct operation *operation)
     return 0;
 }
 
-static void sum_up(struct batch_block *block, const struct batch_operation *row)
+/* What a block's row says of its operations. */
+struct summary {
+    int64_t operations;
+    int64_t tagged;      /* those that carry a tag */
+    int64_t earliest_ns; /* when they were issued */
+    int64_t latest_ns;
+    int64_t greatest_peer;     /* COUNT_UNKNOWN: no point-to-point operation among them */
+    int64_t clock_distance_ns; /* TIME_UNKNOWN: nowhere both clocks */
+};
+
+static void sum_up(struct summary *block, const struct batch_operation *row)
 {
     const struct operation *operation = &row->operation;
     int64_t issued = issued_ns(operation), distance;
@@ -176,33 +187,50 @@ static size_t extent_of(const struct place *places, size_t count, size_t from)
     return to - from;
 }
 
+static int put_block(struct rows *rows, const struct place *first, const struct summary *block,
+                     const struct buffer *packed)
+{
+    size_t at = rows->bytes.length;
+    struct span span;
+    struct row row;
+    if (rows_put_bytes(rows, at, buffer_append(&rows->bytes, packed->data, packed->length), &span) ||
+        row_begin(&row, rows, EVENT_OPERATION))
+        return -1;
+    row_integer(&row, first->ordinal);
+    row_integer(&row, first->member);
+    row_integer(&row, block->operations);
+    row_integer(&row, block->tagged);
+    row_integer(&row, block->earliest_ns);
+    row_integer(&row, block->latest_ns);
+    row_known(&row, block->greatest_peer, COUNT_UNKNOWN);
+    row_known(&row, block->clock_distance_ns, TIME_UNKNOWN);
+    if (row_span(&row, ROW_BLOB, span))
+        return -1;
+    row_end(&row);
+    return 0;
+}
+
 static int pack_block(struct batch_builder *builder, struct batch *batch, const struct place *places,
                       size_t count)
 {
-    if (array_reserve((void **)&batch->blocks.items, &batch->blocks.capacity, batch->blocks.count + 1,
-                      sizeof *batch->blocks.items))
-        return -1;
-    struct batch_block *block = &batch->blocks.items[batch->blocks.count++];
-    *block = (struct batch_block){.member = places[0].member,
-                                  .ordinal = places[0].ordinal,
-                                  .greatest_peer = COUNT_UNKNOWN,
-                                  .clock_distance_ns = TIME_UNKNOWN,
-                                  .offset = batch->packed.length};
+    struct summary block = {.greatest_peer = COUNT_UNKNOWN, .clock_distance_ns = TIME_UNKNOWN};
     for (size_t i = 0; i < count; i++) {
         const struct batch_operation *row = &batch->operations.items[places[i].at];
-        add_row(&builder->rows, batch, row, places[0].ordinal);
-        sum_up(block, row);
+        add_row(&builder->operations, batch, row, places[0].ordinal);
+        sum_up(&block, row);
     }
-    int failed = block_pack(&builder->rows, &batch->packed);
-    block->length = batch->packed.length - block->offset;
-    return failed;
+    buffer_clear(&builder->packed);
+    return block_pack(&builder->operations, &builder->packed) ||
+                   put_block(&batch->rows, places, &block, &builder->packed)
+               ? -1
+               : 0;
 }
 
 int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error)
 {
     if (batch->operations.count == 0)
         return 0;
-    if (!builder->rows.values && block_writer_init(&builder->rows, &operation_layout))
+    if (!builder->operations.values && block_writer_init(&builder->operations, &operation_layout))
         return error_no_memory(error);
     struct place *places = order_by_member(builder, batch);
     int failed = !places;

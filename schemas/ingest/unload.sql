@@ -37,9 +37,9 @@ SELECT communicator_id, hash, name, size, node_count, member_list, description, 
  ORDER BY communicator_id
 -- statement: members
 SELECT member_id, coalesce(recorded.communicator_id, member.communicator_id), coalesce(recorded.process_id, member.process_id),
-       coalesce(recorded.rank, member.rank), greatest_peer
-  FROM (SELECT member_id, greatest_peer FROM file_member WHERE file_id = ?1
-        UNION SELECT member_id, greatest_peer FROM file_member_recorded WHERE file_id = ?1) AS said
+       coalesce(recorded.rank, member.rank)
+  FROM (SELECT member_id FROM file_member WHERE file_id = ?1
+        UNION SELECT member_id FROM file_member_recorded WHERE file_id = ?1) AS said
   LEFT JOIN member_recorded AS recorded USING (member_id)
   LEFT JOIN member USING (member_id)
  WHERE coalesce(recorded.process_id, member.process_id) IS NOT NULL
