@@ -120,6 +120,47 @@ struct operation {
     size_t kernel_channel_count;
 };
 
+/*
+ * The columns into which operations are packed (store/tables.h), and those of table operation. None is ever
+ * moved, new ones follow at the end. ALWAYS: no value of the member is unknown, KNOWN: that one is, NEAR: and
+ * others lie near those of an earlier column; OTHER: store/batch_pack.c makes the value, store/operations.c
+ * reads it.
+ */
+#define PACKED_OPERATION(ALWAYS, KNOWN, NEAR, OTHER)                                  \
+    ALWAYS(KIND, kind, kind)                                                          \
+    ALWAYS(FUNCTION, function, function)                                              \
+    KNOWN(SEQUENCE, sequence, sequence, COUNT_UNKNOWN)                                \
+    KNOWN(COUNT, count, count, COUNT_UNKNOWN)                                         \
+    ALWAYS(DATATYPE, datatype, datatype)                                              \
+    KNOWN(BYTES, bytes, bytes, COUNT_UNKNOWN)                                         \
+    KNOWN(ROOT, root, root, COUNT_UNKNOWN)                                            \
+    KNOWN(PEER, peer, peer, COUNT_UNKNOWN)                                            \
+    ALWAYS(ALGORITHM, algorithm, algorithm)                                           \
+    ALWAYS(PROTOCOL, protocol, protocol)                                              \
+    KNOWN(CHANNEL_COUNT, channel_count, channel_count, COUNT_UNKNOWN)                 \
+    KNOWN(STREAM, stream, stream, 0)                                                  \
+    KNOWN(API_BEGIN, api_begin_ns, api.begin_ns, TIME_UNKNOWN)                        \
+    NEAR(API_END, api_end_ns, api.end_ns, TIME_UNKNOWN, API_BEGIN)                    \
+    NEAR(ENQUEUE_BEGIN, enqueue_begin_ns, enqueue.begin_ns, TIME_UNKNOWN, API_BEGIN)  \
+    NEAR(ENQUEUE_END, enqueue_end_ns, enqueue.end_ns, TIME_UNKNOWN, ENQUEUE_BEGIN)    \
+    NEAR(DEVICE_BEGIN, device_begin_ns, device.begin_ns, TIME_UNKNOWN, ENQUEUE_BEGIN) \
+    NEAR(DEVICE_END, device_end_ns, device.end_ns, TIME_UNKNOWN, DEVICE_BEGIN)        \
+    ALWAYS(END_SOURCE, end_source, end_source)                                        \
+    KNOWN(GPU_BEGIN, gpu_begin, gpu_begin, 0)                                         \
+    NEAR(GPU_END, gpu_end, gpu_end, 0, GPU_BEGIN)                                     \
+    KNOWN(DURATION, duration_ns, duration_ns, COUNT_UNKNOWN)                          \
+    OTHER(TAG, tag, TEXT)                                                             \
+    OTHER(FLAGS, flags, INTEGER)                                                      \
+    OTHER(BYTE_OFFSET, byte_offset, INTEGER)                                          \
+    OTHER(KERNEL_CHANNELS, kernel_channels, BYTES)                                    \
+    KNOWN(INITIAL_SYNC, initial_sync_ns, initial_sync_ns, 0)                          \
+    OTHER(SOURCE, source, TEXT)                                                       \
+    OTHER(TOLD_STEP, told_step, INTEGER)                                              \
+    OTHER(TOLD_SEQUENCE, told_sequence, INTEGER)                                      \
+    KNOWN(GPU_BUSY, gpu_busy_ns, gpu_busy_ns, 0)                                      \
+    KNOWN(SEND_BUFFER, send_buffer, send_buffer, 0)                                   \
+    NEAR(RECEIVE_BUFFER, receive_buffer, receive_buffer, 0, SEND_BUFFER)
+
 /* A call of which nothing is said yet. */
 #define OPERATION_UNKNOWN                                        \
     ((struct operation){.sequence = COUNT_UNKNOWN,               \

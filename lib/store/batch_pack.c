@@ -78,23 +78,6 @@ static void set_known(struct block_writer *rows, int column, int64_t value, int6
         block_set(rows, column, value);
 }
 
-static void set_interval(struct block_writer *rows, int column, struct interval_ns interval)
-{
-    set_known(rows, column, interval.begin_ns, TIME_UNKNOWN);
-    set_known(rows, column + 1, interval.end_ns, TIME_UNKNOWN);
-}
-
-static void set_times(struct block_writer *rows, const struct operation *operation)
-{
-    set_interval(rows, OPERATION_API_BEGIN, operation->api);
-    set_interval(rows, OPERATION_ENQUEUE_BEGIN, operation->enqueue);
-    set_interval(rows, OPERATION_DEVICE_BEGIN, operation->device);
-    set_known(rows, OPERATION_GPU_BEGIN, (int64_t)operation->gpu_begin, 0);
-    set_known(rows, OPERATION_GPU_END, (int64_t)operation->gpu_end, 0);
-    set_known(rows, OPERATION_DURATION, operation->duration_ns, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_INITIAL_SYNC, operation->initial_sync_ns, 0);
-}
-
 static int64_t flags_of(const struct operation *operation)
 {
     return (operation->unfinished ? OPERATION_IS_UNFINISHED : 0) |
@@ -103,34 +86,23 @@ static int64_t flags_of(const struct operation *operation)
            (operation->is_symmetric ? OPERATION_IS_SYMMETRIC : 0);
 }
 
+#define SET_ALWAYS(name, column, member) block_set(rows, OPERATION_##name, (int64_t)operation->member);
+#define SET_KNOWN(name, column, member, unknown, ...) \
+    set_known(rows, OPERATION_##name, (int64_t)operation->member, unknown);
+#define SET_NOT(...)
+
 static void add_row(struct block_writer *rows, const struct batch *batch, const struct batch_operation *row,
                     int64_t first)
 {
     const struct operation *operation = &row->operation;
     block_add_row(rows);
     block_set(rows, OPERATION_ORDINAL, operation->ordinal - first);
-    block_set(rows, OPERATION_KIND, operation->kind);
-    block_set(rows, OPERATION_FUNCTION, operation->function);
-    set_known(rows, OPERATION_SEQUENCE, operation->sequence, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_COUNT, operation->count, COUNT_UNKNOWN);
-    block_set(rows, OPERATION_DATATYPE, operation->datatype);
-    set_known(rows, OPERATION_BYTES, operation->bytes, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_ROOT, operation->root, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_PEER, operation->peer, COUNT_UNKNOWN);
-    block_set(rows, OPERATION_ALGORITHM, operation->algorithm);
-    block_set(rows, OPERATION_PROTOCOL, operation->protocol);
-    set_known(rows, OPERATION_CHANNEL_COUNT, operation->channel_count, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_STREAM, (int64_t)operation->stream, 0);
-    set_times(rows, operation);
-    block_set(rows, OPERATION_END_SOURCE, operation->end_source);
+    PACKED_OPERATION(SET_ALWAYS, SET_KNOWN, SET_KNOWN, SET_NOT)
     block_set_text(rows, OPERATION_TAG, rows_bytes(&batch->rows, row->tag));
     block_set(rows, OPERATION_FLAGS, flags_of(operation));
     block_set(rows, OPERATION_BYTE_OFFSET, (int64_t)row->offset);
     set_known(rows, OPERATION_TOLD_STEP, operation->told_step - 1, -1);
     set_known(rows, OPERATION_TOLD_SEQUENCE, operation->told_sequence - 1, -1);
-    set_known(rows, OPERATION_GPU_BUSY, operation->gpu_busy_ns, 0);
-    set_known(rows, OPERATION_SEND_BUFFER, (int64_t)operation->send_buffer, 0);
-    set_known(rows, OPERATION_RECEIVE_BUFFER, (int64_t)operation->receive_buffer, 0);
     if (row->source.present)
         block_set_text(rows, OPERATION_SOURCE, rows_bytes(&batch->rows, row->source));
     block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, rows_bytes(&batch->rows, row->channels),
