@@ -90,8 +90,9 @@ static int put_moving(struct buffer *sql, const struct record_table *table)
 
 static const struct {
     const char *marker;
-    int (*put)(struct buffer *sql, const struct record_table *table);
-} forms[] = {{"/* processes of file ?1 */", put_processes_of_file},
+    int (*put)(struct buffer *sql, const struct record_table *table); /* NULL: about blocks alone */
+} forms[] = {{"/* columns of a block */", NULL},
+             {"/* processes of file ?1 */", put_processes_of_file},
              {"/* processes that file ?1 recorded */", put_recorded_of_file},
              {"/* files of run ?1 */", put_files_of_run},
              {"/* and of no record */", put_of_no_record},
@@ -105,6 +106,8 @@ enum { FORMS = sizeof forms / sizeof *forms };
 static int put_tables(struct buffer *sql, int form)
 {
     int failed = 0;
+    if (!forms[form].put)
+        return record_table_put_columns(&record_tables[EVENT_OPERATION], sql);
     for (enum event_kind kind = 0; kind < EVENT_TABLES && !failed; kind++)
         if (record_table_has(&record_tables[kind], FIELD_PROCESS))
             failed = forms[form].put(sql, &record_tables[kind]);

@@ -31,6 +31,10 @@ struct store;
  *     records of heard are kept         as they are
  *     records of heard are moved        to those that tables heard and heard_member say
  *
+ * and of blocks of operations
+ *
+ *     columns of a block                those of operation_block
+ *
  * each as a comment. NULL on error.
  */
 struct statement *record_tables_prepare(struct store *store, const char *sql, struct error *error);

@@ -5,9 +5,8 @@ INSERT OR REPLACE INTO process SELECT * FROM process_recorded;
 INSERT OR REPLACE INTO member SELECT * FROM member_recorded;
 INSERT OR REPLACE INTO file_member SELECT * FROM file_member_recorded;
 /* records go back */
-INSERT OR REPLACE INTO operation_block
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed
+INSERT OR REPLACE INTO operation_block (/* columns of a block */)
+SELECT /* columns of a block */
   FROM operation_recorded WHERE repeated_by <> 0;
 DELETE FROM process_recorded;
 DELETE FROM member_recorded;

@@ -1,5 +1,5 @@
 -- What a merge reads of a shard (lib/store/unload.c): the files, and of file ?1 those whom its rows name. The rows
--- themselves are read by the columns that lib/store/insert.c fills.
+-- themselves are read by the columns that lib/model/record.c lists.
 
 -- statement: files
 SELECT file_id, path, file_set, dialect, digest, unpacked_digest, bytes, unpacked_bytes, status, events, skipped, modified_ns,

@@ -5,9 +5,8 @@ SELECT process_id FROM changed_process ORDER BY process_id;
 
 -- Blocks go back to what was recorded.
 -- statement: restore
-INSERT OR REPLACE INTO operation_block
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed
+INSERT OR REPLACE INTO operation_block (/* columns of a block */)
+SELECT /* columns of a block */
   FROM operation_recorded WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1);
 -- statement: forget_recorded
 DELETE FROM operation_recorded WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1);
@@ -37,9 +36,8 @@ SELECT packed FROM operation_block WHERE block_id = ?1;
 
 -- statement: keep_recorded
 -- Block ?1 as it is, before another takes its place.
-INSERT OR IGNORE INTO operation_recorded
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0
+INSERT OR IGNORE INTO operation_recorded (/* columns of a block */, doubles)
+SELECT /* columns of a block */, 0
   FROM operation_block WHERE block_id = ?1;
 -- statement: tell_doubles
 UPDATE operation_recorded SET doubles = ?2, first_double = ?3 WHERE block_id = ?1;

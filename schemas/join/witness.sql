@@ -45,9 +45,8 @@ CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
  WHERE file.dialect IN ('nccl-log', 'nccl-ras');
 
-INSERT OR REPLACE INTO operation_recorded
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles, repeated_by)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0, 1
+INSERT OR REPLACE INTO operation_recorded (/* columns of a block */, doubles, repeated_by)
+SELECT /* columns of a block */, 0, 1
   FROM heard_block JOIN operation_block USING (block_id);
 /* records of heard are kept */
 INSERT OR IGNORE INTO file_member_recorded
