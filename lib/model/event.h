@@ -16,9 +16,9 @@
  * GPU clocks are raw values, exact, comparable on one GPU only; 0 is unknown.
  * Texts and arrays are borrowed: they live until the callback that got the event returns.
  *
- * Below each struct stand the columns that it has in the store, in the order of its table, with their names
- * there: record.h says what WHOLE, COUNT ... are. A field takes three files: a member and a column here, the
- * reader in lib/format, and the column in schemas/store.
+ * Below each struct stand the columns of its table in the store; WHOLE, COUNT ... are the kinds of columns of
+ * record.h. A new field takes its member and its column here, the column in schemas/store, and the reader in
+ * lib/format that knows it.
  */
 
 #define TIME_UNKNOWN INT64_MIN
@@ -121,10 +121,10 @@ struct operation {
 };
 
 /*
- * The columns into which operations are packed (store/tables.h), and those of table operation. None is ever
- * moved, new ones follow at the end. ALWAYS: no value of the member is unknown, KNOWN: that one is, NEAR: and
- * others lie near those of an earlier column; OTHER: store/batch_pack.c makes the value, store/operations.c
- * reads it.
+ * The columns into which operations are packed (store/tables.h), which are those of table operation as well.
+ * None is ever moved, new ones follow at the end. ALWAYS: the value is always known. KNOWN: this value of the
+ * member stands for unknown. NEAR: the same, and the values lie near those of an earlier column. OTHER:
+ * store/batch_pack.c makes the value, store/operations.c reads it.
  */
 #define PACKED_OPERATION(ALWAYS, KNOWN, NEAR, OTHER)                                  \
     ALWAYS(KIND, kind, kind)                                                          \

@@ -5,19 +5,23 @@
 #include "model/event.h"
 
 /*
- * What the store keeps of events: a table for each kind, by the number of the kind. Files are written,
- * removed and numbered anew, stores merged, and joins undone by this description (store/batch.h,
- * store/insert.h, store/unload.h, store/record_tables.h), so that a kind that comes to it takes part in all
- * of that.
+ * What the store keeps of events: a table for each kind, under the number of the kind. Files are written,
+ * removed and renumbered, stores merged, and joins undone by this description (store/batch.h, store/insert.h,
+ * store/unload.h, store/record_tables.h): a kind that is added to it takes part in all of these.
  *
- * One more kind takes six files: struct, columns and enumerator in model/event.h, a line in record.c, a table
- * in schemas/store, the reader in lib/format, a fixture, and ncclprof-store(5).
+ * A new kind takes
+ * - lib/model/event.h: its struct, columns and enumerator, and a member of struct event
+ * - lib/model/record.c: a line
+ * - schemas/store/NNN_what.sql: its table, and one for rows that joins change (store/migrate.c says what a
+ * new version of the schema takes)
+ * - lib/format/foo: who makes such events
+ * - a fixture that has some, and the outputs kept of it
  */
 
-/* A kind for each way in which a column may be unknown, and for what is another number in each store. */
+/* A kind for each way in which a column may be unknown, and for numbers that differ from store to store. */
 enum field_kind {
-    FIELD_RECORD,    /* of the record itself, which comes first: an id of its file and its ordinal there */
-    FIELD_OPERATION, /* likewise of an operation of the same file; below 0: NULL */
+    FIELD_RECORD,    /* the record itself, always the first column: its file's number and its ordinal there */
+    FIELD_OPERATION, /* an operation of the same file, numbered in the same way; below 0: NULL */
     FIELD_PROCESS,
     FIELD_MEMBER,
     FIELD_WHOLE,    /* always known */
@@ -27,13 +31,13 @@ enum field_kind {
     FIELD_FLAG,     /* 0 or 1 */
     FIELD_POSITIVE, /* a double; below 0: NULL */
     FIELD_TEXT,     /* NULL: NULL */
-    FIELD_MADE      /* out of several members: enum made */
+    FIELD_MADE      /* made of several members: enum made */
 };
 
-/* What store/batch.c makes. */
+/* Values that store/batch.c makes. */
 enum made { MADE_STATES, MADE_STEPS, MADE_WHAT, MADE_CALLS, MADE_GROUP };
 
-/* A column of a table: where in a struct event its value lies. */
+/* A column of a table, and where in a struct event its value lies. */
 struct record_field {
     const char *name;
     enum field_kind kind;
@@ -45,11 +49,11 @@ struct record_table {
     const char *name;
     const struct record_field *fields;
     int field_count;
-    /* The table that keeps rows as they were recorded, after a join has changed or removed them; NULL: joins
-     * leave rows as they are, or say only of which process they are, until the file goes. */
+    /* The table in which joins keep rows as they were recorded before they change or remove them; NULL: none.
+     */
     const char *kept;
-    int is_put_back_by_joins; /* by process, as schemas/join says; else all at once: store/recorded.h */
-    const char *joined;       /* a table of what joins made of records, by their ids; NULL */
+    int is_put_back_by_joins; /* process by process (schemas/join); else store/recorded.h puts back all */
+    const char *joined;       /* the table of what joins found out about each record, by its id; NULL: none */
 };
 
 extern const struct record_table record_tables[EVENT_TABLES];

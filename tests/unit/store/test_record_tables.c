@@ -88,31 +88,31 @@ static const struct record_table *find_kind(const char *name)
     return NULL;
 }
 
-/* What is no record, nor made of single ones. */
+/* Files, whom records name, what joins say of these and of runs; the store itself. */
 static int is_no_record(const char *name)
 {
     static const char *const known[] = {"file",
                                         "ledger",
                                         "file_member",
-                                        "file_member_recorded", /* files */
+                                        "file_member_recorded",
                                         "process",
                                         "process_recorded",
                                         "member",
-                                        "member_recorded", /* whom records name */
-                                        "communicator",    /* likewise */
+                                        "member_recorded",
+                                        "communicator",
                                         "clock_step",
                                         "contradiction",
                                         "witness",
-                                        "witness_contradiction", /* what joins say of these */
+                                        "witness_contradiction",
                                         "witness_doubt",
                                         "witness_member",
                                         "unequal_pair",
-                                        "instance_block", /* likewise */
+                                        "instance_block",
                                         "run",
                                         "process_run",
                                         "job_rank",
                                         "member_join",
-                                        "communicator_join", /* runs */
+                                        "communicator_join",
                                         "call_place",
                                         "changed_process",
                                         "fact",
