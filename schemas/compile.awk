@@ -1,6 +1,6 @@
 # Turns the .sql files named on the command line into C strings: schemas/store/002_base.sql becomes
 # `schema_store_002_base`. A line "-- statement: NAME" begins a string of its own, `schema_..._NAME`.
-# Comments stay in the source files; they are dropped here.
+# Comments stay in the source files; they are dropped here. SCHEMA_MIGRATIONS lists those of schemas/store, in order.
 # usage: awk -v header=OUT.h -v source=OUT.c -f compile.awk FILE...
 
 function name_of(path) {
@@ -35,6 +35,7 @@ BEGIN {
 }
 
 FNR == 1 { begin(name_of(FILENAME)) }
+FNR == 1 && FILENAME ~ /^schemas\/store\// { migrations = migrations (migrations ? ", " : "") name_of(FILENAME) }
 
 /^-- statement: / { begin(name_of(FILENAME) "_" $3); next }
 
@@ -49,5 +50,6 @@ FNR == 1 { begin(name_of(FILENAME)) }
 
 END {
     end()
+    print "#define SCHEMA_MIGRATIONS " migrations > header
     print "#endif" > header
 }

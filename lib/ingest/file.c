@@ -325,7 +325,7 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
         tell_strange(reading, result, error))
         return MESSAGE_ABANDON;
     /* A dump may tell of its process alone: all that it called has ended. */
-    if (result->events == 0 && result->reason && intake->builder.facts == 0) {
+    if (result->events == 0 && result->reason && intake->builder.ordinals[EVENT_PROCESS] == 0) {
         result->status = FILE_FAILED;
         batch_clear(intake->batch);
         return MESSAGE_PASSED;

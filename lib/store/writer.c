@@ -6,7 +6,7 @@
 #include "store/record_tables.h"
 #include "store/recorded.h"
 #include "store/removal.h"
-#include "store/unload_rows.h"
+#include "store/unload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
