@@ -223,7 +223,7 @@ class HostileFiles(Case):
                 with self.subTest(name=name, words=words):
                     self.measured(*words, status=0)
         result = self.measured("stalls", "--matrix", status=1)
-        self.assertIn("3001 senders are too many for a matrix", result.err)
+        self.assertIn("3001 senders and 3004 columns are too many for a matrix", result.err)
 
     def test_tags_of_many_communicators(self):
         """A process sets a tag on each of its communicators: that costs about what the communicators alone do."""
