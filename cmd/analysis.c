@@ -149,7 +149,7 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     else if (usage)
         status = EXIT_USAGE;
     if (status == EXIT_DONE && result.unjudged && !result.undecided) {
-        error_set(&context->error, "nothing was judged");
+        error_set(&context->error, "nothing could be analyzed");
         status = EXIT_NOT_DONE;
     }
     if (status == EXIT_DONE && (result.alarm || result.undecided))

@@ -21,7 +21,7 @@ static int run(struct context *context, const struct arguments *arguments)
             shells[i].write(context);
             return EXIT_DONE;
         }
-    error_set(&context->error, "completion is made for bash, fish and zsh, not for '%s'",
+    error_set(&context->error, "no completion for shell '%s': expected bash, fish or zsh",
               arguments->operands[0]);
     return EXIT_USAGE;
 }

@@ -70,19 +70,13 @@ static void put_command(const struct command *command)
 void completion_fish(const struct context *context)
 {
     fputs(
-        "function __ncclprof_list\n"
-        "    set -l before (string replace -r '[^,]*$' '' -- (commandline -ct | string replace -r "
-        "'^--[^=]*=' ''))\n"
-        "    for word in $argv\n"
-        "        echo $before$word\n"
-        "    end\n"
-        "end\n"
-        "complete -c ncclprof -f\n"
-        "complete -c ncclprof -n __fish_use_subcommand -l store -r -F -d 'the store'\n"
-        "complete -c ncclprof -n __fish_use_subcommand -s V -l version -d 'show the version'\n"
-        "complete -c ncclprof -n __fish_use_subcommand -s h -l help -d 'show help'\n"
-        "complete -c ncclprof -n __fish_use_subcommand -a help -d 'tell more of a command'\n"
-        "complete -c ncclprof -n '__fish_seen_subcommand_from completion' -a 'bash fish zsh'\n",
+        "function __ncclprof_list\n    set -l before (string replace -r '[^,]*$' '' -- (commandline -ct | "
+        "string replace -r '^--[^=]*=' ''))\n    for word in $argv\n        echo $before$word\n    "
+        "end\nend\ncomplete -c ncclprof -f\ncomplete -c ncclprof -n __fish_use_subcommand -l store -r -F -d "
+        "'use this store'\ncomplete -c ncclprof -n __fish_use_subcommand -s V -l version -d 'show the "
+        "version'\ncomplete -c ncclprof -n __fish_use_subcommand -s h -l help -d 'show help'\ncomplete -c "
+        "ncclprof -n __fish_use_subcommand -a help -d 'show help for a command'\ncomplete -c ncclprof -n "
+        "'__fish_seen_subcommand_from completion' -a 'bash fish zsh'\n",
         stdout);
     for (size_t i = 0; i < context->command_count; i++)
         put_command(&context->commands[i]);

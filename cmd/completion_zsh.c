@@ -78,12 +78,8 @@ static void put_command(const struct command *command)
 void completion_zsh(const struct context *context)
 {
     fputs(
-        "#compdef ncclprof\n"
-        "_ncclprof()\n{\n"
-        "    local state line context\n"
-        "    local -a commands\n"
-        "    typeset -A opt_args\n"
-        "    commands=(\n        'help:tell more of a command'\n",
+        "#compdef ncclprof\n_ncclprof()\n{\n    local state line context\n    local -a commands\n    typeset "
+        "-A opt_args\n    commands=(\n        'help:show help for a command'\n",
         stdout);
     for (size_t i = 0; i < context->command_count; i++) {
         printf("        '%s:", context->commands[i].name);
@@ -92,7 +88,8 @@ void completion_zsh(const struct context *context)
     }
     fputs(
         "    )\n"
-        "    _arguments -C '--store=[the store]:file:_files' '(-q --quiet)'{-q,--quiet}'[no progress]' \\\n"
+        "    _arguments -C '--store=[use this store]:file:_files' '(-q --quiet)'{-q,--quiet}'[do not show "
+        "progress]' \\\n"
         "        '(-h --help)'{-h,--help}'[show help]' '(-V --version)'{-V,--version}'[show the version]' "
         "\\\n"
         "        '1:command:->command' '*::argument:->argument'\n"

@@ -100,7 +100,7 @@ static int forget(struct context *context, const struct arguments *arguments)
     if (!arguments->operand_count)
         return ingest_forget(context, arguments, arguments->values[OPTION_FORGET],
                              (size_t)number_of_jobs(arguments));
-    error_set(&context->error, "--forget reads no files: unexpected argument '%s'", arguments->operands[0]);
+    error_set(&context->error, "--forget takes no files: unexpected argument '%s'", arguments->operands[0]);
     return EXIT_USAGE;
 }
 
@@ -162,7 +162,7 @@ static int run(struct context *context, const struct arguments *arguments)
         return forget(context, arguments);
     if (arguments->operand_count)
         return ingest(context, arguments);
-    error_set(&context->error, "PATH... is missing");
+    error_set(&context->error, "missing argument PATH...");
     return EXIT_USAGE;
 }
 

@@ -78,7 +78,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
 static int tell_interruption(const struct ingest_wishes *wishes)
 {
     if (!wishes->is_silent)
-        print_line("interrupted; finished files are in the store, the same command reads the rest");
+        print_line("interrupted; completed files are in the store. Run the same command again to continue.");
     return EXIT_INTERRUPTED;
 }
 
@@ -121,9 +121,12 @@ static void tell_all(const struct context *context, const struct ingest_wishes *
     if (wishes->is_silent)
         return;
     if (twins && !context->quiet)
-        print_line("%zu files left out: others of their name beside them tell the same and more", twins);
+        print_line(
+            "%zu files skipped: files of the same name in another format contain the same data and more",
+            twins);
     if (copies && !context->quiet)
-        print_line("%zu file%s left out: beginnings of others", copies, copies == 1 ? "" : "s");
+        print_line("%zu file%s skipped: identical to the beginning of another file", copies,
+                   copies == 1 ? "" : "s");
     tell_walk(context, walk);
     if (!context->quiet)
         report_tell_read_again(report);

@@ -52,7 +52,7 @@ int report_add(struct report *report, struct file_result *result, struct error *
 int report_add_failed(struct report *report, const char *path, size_t start, struct error *why)
 {
     struct file_result result = {.path = path, .start = start, .status = FILE_FAILED};
-    result.reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
+    result.reason = strdup(why->depth ? why->cause[0] : "cannot be read");
     if (!result.reason)
         return error_no_memory(why);
     error_clear(why);
@@ -74,7 +74,7 @@ void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
     if (result->status == FILE_INGESTED && !result->events && result->skipped)
-        print_line("%s: no events in it: ncclprof info --ledger says why", result->path);
+        print_line("%s: contains no events; see: ncclprof info --ledger", result->path);
     if (!has_trouble(result))
         return;
     size_t length = strlen(result->path);
@@ -109,15 +109,15 @@ void report_tell_remarks(const struct report *report)
             continue;
         size_t others = count_remarks(report, i, result->remark) - 1;
         if (others)
-            print_line("%s and %zu more hold no event: %s", result->path, others, result->remark);
+            print_line("%s and %zu more contain no events: %s", result->path, others, result->remark);
         else
-            print_line("%s holds no event: %s", result->path, result->remark);
+            print_line("%s contains no events: %s", result->path, result->remark);
     }
 }
 
 static int is_recognised(const char *reason)
 {
-    return strstr(reason, "looks like") || strstr(reason, "is compressed with");
+    return strstr(reason, "looks like") || strstr(reason, "compressed with");
 }
 
 /* A file that was recognised explains most; of the others the largest is the likeliest to be what was meant.
@@ -144,11 +144,12 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
             example = result;
     }
     if (example)
-        print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
+        print_line("%s: none of its files (%zu) is a supported trace; for example, %s", path, strangers,
+                   example->reason);
     else
         print_line(
-            "%s: no files to read: the job wrote elsewhere, NCCL did not load the plugin "
-            "(NCCL_DEBUG=INFO tells), or NVIDIA's Inspector lacked "
+            "%s: contains no files: the job wrote its traces elsewhere, NCCL did not load the plugin (check "
+            "with NCCL_DEBUG=INFO), or NVIDIA's Inspector ran without "
             "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS",
             path);
     return 1;
@@ -190,8 +191,9 @@ void report_tell_newer(const struct report *report)
         count++;
     }
     if (first)
-        print_line("%s%s: format version %s is newer than this ncclprof; what has not changed was read",
-                   first->path, count > 1 ? " and others like it" : "", first->newer_version);
+        print_line(
+            "%s%s: format version %s is newer than this ncclprof supports; only the known parts were read",
+            first->path, count > 1 ? " and other files" : "", first->newer_version);
 }
 
 static int64_t count_read_again(const struct report *report)
@@ -206,9 +208,10 @@ void report_tell_read_again(const struct report *report)
 {
     int64_t count = count_read_again(report);
     if (count == 1)
-        print_line("1 file is read again: its reader has improved since");
+        print_line("1 file was read again because ncclprof's reader for it has improved");
     else if (count)
-        print_line("%" PRId64 " files are read again: their reader has improved since", count);
+        print_line("%" PRId64 " files were read again because ncclprof's reader for them has improved",
+                   count);
 }
 
 int report_has_trouble(const struct report *report)
@@ -220,17 +223,19 @@ int report_has_trouble(const struct report *report)
 }
 
 static const struct column columns[] = {
-    {.name = "path", .type = CELL_TEXT, .description = "the file"},
-    {.name = "dialect", .type = CELL_TEXT, .description = "format, by its content"},
+    {.name = "path", .type = CELL_TEXT, .description = "path of the file"},
+    {.name = "dialect", .type = CELL_TEXT, .description = "format, detected from the content"},
     {.name = "status",
      .type = CELL_TEXT,
      .description = "ingested, open, unchanged, partial, failed or forgotten"},
-    {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
-    {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
+    {.name = "events", .type = CELL_INTEGER, .description = "events read"},
+    {.name = "skipped",
+     .type = CELL_INTEGER,
+     .description = "lines without an event; see ncclprof info --ledger"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
     {.name = "reason",
      .type = CELL_TEXT,
-     .description = "why it failed, or what of it could not be read",
+     .description = "why the file failed, or which part could not be read",
      .hidden = 1},
 };
 
@@ -263,17 +268,28 @@ static int fill(struct table *table, const struct report *report, int for_people
     return 0;
 }
 
+static void put_status(int status, int64_t count)
+{
+    printf("%" PRId64 " file%s ", count, count == 1 ? "" : "s");
+    if (status == FILE_NOT_A_TRACE)
+        fputs(count == 1 ? "is not a trace" : "are not traces", stdout);
+    else
+        fputs(status_names[status], stdout);
+}
+
 static void put_sentence(const struct report *report)
 {
     struct totals totals = add_up(report);
     const char *separator = "";
     for (int status = 0; status < STATUSES; status++)
         if (totals.files[status]) {
-            printf("%s%" PRId64 " %s", separator, totals.files[status], status_names[status]);
+            fputs(separator, stdout);
+            put_status(status, totals.files[status]);
             separator = ", ";
         }
-    printf("%s%" PRId64 " events, %" PRId64 " skipped, %.1f MB in %.1f s\n", *separator ? "; " : "no files; ",
-           totals.events, totals.skipped, (double)totals.bytes / 1e6, report->seconds);
+    printf("%s%" PRId64 " event%s read, %" PRId64 " line%s skipped, %.1f MB in %.1f s\n",
+           *separator ? "; " : "no files; ", totals.events, totals.events == 1 ? "" : "s", totals.skipped,
+           totals.skipped == 1 ? "" : "s", (double)totals.bytes / 1e6, report->seconds);
 }
 
 static int append_cell_text(struct buffer *json, const char *key, const char *text)

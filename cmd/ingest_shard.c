@@ -66,16 +66,19 @@ static int check_store(struct context *context, const struct task *task, int is_
     const struct shard *self = shards_self(&shards);
     int failed = 0;
     if (self && is_anothers(self, task, is_range))
-        failed = error_set(&context->error, "%s is the shard of %s %s (%lld/%lld): name another with --store",
+        failed = error_set(&context->error,
+                           "%s is the shard of %s %s (%lld/%lld); choose another file with --store",
                            context->store_path, self->is_of_host ? "node" : "a task on", self->host,
                            (long long)self->number, (long long)self->count);
     else if (!self && shards.count)
-        failed = error_set(&context->error, "%s was merged of shards, it is none: name another with --store",
-                           context->store_path);
+        failed =
+            error_set(&context->error,
+                      "%s was merged from shards and is not a shard itself; choose another file with --store",
+                      context->store_path);
     else if (!self && store_fact(context->store, "joined", -1, &joined, &context->error))
         failed = -1;
     else if (!self && joined >= 0)
-        failed = error_set(&context->error, "%s is a store, not a shard: name another with --store",
+        failed = error_set(&context->error, "%s is a store, not a shard; choose another file with --store",
                            context->store_path);
     shards_release(&shards);
     return failed;
@@ -83,7 +86,7 @@ static int check_store(struct context *context, const struct task *task, int is_
 
 int ingest_shard_begin(struct context *context, const struct task *task, int is_range)
 {
-    static char not_ended[] = "its ingest did not end: run it again, and merge it again";
+    static char not_ended[] = "its ingest did not finish; run the ingest again, then merge again";
     if (!context->store)
         context->store = store_open(context->store_path, STORE_CREATE, &context->error);
     if (!context->store || check_store(context, task, is_range))
@@ -102,7 +105,7 @@ static char *tell_lacking(const struct walk *walk, const struct report *report)
             count++;
             first = first ? first : report->results[i].path;
         }
-    if (count && buffer_printf(&reason, "%zu of its files could not be read, the first: %s", count, first))
+    if (count && buffer_printf(&reason, "%zu of its files could not be read, first: %s", count, first))
         buffer_release(&reason);
     return buffer_detach(&reason);
 }
@@ -120,8 +123,9 @@ int ingest_refuse_shard(struct context *context)
 {
     int is_shard = context->store ? store_is_shard(context->store, &context->error) : 0;
     if (is_shard > 0)
-        error_set(&context->error,
-                  "%s is a shard: add to it with ingest --shard, bring shards together with ncclprof merge",
-                  context->store_path);
+        error_set(
+            &context->error,
+            "%s is a shard; add files to it with ncclprof ingest --shard, combine shards with ncclprof merge",
+            context->store_path);
     return is_shard ? EXIT_NOT_DONE : EXIT_DONE;
 }

@@ -22,7 +22,7 @@ static void note(int number)
 
 static void end(int number)
 {
-    static const char late[] = "ncclprof: it took longer than its time limit and was ended\n";
+    static const char late[] = "ncclprof: stopped, because the time limit was exceeded\n";
     ssize_t written = wanted ? 0 : write(STDERR_FILENO, late, sizeof late - 1);
     (void)written;
     _exit(wanted ? 130 : 1);
@@ -78,7 +78,7 @@ void interrupt_removes(const char *directory, const char *file, const char *othe
 
 static void leave(int number)
 {
-    static const char said[] = "ncclprof: interrupted; what was read before is in the store\n";
+    static const char said[] = "ncclprof: interrupted; the data read so far is in the store\n";
     ssize_t written = passing ? pass() : write(STDERR_FILENO, said, sizeof said - 1);
     (void)written;
     _exit(130);

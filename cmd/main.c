@@ -48,9 +48,9 @@ static int is_of_a_command(const char *word)
 static int refuse(const char *word, int *status)
 {
     if (strcmp(word, "--store") == 0 || strncmp(word, "--store=", strlen("--store=")) == 0)
-        print_line("--store takes a file name; see 'ncclprof --help'");
+        print_line("--store needs a file name; see 'ncclprof --help'");
     else if (is_of_a_command(word))
-        print_line("%.*s goes after the command's name; see 'ncclprof --help'", (int)strcspn(word, "="),
+        print_line("option %.*s must follow the command name; see 'ncclprof --help'", (int)strcspn(word, "="),
                    word);
     else
         print_line("unknown option %s; see 'ncclprof --help'", word);
@@ -151,7 +151,7 @@ static int run_command(struct context *context, const struct command *command, i
     arguments_release(&arguments);
     if (status == EXIT_USAGE)
         print_line("%s: %s; see 'ncclprof %s -h'", command->name,
-                   context->error.depth ? context->error.cause[0] : "wrong usage", command->name);
+                   context->error.depth ? context->error.cause[0] : "invalid usage", command->name);
     else if (status == EXIT_NOT_DONE)
         print_error(&context->error);
     return status;
@@ -168,7 +168,7 @@ static int refuse_command(const char *name)
 {
     const char *meant = similar_find(name, command_name, NULL);
     if (meant)
-        print_line("unknown command '%s'; did you mean '%s'?", name, meant);
+        print_line("unknown command '%s'; did you mean '%s'? See 'ncclprof --help'", name, meant);
     else
         print_line("unknown command '%s'; see 'ncclprof --help'", name);
     return EXIT_USAGE;
@@ -196,7 +196,7 @@ static int close_output(int status)
     if (!failed || status != EXIT_DONE)
         return failed && status == EXIT_FINDINGS ? EXIT_NOT_DONE : status;
     if (errno != EPIPE)
-        print_line("cannot write the output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+        print_line("cannot write output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
     return EXIT_NOT_DONE;
 }
 

@@ -58,10 +58,10 @@ static int check_store(struct context *context, int stays_shard)
         return -1;
     int failed = 0;
     if (shards_self(&shards))
-        failed = error_set(&context->error, "%s is a shard itself: name another file with -o",
+        failed = error_set(&context->error, "%s is a shard itself; choose another file with -o",
                            context->store_path);
     else if (stays_shard && !is_shard)
-        failed = error_set(&context->error, "%s is a store, not a shard: name another file with -o",
+        failed = error_set(&context->error, "%s is a store, not a shard; choose another file with -o",
                            context->store_path);
     shards_release(&shards);
     return failed;
@@ -84,13 +84,13 @@ static int64_t tell_lacking(struct context *context, int64_t expected)
         if (shard->state == SHARD_MISSING)
             print_line("shard %lld/%lld is missing", (long long)shard->number, (long long)shard->count);
         else
-            print_line("%s, of %s (%lld/%lld): %s", shard->path, *shard->host ? shard->host : "one host",
-                       (long long)shard->number, (long long)shard->count, reason);
+            print_line("%s (host %s, shard %lld/%lld): %s", shard->path,
+                       *shard->host ? shard->host : "unknown", (long long)shard->number,
+                       (long long)shard->count, reason);
     }
     shards_release(&shards);
     if (there < expected)
-        print_line("%lld shard%s of %lld %s there", (long long)there, there == 1 ? "" : "s",
-                   (long long)expected, there == 1 ? "is" : "are");
+        print_line("only %lld of %lld shards are present", (long long)there, (long long)expected);
     return lacking + (there < expected);
 }
 
@@ -117,7 +117,7 @@ static int merge_shards(struct context *context, const struct arguments *argumen
         return EXIT_DONE;
     if (!interrupt_wanted(NULL))
         return EXIT_NOT_DONE;
-    print_line("interrupted; finished files are in the store, the same command brings the rest");
+    print_line("interrupted; completed files are in the store. Run the same command again to continue.");
     return EXIT_INTERRUPTED;
 }
 
@@ -131,7 +131,7 @@ static int run(struct context *context, const struct arguments *arguments)
                         &context->error) == 0)
         status = merge_shards(context, arguments, &merge, &report);
     if (merge.plan.stale_count && !context->quiet)
-        print_line("%zu file%s left out: another shard has a later content of the same path",
+        print_line("%zu file%s skipped: another shard has newer content for the same path",
                    merge.plan.stale_count, merge.plan.stale_count == 1 ? "" : "s");
     int64_t lacking = status == EXIT_DONE ? tell_lacking(context, merge.expected) : 0;
     int shown = report.count || status == EXIT_DONE ? report_show(context, arguments, &report) : EXIT_DONE;

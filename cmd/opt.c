@@ -61,8 +61,8 @@ static int check_number(const struct option *option, const char *value, struct e
     errno = 0;
     long long number = strtoll(value, &end, 10);
     if (end == value || *end || errno || number < option->least || number > option->most)
-        return error_set(error, "--%s takes a whole number from %lld to %lld, not '%s'", option->name,
-                         (long long)option->least, (long long)option->most, value);
+        return error_set(error, "invalid --%s '%s': expected an integer from %lld to %lld", option->name,
+                         value, (long long)option->least, (long long)option->most);
     return 0;
 }
 
@@ -73,7 +73,7 @@ static int check_choice(const struct option *option, const char *value, struct e
             return 0;
     char words[OPTION_ARGUMENT_BYTES];
     option_argument(option, words);
-    return error_set(error, "--%s takes %s, not '%s'", option->name, words, value);
+    return error_set(error, "invalid --%s '%s': expected %s", option->name, value, words);
 }
 
 static int set_format(struct parser *parser, const char *value)
@@ -83,7 +83,7 @@ static int set_format(struct parser *parser, const char *value)
     if (parser->arguments->renderer)
         return 0;
     list_choices(&common_options[COMMON_FORMAT], ", ", " or ", names);
-    return error_set(parser->error, "--format takes %s, not '%s'", names, value);
+    return error_set(parser->error, "invalid --format '%s': expected %s", value, names);
 }
 
 static int set_common(struct parser *parser, size_t which, const char *value)
@@ -98,7 +98,7 @@ static int set_common(struct parser *parser, size_t which, const char *value)
         return 0;
     case COMMON_STORE:
         arguments->store_path = value;
-        return *value ? 0 : error_set(parser->error, "--store takes a file name");
+        return *value ? 0 : error_set(parser->error, "--store needs a file name");
     default:
         return set_format(parser, value);
     }
@@ -152,7 +152,7 @@ static int lacks_value(const struct parser *parser, const struct option *option,
 {
     char argument[OPTION_ARGUMENT_BYTES];
     option_argument(option, argument);
-    return error_set(parser->error, "%s%s takes a value (%s)", dashes, name, argument);
+    return error_set(parser->error, "%s%s needs a value (%s)", dashes, name, argument);
 }
 
 static const char *next_word(struct parser *parser)
@@ -177,7 +177,7 @@ static int refuse_option(const struct parser *parser, const char *text, size_t l
     const char *meant = length < sizeof typed ? similar_find(typed, option_name, parser->table) : NULL;
     if (!meant)
         return error_set(parser->error, "unknown option --%.*s", (int)length, text);
-    return error_set(parser->error, "unknown option --%.*s; did you mean --%s?", (int)length, text, meant);
+    return error_set(parser->error, "unknown option --%.*s (did you mean --%s?)", (int)length, text, meant);
 }
 
 static int parse_long(struct parser *parser, const char *text)
@@ -245,7 +245,7 @@ static int check_operands(const struct parser *parser)
 {
     size_t count = parser->arguments->operand_count;
     if (count < parser->table->operands_least)
-        return error_set(parser->error, "%s is missing", parser->table->operands);
+        return error_set(parser->error, "missing argument %s", parser->table->operands);
     if (count > parser->table->operands_most)
         return error_set(parser->error, "unexpected argument '%s'",
                          parser->arguments->operands[parser->table->operands_most]);

@@ -31,7 +31,7 @@ void print_line(const char *format, ...)
 void print_error(const struct error *error)
 {
     for (int i = error->depth - 1; i >= 0; i--)
-        put_escaped(i == error->depth - 1 ? "ncclprof: " : "  because ", error->cause[i]);
+        put_escaped(i == error->depth - 1 ? "ncclprof: " : "  cause: ", error->cause[i]);
 }
 
 void print_warnings(const struct table *table)

@@ -39,13 +39,13 @@ static int read_input(struct buffer *sql, struct error *error)
         if (buffer_append(sql, bytes, got))
             return error_no_memory(error);
         if (sql->length > LONGEST_INPUT_BYTES)
-            return error_set(error, "standard input holds more than 1 MiB: no statements of SQL");
+            return error_set(error, "standard input is larger than 1 MiB, the limit for SQL statements");
     }
     if (ferror(stdin))
         return error_set(error, "cannot read standard input: %s", strerror(errno));
     if (sql->data && strlen(sql->data) != sql->length)
-        return error_set(error, "standard input holds no text: there is a zero byte in it");
-    return sql->length ? 0 : error_set(error, "there is no statement on standard input");
+        return error_set(error, "standard input is not text: it contains a zero byte");
+    return sql->length ? 0 : error_set(error, "no SQL statement on standard input");
 }
 
 /* One result after the other; what people read has an empty line between two. */
@@ -85,7 +85,7 @@ static int show_operand(struct context *context, const struct arguments *argumen
 }
 
 static const struct column schema_columns[] = {
-    {.name = "view", .type = CELL_TEXT, .description = "what to select from"},
+    {.name = "view", .type = CELL_TEXT, .description = "name of the view or table"},
     {.name = "columns", .type = CELL_TEXT, .description = "its columns, in order"},
 };
 
@@ -150,13 +150,13 @@ static int run(struct context *context, const struct arguments *arguments)
                                         .allows_views = 1};
     int is_schema = arguments->values[OPTION_SCHEMA] != NULL;
     if (is_schema && arguments->operand_count) {
-        error_set(&context->error, "--schema takes no SQL");
+        error_set(&context->error, "--schema takes no SQL argument");
         return EXIT_USAGE;
     }
     if (is_schema)
         return show_schema(context, arguments);
     if (arguments->operand_count == 0 && isatty(STDIN_FILENO)) {
-        error_set(&context->error, "SQL is missing");
+        error_set(&context->error, "missing argument SQL");
         return EXIT_USAGE;
     }
     interrupt_watch();

@@ -82,7 +82,7 @@ static int add_absolute(struct buffer *path, const char *name, struct error *err
 {
     char here[PATH_MAX];
     if (*name != '/' && !getcwd(here, sizeof here))
-        return error_set_errno(error, errno, "cannot tell the current directory");
+        return error_set_errno(error, errno, "cannot determine the current directory");
     int outcome = *name == '/' ? buffer_printf(path, "%s", name) : buffer_printf(path, "%s/%s", here, name);
     return outcome ? error_no_memory(error) : 0;
 }
@@ -94,7 +94,8 @@ static int find_bundled(struct buffer *path, struct error *error)
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length < 0)
-        return error_set_errno(error, errno, "cannot tell where ncclprof lies; give --plugin");
+        return error_set_errno(error, errno,
+                               "cannot determine the path of the ncclprof program; use --plugin");
     program[length] = '\0';
     char *slash = strrchr(program, '/');
     if (slash)
@@ -106,7 +107,7 @@ static int find_bundled(struct buffer *path, struct error *error)
         if (access(path->data, F_OK) == 0)
             return 0;
     }
-    return error_set(error, PLUGIN_NAME " lies neither in '%s' nor in its '../lib'; give --plugin", program);
+    return error_set(error, PLUGIN_NAME " is neither in '%s' nor in its '../lib'; use --plugin", program);
 }
 
 /* NCCL goes on without a plugin that it cannot load, and nobody would notice before the job's end. */
@@ -117,7 +118,8 @@ static int find_plugin(struct buffer *path, const char *given, struct error *err
         return -1;
     if (access(path->data, R_OK) || stat(path->data, &status))
         return error_set_errno(error, errno, "cannot read the plugin '%s'", path->data);
-    return S_ISREG(status.st_mode) ? 0 : error_set(error, "the plugin '%s' is no file", path->data);
+    return S_ISREG(status.st_mode) ? 0
+                                   : error_set(error, "the plugin '%s' is not a regular file", path->data);
 }
 
 static int is_same_file(const char *left, const char *right)
@@ -139,8 +141,8 @@ static int set_plugin(const char *plugin, int force, struct error *error)
 {
     if (!force && is_taken("NCCL_PROFILER_PLUGIN", plugin))
         return error_set(error,
-                         "NCCL_PROFILER_PLUGIN is '%s' already, and NCCL takes one profiler plugin only; "
-                         "unset it, or give --force",
+                         "NCCL_PROFILER_PLUGIN is already set to '%s', and NCCL loads only one profiler "
+                         "plugin; unset it, or use --force",
                          getenv("NCCL_PROFILER_PLUGIN"));
     return set_variable("NCCL_PROFILER_PLUGIN", plugin, error);
 }
@@ -160,11 +162,11 @@ static int make_directories(char *path, struct error *error)
         path[at] = '\0';
         int number = mkdir(path, 0700) ? errno : 0;
         if (number && !is_directory(path))
-            return error_set_errno(error, number, "cannot make the directory '%s'", path);
+            return error_set_errno(error, number, "cannot create directory '%s'", path);
         if (at < length)
             path[at] = '/';
     }
-    return access(path, W_OK) ? error_set_errno(error, errno, "cannot write in '%s'", path) : 0;
+    return access(path, W_OK) ? error_set_errno(error, errno, "cannot write to directory '%s'", path) : 0;
 }
 
 /* The plugin would expand patterns in it; this name is meant as it is. */
@@ -207,8 +209,8 @@ static int choose_tags(const struct arguments *arguments, const char *plugin, st
     if (taken && !tags && !force)
         return 0;
     if (taken && !force)
-        return error_set(error, "%s is '%s' already; unset it, or give --force or --tags call", injection,
-                         getenv(injection));
+        return error_set(error, "%s is already set to '%s'; unset it, or use --force or --tags call",
+                         injection, getenv(injection));
     if (tags && strncmp(tags, PREFIX_MARK, strlen(PREFIX_MARK)) == 0 &&
         set_variable("NCCLPROF_TAG_PREFIX", tags + strlen(PREFIX_MARK), error))
         return -1;
@@ -243,7 +245,7 @@ static int check_tags(const char *tags, struct error *error)
     if (!tags || strcmp(tags, "nvtx") == 0 || strcmp(tags, "call") == 0 ||
         (strncmp(tags, PREFIX_MARK, strlen(PREFIX_MARK)) == 0 && tags[strlen(PREFIX_MARK)]))
         return 0;
-    return error_set(error, "--tags takes nvtx, nvtx:PREFIX or call, not '%s'", tags);
+    return error_set(error, "invalid --tags '%s': expected nvtx, nvtx:PREFIX or call", tags);
 }
 
 /* The plugin would take what makes no sense for its default, and say nothing. */
@@ -257,7 +259,8 @@ static int check_bytes(const char *bytes, struct error *error)
     unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
     return !bytes || (is_whole && strtoull(bytes, NULL, 10) <= UINT64_MAX >> shift)
                ? 0
-               : error_set(error, "--max-bytes takes a number, with k, M, G or T behind it or not, not '%s'",
+               : error_set(error,
+                           "invalid --max-bytes '%s': expected a number, optionally followed by k, M, G or T",
                            bytes);
 }
 
@@ -269,11 +272,11 @@ static int run(struct context *context, const struct arguments *arguments)
         check_bytes(arguments->values[OPTION_MAX_BYTES], &context->error))
         return EXIT_USAGE;
     if (!is_check && arguments->operand_count == 0) {
-        error_set(&context->error, "COMMAND is missing");
+        error_set(&context->error, "missing argument COMMAND");
         return EXIT_USAGE;
     }
     if (output && !*output) {
-        error_set(&context->error, "--output takes a directory name");
+        error_set(&context->error, "--output needs a directory name");
         return EXIT_USAGE;
     }
     if (prepare(arguments, &context->error)) {
@@ -281,7 +284,7 @@ static int run(struct context *context, const struct arguments *arguments)
         return EXIT_NOT_DONE;
     }
     if (is_check && record_check()) {
-        error_set(&context->error, "NCCL would record nothing here");
+        error_set(&context->error, "NCCL would record nothing on this machine");
         return EXIT_NOT_DONE;
     }
     if (is_check)

@@ -44,9 +44,9 @@ static int tell_interfaces(void *plugin)
         last = version;
     }
     if (first)
-        printf("can be loaded, offers NCCL's profiler interface v%d to v%d\n", first, last);
+        printf("ok, profiler interface v%d to v%d\n", first, last);
     else
-        printf("can be loaded, but is no profiler plugin\n");
+        printf("can be loaded, but is not a profiler plugin\n");
     return !first;
 }
 
@@ -57,7 +57,7 @@ static int check_plugin(void)
         return 1;
     tell("plugin", path);
     if (!CAN_LOAD) {
-        printf("not tried: this ncclprof is linked statically and loads no libraries\n");
+        printf("not checked: this ncclprof is statically linked and cannot load libraries\n");
         return 0;
     }
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -116,12 +116,13 @@ static int check_library(const char *path)
     if (!read_version(path, version))
         return -1;
     tell("NCCL", path);
-    printf("version %d.%d.%d ", version[0], version[1], version[2]);
+    printf("version %d.%d.%d, ", version[0], version[1], version[2]);
     if (version[0] < FIRST_MAJOR || (version[0] == FIRST_MAJOR && version[1] < FIRST_MINOR)) {
-        printf("knows no profiler plugins: %d.%d is the first that does\n", FIRST_MAJOR, FIRST_MINOR);
+        printf("does not support profiler plugins; NCCL %d.%d is the first version that does\n", FIRST_MAJOR,
+               FIRST_MINOR);
         return 1;
     }
-    printf("loads profiler plugins\n");
+    printf("supports profiler plugins\n");
     return 0;
 }
 
@@ -178,8 +179,10 @@ static int check_nccl(void)
     for (size_t i = 0; !seen && i < sizeof places / sizeof *places; i++)
         seen += check_pattern("/libnccl.so*[0-9]", places[i], &wrong);
     if (!seen)
-        printf("%-8snone was found where loaders and Python look: the job may bring its own, from %d.%d on\n",
-               "NCCL", FIRST_MAJOR, FIRST_MINOR);
+        printf(
+            "%-8snot found in the library and Python paths; the job may use its own, version %d.%d or "
+            "later\n",
+            "NCCL", FIRST_MAJOR, FIRST_MINOR);
     return wrong;
 }
 
@@ -191,14 +194,14 @@ static int check_room(void)
         return 1;
     tell("traces", path);
     if (strchr(path, '%')) {
-        printf("each process fills in what %% stands for\n");
+        printf("not checked: each process replaces the %% patterns in this path\n");
         return 0;
     }
     if (access(path, W_OK) || statvfs(path, &room)) {
-        printf("cannot be written\n");
+        printf("not writable\n");
         return 1;
     }
-    printf("can be written, %.1f GB are free\n", (double)room.f_bavail * (double)room.f_frsize / 1e9);
+    printf("writable, %.1f GB free\n", (double)room.f_bavail * (double)room.f_frsize / 1e9);
     return 0;
 }
 

@@ -55,7 +55,7 @@ static int open_run(struct context *context, struct analysis_side *side, char *o
         return open_side(context, side, operand);
     }
     if (access(context->store_path, F_OK)) {
-        error_set(&context->error, "%s: there is no such file, nor a store %s of which it may be a run",
+        error_set(&context->error, "'%s' is not a file, and cannot be a run because store %s does not exist",
                   operand, context->store_path);
         return EXIT_NOT_DONE;
     }

@@ -66,7 +66,7 @@ int task_parse(struct task *task, const char *text, struct error *error)
             task->number < task->count)
             return 0;
     }
-    return error_set(error, "--range takes auto or K/N, K from 0 to N - 1, not '%s'", text);
+    return error_set(error, "invalid --range '%s': expected auto or K/N, with K from 0 to N - 1", text);
 }
 
 static int append(struct buffer *name, const struct task *task, char letter)
@@ -91,7 +91,7 @@ char *task_name(const struct task *task, const char *pattern, struct error *erro
     for (const char *at = pattern; *at; at++) {
         if (*at == '%' && (!at[1] || !strchr("tnhj%", at[1]))) {
             buffer_release(&name);
-            error_set(error, "'%s': %% is followed by t, n, h, j or %% in the name of a shard", pattern);
+            error_set(error, "invalid shard name '%s': %% must be followed by t, n, h, j or %%", pattern);
             return NULL;
         }
         if (*at == '%' ? append(&name, task, *++at) : buffer_append_byte(&name, *at)) {

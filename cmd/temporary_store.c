@@ -38,7 +38,7 @@ int temporary_store_spare(struct context *context, char *const *paths, size_t co
     report_release(&report);
     walk_release(&walk);
     if (status == EXIT_DONE && !context->store) {
-        error_set(&context->error, "no trace found in the given paths");
+        error_set(&context->error, "no traces found in the given paths");
         status = EXIT_NOT_DONE;
     }
     return status;
@@ -50,9 +50,9 @@ static int make_directory(char *directory, size_t bytes, struct error *error)
     const char *parent = getenv("TMPDIR");
     int length = snprintf(directory, bytes, "%s/ncclprof-XXXXXX", parent && *parent ? parent : "/tmp");
     if (length < 0 || (size_t)length >= bytes)
-        return error_set(error, "the name of $TMPDIR is too long");
+        return error_set(error, "the path in $TMPDIR is too long");
     if (!mkdtemp(directory))
-        return error_set(error, "cannot make a directory %s: %s", directory, strerror(errno));
+        return error_set(error, "cannot create directory %s: %s", directory, strerror(errno));
     return 0;
 }
 

@@ -3,6 +3,7 @@
 # Comments stay in the source files; they are dropped here, but for those that describe a view's columns: a comment
 # "-- TYPE[ UNIT]: WORDS" at the end of a line whose last word is the column's name. SCHEMA_COLUMNS_VIEW(COLUMN) calls
 # COLUMN(name, type, unit, words) of each.
+# SCHEMA_MIGRATIONS lists the files of schemas/store, in order.
 # usage: awk -v header=OUT.h -v source=OUT.c -f compile.awk FILE...
 
 function name_of(path) {
@@ -60,6 +61,7 @@ BEGIN {
 }
 
 FNR == 1 { begin(name_of(FILENAME)) }
+FNR == 1 && FILENAME ~ /^schemas\/store\// { migrations = migrations (migrations ? ", " : "") name_of(FILENAME) }
 
 /^-- statement: / { begin(name_of(FILENAME) "_" $3); next }
 
@@ -81,5 +83,6 @@ view && / -- (integer|real|text)( [A-Za-z\/]+)?: / { put_column($0) }
 END {
     end()
     end_view()
+    print "#define SCHEMA_MIGRATIONS " migrations > header
     print "#endif" > header
 }

@@ -64,16 +64,16 @@ static const struct column value_columns[VALUES] = {
     [BYTES] = {.name = "bytes",
                .type = CELL_INTEGER,
                .unit = "bytes",
-               .description = "count x type size of the calls, as the API got them"},
+               .description = "bytes of the calls: element count x element size, as passed to NCCL"},
     [JUDGED] = {.name = "judged_bytes",
                 .type = CELL_INTEGER,
                 .unit = "bytes",
                 .hidden = 1,
-                .description = "of calls whose buffers and registrations are known"},
+                .description = "bytes of calls whose buffers and registrations are known"},
     [REGISTERED_CALLS] = {.name = "registered_calls",
                           .type = CELL_INTEGER,
                           .hidden = 1,
-                          .description = "calls whose buffers all were registered"},
+                          .description = "calls with all their buffers registered"},
     [REGISTERED] = {.name = "registered_bytes",
                     .type = CELL_INTEGER,
                     .unit = "bytes",
@@ -82,27 +82,27 @@ static const struct column value_columns[VALUES] = {
     [REGISTERED_SHARE] = {.name = "registered_share",
                           .type = CELL_REAL,
                           .decimals = 3,
-                          .description = "registered_bytes of judged_bytes; null: nothing is known"},
+                          .description = "registered_bytes / judged_bytes; null: nothing is known"},
     [USED_SHARE] = {.name = "used_share",
                     .type = CELL_REAL,
                     .decimals = 3,
-                    .description = "share of bytes of calls for which NCCL's log says that the registration "
+                    .description = "share of the bytes for which NCCL's log reports that the registration "
                                    "was used (IPC, NET, NVLS, COLLNET); null: no log"},
     [FAILED] = {.name = "failed_calls",
                 .type = CELL_INTEGER,
                 .hidden = 1,
-                .description = "calls for which NCCL tried to use a registration and could not"},
+                .description = "calls for which NCCL tried to use a registration and failed"},
     [LOST] = {.name = "lost_us",
               .type = CELL_REAL,
               .unit = "us",
               .decimals = 1,
               .detail = 1,
               .description =
-                  "what operations on other memory took beyond the median of registered ones of the "
-                  "same communicator, function and size; null: there are not both"},
+                  "extra time of operations on other memory: time above the median of registered ones of the "
+                  "same communicator, function and size; null: one of the two kinds is missing"},
     [REASON] = {.name = "reason",
                 .type = CELL_TEXT,
-                .description = "why calls were not on registered memory, or why that is not known"},
+                .description = "why calls did not use registered memory, or why this is unknown"},
 };
 
 static int parse_keys(struct shares *shares, const char *text, struct error *error)
@@ -125,7 +125,7 @@ static int parse_hook(const char *text, enum hook_state *hook, struct error *err
             *hook = (enum hook_state)i;
             return 0;
         }
-    return error_set(error, "--allocator-hook takes auto, on or off, not '%s'", text);
+    return error_set(error, "invalid --allocator-hook '%s': expected auto, on or off", text);
 }
 
 static int show_rank(const struct roster *roster, int64_t number, size_t column, struct table *table,
@@ -168,8 +168,9 @@ static int write_reason(const struct share_group *group, struct buffer *text)
                                 calls == 1 ? "" : "s");
     }
     if (group->failed_calls)
-        failed |= buffer_printf(text, "%sNCCL could not use it (%lld call%s)", text->length ? ", " : "",
-                                (long long)group->failed_calls, group->failed_calls == 1 ? "" : "s");
+        failed |= buffer_printf(text, "%sNCCL could not use the registration (%lld call%s)",
+                                text->length ? ", " : "", (long long)group->failed_calls,
+                                group->failed_calls == 1 ? "" : "s");
     return failed;
 }
 

@@ -19,11 +19,10 @@ static int64_t all_calls(const struct shares *shares)
 
 static int caution_no_buffers(int64_t lacking, int64_t calls, struct table *table, struct error *error)
 {
-    return lacking ? table_add_warning(
-                         table, error,
-                         "the buffers of %lld of %lld calls are not recorded: ncclprof record does, "
-                         "and so does NCCL's log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG",
-                         (long long)lacking, (long long)calls)
+    return lacking ? table_add_warning(table, error,
+                                       "%lld of %lld calls have no buffer addresses. Record with ncclprof "
+                                       "record, or with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG",
+                                       (long long)lacking, (long long)calls)
                    : 0;
 }
 
@@ -32,10 +31,9 @@ static int caution_no_source(int64_t lacking, int64_t calls, struct table *table
     return lacking
                ? table_add_warning(
                      table, error,
-                     "what memory was registered is not recorded for %lld of %lld calls: NCCL 2.23 and later "
-                     "log it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG; with PyTorch's allocator "
-                     "hook, a snapshot of each rank tells it, too "
-                     "(torch.cuda.memory._record_memory_history() at "
+                     "registered memory is not recorded for %lld of %lld calls. NCCL 2.23 and later log it "
+                     "with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,REG. With PyTorch's allocator hook, a "
+                     "memory snapshot of each rank is enough (torch.cuda.memory._record_memory_history() at "
                      "the start, torch.cuda.memory._dump_snapshot('memory_rank0.pickle') at the end)",
                      (long long)lacking, (long long)calls)
                : 0;
@@ -46,19 +44,18 @@ static int caution_silent_log(const struct shares *shares, const struct known_me
 {
     return known->watched && !known->registrations && shares->source_calls[SOURCE_LOG]
                ? table_add_warning(table, error,
-                                   "NCCL's log lists calls and not one registration: nothing was registered, "
-                                   "unless NCCL_DEBUG_SUBSYS had no REG or NCCL is older than 2.23")
+                                   "NCCL's log contains calls, but no registration: nothing was registered, "
+                                   "unless NCCL_DEBUG_SUBSYS lacked REG or NCCL is older than 2.23")
                : 0;
 }
 
 int caution_snapshot_rule(int64_t calls, struct table *table, struct error *error)
 {
-    return table_add_warning(
-        table, error,
-        "%lld calls are judged by allocator snapshots, as if "
-        "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 had been set, which nothing here tells "
-        "(ncclprof buffers --allocator-hook off, if it was not)",
-        (long long)calls);
+    return table_add_warning(table, error,
+                             "%lld call%s compared with allocator snapshots on the assumption that "
+                             "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK=1 was set, which the traces do "
+                             "not show. If it was not set, run ncclprof buffers --allocator-hook off",
+                             (long long)calls, calls == 1 ? " is" : "s are");
 }
 
 static int caution_snapshot(const struct shares *shares, const struct known_memory *known,
@@ -68,17 +65,17 @@ static int caution_snapshot(const struct shares *shares, const struct known_memo
         return -1;
     if (shares->timeless_calls &&
         table_add_warning(table, error,
-                          "%lld calls that a snapshot judges have no time of day: memory that came later, or "
-                          "went earlier, counts as registered for them",
-                          (long long)shares->timeless_calls))
+                          "%lld call%s no wall-clock time to compare with a snapshot; memory that was "
+                          "allocated later or freed earlier counts as registered there",
+                          (long long)shares->timeless_calls, shares->timeless_calls == 1 ? " has" : "s have"))
         return -1;
     return known->strange_snapshots
-               ? table_add_warning(
-                     table, error,
-                     "%lld allocator snapshots are left out, as nobody can tell whose they are: "
-                     "name their files by rank (memory_rank0.pickle), in the traces' directory or "
-                     "above it",
-                     (long long)known->strange_snapshots)
+               ? table_add_warning(table, error,
+                                   "%lld allocator snapshot%s ignored because the rank is unknown. Put the "
+                                   "rank into the file name (memory_rank0.pickle), and the file into the "
+                                   "directory of the traces or a directory above it",
+                                   (long long)known->strange_snapshots,
+                                   known->strange_snapshots == 1 ? " is" : "s are")
                : 0;
 }
 

@@ -9,20 +9,20 @@ static const struct column columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "to be added to this rank's times to get the first rank's"},
+     .description = "add this to a time of this rank to get the time of the first rank"},
     {.name = "uncertainty_us",
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "the true offset is at most so far from it"},
+     .description = "error bound: the true offset is within +/- this value"},
     {.name = "scale",
      .type = CELL_REAL,
      .decimals = 9,
-     .description = "of its clock against the first rank's"},
+     .description = "rate of its clock relative to the first rank's clock"},
     {.name = "method",
      .type = CELL_TEXT,
      .description =
-         "reference, shared (one clock), meetings (difference constraints), none or contradictory"},
+         "reference, shared (same clock), meetings (computed from common operations), none or contradictory"},
     JOB_COLUMN,
 };
 
@@ -61,8 +61,8 @@ int clock_rows_add(const struct job *job, struct table *table, struct error *err
     if (refused)
         return table_add_warning(
             table, error,
-            "run %lld: no offsets satisfy all operations that ranks did together, with or "
-            "without scales: a clock drifts or jumps, or files of different jobs are mixed",
+            "run %lld: no clock offsets agree with all operations that ranks executed together, with or "
+            "without different clock rates. A clock drifts or jumps, or files of different jobs are mixed",
             (long long)job->run_id);
     return 0;
 }

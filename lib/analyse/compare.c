@@ -38,40 +38,42 @@ static const struct column columns[] = {
      .type = CELL_TEXT,
      .description =
          "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
-    {.name = "key", .type = CELL_TEXT, .description = "of what: the phase, the function, the ranks"},
-    {.name = "unit", .type = CELL_TEXT, .description = "of a, b and change: us, % or GB/s"},
-    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A; medians of usual steps"},
+    {.name = "key",
+     .type = CELL_TEXT,
+     .description = "the phase, the function or the ranks that are compared"},
+    {.name = "unit", .type = CELL_TEXT, .description = "unit of a, b and change: us, % or GB/s"},
+    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A: median of the baseline steps"},
     {.name = "b", .type = CELL_REAL, .decimals = 1, .description = "in B"},
     {.name = "change",
      .type = CELL_REAL,
      .decimals = 1,
      .hidden = 1,
-     .description = "B less A; of own time beyond what the rank's peers changed by"},
+     .description = "B minus A; for own time, the change beyond that of the rank's peers"},
     {.name = "change_percent",
      .type = CELL_REAL,
      .unit = "%",
      .decimals = 1,
-     .description = "that in parts of a; of edges, own times and findings in parts of a step of A"},
+     .description = "change in % of a; for edges, own times and findings in % of a step of A"},
     {.name = "noise_percent",
      .type = CELL_REAL,
      .unit = "%",
      .decimals = 1,
-     .description = "a change of so much is none: noise, corrected for the number of questions"},
+     .description = "largest change that noise explains, corrected for the number of comparisons"},
     {.name = "significant",
      .type = CELL_INTEGER,
-     .description = "1 where the change is beyond noise, 0 where it is not, null where it was not judged"},
+     .description = "1: the change is beyond noise; 0: it is not; null: not compared"},
     {.name = "rule",
      .type = CELL_TEXT,
-     .description = "what stands in the way of judging, or the greatest noise (ncclprof-compare(1))"},
+     .description = "rule that prevents a comparison, or that sets the noise (ncclprof-compare(1))"},
     {.name = "place",
      .type = CELL_TEXT,
      .hidden = 1,
-     .description = "of own time: before which call of the step it changed most"},
-    {.name = "tag", .type = CELL_TEXT, .hidden = 1, .description = "phase of a phase or finding"},
-    {.name = "rank", .type = CELL_INTEGER, .hidden = 1, .description = "of own time, or of a finding"},
-    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "of an edge"},
-    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "of an edge"},
-    {.name = "text", .type = CELL_TEXT, .hidden = 1, .description = "of a finding, what diagnose says"},
+     .description = "for own time: the operation of the step before which it changed most"},
+    {.name = "tag", .type = CELL_TEXT, .hidden = 1, .description = "phase, for a phase or finding"},
+    {.name = "rank", .type = CELL_INTEGER, .hidden = 1, .description = "rank, for own time or a finding"},
+    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "sender, for an edge"},
+    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "receiver, for an edge"},
+    {.name = "text", .type = CELL_TEXT, .hidden = 1, .description = "for a finding, the text of diagnose"},
 };
 
 enum {
@@ -249,9 +251,8 @@ static int choose_run(const struct analysis_side *side, int number, int takes_an
         return -1;
     *run_id = !count ? 0 : ids[takes_any && number ? count - 1 : 0];
     if (count > 1 && !takes_any)
-        failed =
-            error_set(error, "%s holds %zu runs: name one, as STORE:RUN (ncclprof info --runs shows them)",
-                      number ? "B" : "A", count);
+        failed = error_set(error, "%s contains %zu runs; name one as STORE:RUN (see: ncclprof info --runs)",
+                           number ? "B" : "A", count);
     free(ids);
     return failed;
 }
@@ -266,7 +267,7 @@ static int measure_sides(struct measured_run *runs, const struct analysis_reques
         if (choose_run(side, i, !request->sides, &run_id, error))
             return -1;
         if (!run_id) {
-            if (table_add_warning(table, error, "%s holds no operation", i ? "B" : "A"))
+            if (table_add_warning(table, error, "%s contains no operations", i ? "B" : "A"))
                 return -1;
         } else if (measure_run(&runs[i], side->store, run_id, table, error)) {
             return error_wrap(error, "cannot measure %s", i ? "B" : "A");

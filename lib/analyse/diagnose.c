@@ -171,9 +171,10 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     for (size_t i = 0; !failed && i < runs->count; i++)
         failed = diagnose_run(diagnosis, runs->ids[i], error);
     if (!failed && diagnosis->empty_runs)
-        failed = table_add_warning(&result->table, error,
-                                   "%zu runs hold no ranks and no operations: nothing was judged in them",
-                                   diagnosis->empty_runs);
+        failed =
+            table_add_warning(&result->table, error,
+                              "%zu runs contain no ranks and no operations; nothing was analyzed in them",
+                              diagnosis->empty_runs);
     return !failed && close_result(diagnosis) ? error_no_memory(error) : failed;
 }
 

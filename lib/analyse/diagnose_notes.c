@@ -15,12 +15,11 @@ enum { STEPS_TO_COMPARE = 3 };
 static const char *what_untimed_lack(const struct job *job)
 {
     if (job->traffic_count)
-        return "no operation says when it ran: late ranks cannot be told";
-    return job->has_durations
-               ? "no operation says when it ran: only durations can be compared, and late ranks "
-                 "and slow links cannot be told apart"
-               : "no operation says when it ran or how long it took: late ranks and slow links "
-                 "cannot be told";
+        return "the trace has no timestamps: late ranks cannot be detected";
+    return job->has_durations ? "the trace has no timestamps: only durations can be compared, and late ranks "
+                                "cannot be distinguished from slow links"
+                              : "the trace has no timestamps and no durations: late ranks and slow links "
+                                "cannot be detected";
 }
 
 static int warn_of_times(const struct job *job, const struct baseline *baseline, struct table *table,
@@ -32,13 +31,12 @@ static int warn_of_times(const struct job *job, const struct baseline *baseline,
         return -1;
     if (job_loaded_steps(job) < STEPS_TO_COMPARE)
         return table_add_warning(
-            table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
-            run);
+            table, error, "run %lld: fewer than 3 steps detected: there is nothing to compare with", run);
     return !job->timed_operations || baseline_is_regular(baseline)
                ? 0
                : table_add_warning(table, error,
-                                   "run %lld: less than half of what ranks did has its place in a step: "
-                                   "nothing can be held against what is usual there",
+                                   "run %lld: fewer than half of the operations belong to a repeating step: "
+                                   "they have no baseline to compare with",
                                    run);
 }
 
@@ -50,7 +48,8 @@ static int warn_of_ranks(const struct job *job, struct table *table, struct erro
     if (!job->has_global_ranks &&
         table_add_warning(
             table, error,
-            "run %lld: no communicator holds all processes: ranks are named by host and process",
+            "run %lld: no communicator contains all processes, so global ranks are unknown; processes are "
+            "named HOST:PID",
             (long long)job->run_id))
         return -1;
     return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error) ||
@@ -62,26 +61,26 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
     long long run = (long long)job->run_id;
     if (job->late_sequences &&
         table_add_warning(table, error,
-                          "run %lld: %lld of %lld sequences of operations begin in the middle: what came "
-                          "before is not in the traces",
+                          "run %lld: %lld of %lld operation sequences start late: their first operations are "
+                          "not in the trace",
                           run, (long long)job->late_sequences, (long long)job->sequences))
         return -1;
     int64_t lost = job->missing_sequence - job->left_out;
     if (lost > job->overwritten &&
-        table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
-                          (long long)lost))
+        table_add_warning(table, error, "run %lld: %lld operation%s missing from the trace", run,
+                          (long long)lost, lost == 1 ? " is" : "s are"))
         return -1;
     if (job->left_out &&
-        table_add_warning(
-            table, error,
-            "run %lld: %lld operations are missing from their sequences on all ranks alike: left "
-            "out by the recorder's filter (small ones: NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES), or lost",
-            run, (long long)job->left_out))
+        table_add_warning(table, error,
+                          "run %lld: %lld operation%s missing on every rank: filtered out "
+                          "(NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES) or lost",
+                          run, (long long)job->left_out, job->left_out == 1 ? " is" : "s are"))
         return -1;
     if (job->damaged_lines || job->lost_events)
         return table_add_warning(table, error,
-                                 "run %lld: %lld damaged lines, %lld events lost by the recorder", run,
-                                 (long long)job->damaged_lines, (long long)job->lost_events);
+                                 "run %lld: %lld damaged line%s, %lld event%s lost by the recorder", run,
+                                 (long long)job->damaged_lines, job->damaged_lines == 1 ? "" : "s",
+                                 (long long)job->lost_events, job->lost_events == 1 ? "" : "s");
     return 0;
 }
 
@@ -97,21 +96,23 @@ static int caution_excerpts(const struct judgement *judgement, struct table *tab
         return 0;
     if (judgement->scope.rounds > 1)
         snprintf(rounds, sizeof rounds, " and %d rounds", (int)judgement->scope.rounds);
-    if (table_add_warning(table, error,
-                          "run %lld: %d of %d steps were loaded and judged, in %zu pieces%s: the first and "
-                          "the last, where steps stand out, and some between; %s (--memory %lld loads all)",
-                          run, (int)job_loaded_steps(job) - job->first_step,
-                          (int)job_run_steps(job) - job->first_step, job->excerpt_count, rounds,
-                          screened->is_told ? "of the others was seen how long they and their operations took"
-                                            : "nothing is known of the others, as no operation says how long "
-                                              "it took",
-                          mib))
+    if (table_add_warning(
+            table, error,
+            "run %lld: %d of %d steps were loaded and analyzed, in %zu blocks%s: the first and last "
+            "steps, unusual steps, and some in between; %s (--memory %lld loads all)",
+            run, (int)job_loaded_steps(job) - job->first_step, (int)job_run_steps(job) - job->first_step,
+            job->excerpt_count, rounds,
+            screened->is_told ? "for the other steps, only the durations of steps and operations were read"
+                              : "nothing is known about the other steps, because operations have no "
+                                "durations",
+            mib))
         return -1;
     return screened->left_out &&
-           table_add_warning(table, error,
-                             "run %lld: in %d of %d places steps stand out that were not loaded, from step "
-                             "%d on",
-                             run, (int)screened->left_out, (int)screened->unusual, (int)screened->left_first);
+           table_add_warning(
+               table, error,
+               "run %lld: %d of %d blocks of unusual steps were not loaded, the first from step %d "
+               "on",
+               run, (int)screened->left_out, (int)screened->unusual, (int)screened->left_first);
 }
 
 /* What looks of NCCL's RAS at a job that may run can tell, and what they cannot. */
@@ -121,14 +122,14 @@ static int caution_watched(const struct job *job, struct table *table, struct er
     const char *said = NULL;
     if (watch->is_watched && !watch->has_counts)
         said =
-            "NCCL's RAS gives no counts, or all are 0, as they are now and then in jobs that run: how far "
-            "ranks came cannot be determined; run ncclras -f json (NCCL 2.28.7 and later) again";
+            "NCCL's RAS reports no operation counts, or all are 0, which also happens in running jobs: the "
+            "progress of ranks cannot be determined; run ncclras -f json (NCCL 2.28.7 and later) again";
     else if (watch->has_moved)
-        said = "ranks launched operations between the last two dumps of NCCL's RAS: the job runs";
+        said = "ranks launched operations between the last two dumps of NCCL's RAS: the job is running";
     else if (watch->is_watched && watch->stood_for_ns == 0)
         said =
-            "NCCL's RAS was asked at one moment: whether the job runs cannot be determined; run ncclras "
-            "-f json (NCCL 2.28.7 and later) again after a minute, and ingest both dumps";
+            "there is only one dump of NCCL's RAS, so whether the job is running cannot be determined; run "
+            "ncclras -f json (NCCL 2.28.7 and later) again after a minute, and ingest both dumps";
     return said ? table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, said) : 0;
 }
 
@@ -136,7 +137,7 @@ static int caution_diagnosed(const struct job *job, const struct baseline *basel
                              struct error *error)
 {
     if (!job->operation_count)
-        return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
+        return table_add_warning(table, error, "run %lld: it contains no operations, so nothing was analyzed",
                                  (long long)job->run_id) ||
                caution_bare_calls(job->store, job->run_id, table, error);
     return caution_bare_calls(job->store, job->run_id, table, error) ||

@@ -30,9 +30,9 @@ static const struct analysis_option options[] = {
 };
 
 static const struct column columns[] = {
-    {.name = "table", .type = CELL_TEXT, .description = "what was written: a view, or metrics"},
-    {.name = "rows", .type = CELL_INTEGER, .description = "how many rows, of metrics samples"},
-    {.name = "file", .type = CELL_TEXT, .description = "into which file"},
+    {.name = "table", .type = CELL_TEXT, .description = "what was written: the name of a view, or metrics"},
+    {.name = "rows", .type = CELL_INTEGER, .description = "number of rows; of metrics, number of samples"},
+    {.name = "file", .type = CELL_TEXT, .description = "file that was written"},
 };
 
 enum { AT_TABLE, AT_ROWS, AT_FILE, COLUMN_COUNT };
@@ -57,7 +57,7 @@ static int parquet_options(const struct analysis_request *request, struct parque
     const char *compression = request->values[OPTION_COMPRESSION];
     parquet->is_compressed = strcmp(compression, "gzip") == 0;
     if (!parquet->is_compressed && strcmp(compression, "none") != 0)
-        return error_set(error, "--compression takes gzip or none, not '%s'", compression);
+        return error_set(error, "invalid --compression '%s': expected gzip or none", compression);
     return option_integer(request->values[OPTION_GROUP_ROWS], "rows-per-group", 1, INT64_MAX,
                           &parquet->group_rows, error);
 }
@@ -147,7 +147,7 @@ static int check_filter(const struct filter *filter, struct error *error)
                         : filter->communicator                                      ? "communicator"
                         : filter->host                                              ? "host"
                                                                                     : NULL;
-    return given ? error_set(error, "--%s does not apply here: --run is all that chooses", given) : 0;
+    return given ? error_set(error, "--%s does not apply to export; only --run does", given) : 0;
 }
 
 /* Options of one format alone. */
@@ -155,12 +155,12 @@ static int check_options(const struct analysis_request *request, const char *to,
 {
     struct parquet_options parquet;
     if (strcmp(to, "prometheus") == 0 && request->values[OPTION_PROXY_STEPS])
-        return error_set(error, "--proxy-steps goes with sqlite, csv and parquet");
+        return error_set(error, "--proxy-steps needs --to sqlite, csv or parquet");
     if (strcmp(to, "parquet") == 0)
         return parquet_options(request, &parquet, error);
     for (size_t option = OPTION_GROUP_ROWS; option <= OPTION_COMPRESSION; option++)
         if (option_is_given(request, options, option))
-            return error_set(error, "--%s goes with parquet", options[option].name);
+            return error_set(error, "--%s needs --to parquet", options[option].name);
     return 0;
 }
 
@@ -168,11 +168,11 @@ static int check_request(const struct analysis_request *request, struct error *e
 {
     const char *to = request->values[OPTION_TO];
     if (!to)
-        return error_set(error, "--to is missing: sqlite, csv, parquet or prometheus");
+        return error_set(error, "missing option --to: sqlite, csv, parquet or prometheus");
     if (!find_format(to))
-        return error_set(error, "--to takes sqlite, csv, parquet or prometheus, not '%s'", to);
+        return error_set(error, "invalid --to '%s': expected sqlite, csv, parquet or prometheus", to);
     if (!request->values[OPTION_OUTPUT])
-        return error_set(error, "--output is missing");
+        return error_set(error, "missing option --output");
     return check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;
 }
 
@@ -186,7 +186,7 @@ static int say(const struct analysis_request *request, struct analysis_result *r
         rows += table_cell(table, i, AT_ROWS)->integer;
     int failed = strcmp(request->values[OPTION_TO], "prometheus") == 0
                      ? buffer_printf(&result->text, "%lld samples written to ", (long long)rows)
-                     : buffer_printf(&result->text, "%zu tables of %lld rows written to ", table->row_count,
+                     : buffer_printf(&result->text, "%zu tables with %lld rows written to ", table->row_count,
                                      (long long)rows);
     return failed || escape_terminal(&result->text, path, strlen(path)) ||
            buffer_append_byte(&result->text, '\n');

@@ -38,7 +38,7 @@ static int read_ranks(struct filter *filter, const char *text, struct error *err
         filter->rank_count++;
         text += length + (text[length] == ',');
     }
-    return filter->rank_count ? 0 : error_set(error, "--rank takes rank numbers");
+    return filter->rank_count ? 0 : error_set(error, "invalid --rank: expected rank numbers");
 }
 
 int filter_read(struct filter *filter, const char *const *values, struct error *error)
@@ -83,7 +83,7 @@ int filter_find_host(struct filter *filter, struct store *store, struct error *e
     }
     statement_free(statement);
     if (row == 0 && !filter->host_rank_count)
-        return error_set(error, "no rank of the store ran on a host '%s'", filter->host);
+        return error_set(error, "no rank in the store ran on host '%s'", filter->host);
     return row;
 }
 
@@ -151,14 +151,14 @@ static int check_places(const struct filter *filter, const struct places *places
 {
     int has_steps = filter->steps.first > 0 || filter->steps.last < INT64_MAX;
     if ((filter->rank_count || filter->host) && !has_ranks(places))
-        return error_set(error, "--%s does not apply here: a row is of no single rank",
+        return error_set(error, "--%s does not apply here: the rows have no rank",
                          filter->rank_count ? "rank" : "host");
     if (has_steps && places->first_step < 0)
-        return error_set(error, "--step does not apply here: a row is of no step");
+        return error_set(error, "--step does not apply here: the rows have no step");
     if (filter->tag && places->tag < 0)
-        return error_set(error, "--tag does not apply here: rows have no tag");
+        return error_set(error, "--tag does not apply here: the rows have no tag");
     if (filter->communicator && places->communicator < 0)
-        return error_set(error, "--communicator does not apply here: rows have no communicator");
+        return error_set(error, "--communicator does not apply here: the rows have no communicator");
     return 0;
 }
 
@@ -237,7 +237,7 @@ int filter_order(const struct filter *filter, struct table *table, int *usage, s
     int column = filter->sort ? table_find_column(table, filter->sort) : -1;
     if (filter->sort && column < 0) {
         *usage = 1;
-        return error_set(error, "--sort: there is no column '%s' here", filter->sort);
+        return error_set(error, "invalid --sort '%s': there is no such column", filter->sort);
     }
     if (column >= 0 && table_sort_rows(table, (size_t)column, counts_upwards(filter->sort), error))
         return -1;

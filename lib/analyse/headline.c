@@ -17,15 +17,15 @@ static int say_longer(const struct longer_steps *longer, struct buffer *text)
     size_t named = longer->count < ROWS_NAMED ? longer->count : ROWS_NAMED;
     for (size_t i = 0; i < named; i++) {
         const struct longer_row *row = &longer->rows[i];
-        if (buffer_append_text(text, i ? ", " : "longer: ") ||
+        if (buffer_append_text(text, i ? ", " : "slow steps: ") ||
             (row->run_first == row->run_last
-                 ? buffer_printf(text, "step %d (", (int)row->run_first)
-                 : buffer_printf(text, "steps %d to %d (", (int)row->run_first, (int)row->run_last)) ||
+                 ? buffer_printf(text, "%d (", (int)row->run_first)
+                 : buffer_printf(text, "%d-%d (", (int)row->run_first, (int)row->run_last)) ||
             text_time(text, row->took_ns) ||
             buffer_append_text(text, row->run_first == row->run_last ? ")" : " each)"))
             return -1;
     }
-    if (longer->count > named && buffer_printf(text, " and %zu more rows of steps", longer->count - named))
+    if (longer->count > named && buffer_printf(text, " and %zu more ranges", longer->count - named))
         return -1;
     return named ? buffer_append_byte(text, '\n') : 0;
 }
@@ -42,11 +42,13 @@ static int say_job(const struct judgement *judgement, struct buffer *text)
         failed = buffer_printf(text, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
     int steps = (int)(job_run_steps(job) - job->first_step);
     failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", steps, steps == 1 ? "" : "s")
-                                        : buffer_append_text(text, ", steps could not be told apart"));
+                                        : buffer_append_text(text, ", no steps detected"));
     if (!failed && judgement->shares.usual_step_ns != TIME_UNKNOWN)
-        failed = buffer_append_text(text, ", usually ") || text_time(text, judgement->shares.usual_step_ns);
+        failed =
+            buffer_append_text(text, ", baseline step ") || text_time(text, judgement->shares.usual_step_ns);
     if (!failed && judgement->stopped_step >= 0)
-        failed = buffer_printf(text, "; stopped in step %d", (int)job_run_step(job, judgement->stopped_step));
+        failed = buffer_printf(text, "\nstopped in step %d (hang or crash)",
+                               (int)job_run_step(job, judgement->stopped_step));
     return failed || buffer_append_byte(text, '\n');
 }
 
@@ -65,34 +67,51 @@ static int say_times(const struct judgement *judgement, struct buffer *text)
     int64_t waiting_ns = judgement_waiting_ns(judgement);
     if (shares->communication_ns == TIME_UNKNOWN)
         return 0;
-    if (buffer_append_text(text, "time: ") || percent_of(shares->communication_ns, shares->steps_ns, text) ||
+    if (buffer_append_text(text, "time per rank: ") ||
+        percent_of(shares->communication_ns, shares->steps_ns, text) ||
         buffer_append_text(text, " in communication"))
         return -1;
     if (waiting_ns != TIME_UNKNOWN &&
-        (buffer_append_text(text, "; ") || percent_of(shares->waiting_ns, shares->steps_ns, text) ||
+        (buffer_append_text(text, shares->waiting_ns > shares->communication_ns ? ", " : ", including ") ||
+         percent_of(shares->waiting_ns, shares->steps_ns, text) ||
          buffer_append_text(text, " waiting for other ranks")))
         return -1;
     if (waiting_ns != TIME_UNKNOWN && (double)waiting_ns >= GPU_HOURS * HOUR_NS &&
-        buffer_printf(text, ", %.1f GPU hours", (double)waiting_ns / HOUR_NS))
+        buffer_printf(text, " (%.1f GPU hours)", (double)waiting_ns / HOUR_NS))
         return -1;
     return buffer_append_byte(text, '\n');
 }
 
-/* "594 ms of 867 ms (69 %); findings explain 590 ms of it". */
+/* "594 ms of 867 ms (69 %); findings explain 590 ms, 4 ms unexplained". */
 static int say_loss(const struct longer_steps *longer, struct buffer *text)
 {
     int64_t rest_ns = longer->lost_ns - longer->explained_ns;
     if (longer->lost_ns <= 0)
-        return buffer_append_text(text, "nothing of ") || text_time(text, longer->whole_ns);
+        return buffer_append_text(text, "none of ") || text_time(text, longer->whole_ns);
     if (text_time(text, longer->lost_ns) || buffer_append_text(text, " of ") ||
         text_time(text, longer->whole_ns) || buffer_append_text(text, " (") ||
         percent_of(longer->lost_ns, longer->whole_ns, text) || buffer_append_byte(text, ')'))
         return -1;
     if (longer->explained_ns <= 0)
-        return buffer_append_text(text, "; no finding explains it");
+        return buffer_append_text(text, "; no finding explains this");
     return buffer_append_text(text, "; findings explain ") || text_time(text, longer->explained_ns) ||
            (rest_ns > 0 && (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
                             buffer_append_text(text, " unexplained")));
+}
+
+/* "coverage: 576 of 704 operations (128 without a duration)" */
+static int say_coverage(const struct scope *scope, struct buffer *text)
+{
+    struct buffer gaps = BUFFER_INIT;
+    int failed =
+        buffer_printf(text, "coverage: %lld of %lld operations", (long long)scope->judged,
+                      (long long)(scope->operations - scope->warm_up)) ||
+        scope_name_gaps(scope, &gaps) ||
+        (gaps.length && (buffer_append_text(text, " (") || buffer_append(text, gaps.data, gaps.length) ||
+                         buffer_append_byte(text, ')'))) ||
+        buffer_append_byte(text, '\n');
+    buffer_release(&gaps);
+    return failed;
 }
 
 static int say_lost(const struct judgement *judgement, struct buffer *text)
@@ -101,14 +120,11 @@ static int say_lost(const struct judgement *judgement, struct buffer *text)
     int64_t unjudged = scope->operations - scope->warm_up - scope->judged;
     if (judgement->longer.whole_ns <= 0)
         return 0;
-    const char *lost = judgement->stopped_step >= 0    ? "lost until then: "
-                       : judgement->job->excerpt_count ? "lost in the steps that were loaded: "
-                                                       : "lost: ";
-    int failed = buffer_append_text(text, lost) || say_loss(&judgement->longer, text);
-    if (!failed && unjudged > 0)
-        failed = buffer_printf(text, "; not judged: %lld of %lld operations", (long long)unjudged,
-                               (long long)(scope->operations - scope->warm_up));
-    return failed || buffer_append_byte(text, '\n');
+    const char *lost = judgement->stopped_step >= 0    ? "time lost before the job stopped: "
+                       : judgement->job->excerpt_count ? "time lost in the loaded steps: "
+                                                       : "time lost: ";
+    return buffer_append_text(text, lost) || say_loss(&judgement->longer, text) ||
+           buffer_append_byte(text, '\n') || (unjudged > 0 && say_coverage(scope, text));
 }
 
 /* "run 2 (traces-b): ", by which --run takes it. */
@@ -135,7 +151,7 @@ int headline_say_job(const struct judgement *judgement, int names_run, struct bu
                : 0;
 }
 
-/* "2.45 ms (10 % of a step) in one step" */
+/* "2.45 ms (10 % of the median step) in a single step" */
 static int say_fault(int64_t time_ns, int64_t step_ns, const char *of, const char *when, struct buffer *text)
 {
     double percent = 100 * (double)time_ns / (double)step_ns;
@@ -150,25 +166,27 @@ static int say_sight(const struct judgement *judgement, struct buffer *text)
     int64_t step_ns = judgement->baseline->median_step_ns;
     if (smallest->one_step_ns == TIME_UNKNOWN || step_ns <= 0)
         return 0;
-    if (buffer_append_text(text, judgement->job->excerpt_count ? "    would have seen there a rank slower by "
-                                                               : "    would have seen a rank slower by ") ||
-        say_fault(smallest->one_step_ns, step_ns, " of a step", "in one step", text) ||
+    if (buffer_append_text(text, judgement->job->excerpt_count
+                                     ? "    Detection limit for one slow rank in the loaded steps: "
+                                     : "    Detection limit for one slow rank: ") ||
+        say_fault(smallest->one_step_ns, step_ns, " of the median step", "in a single step", text) ||
         buffer_append_text(text, ", ") ||
-        say_fault(smallest->three_steps_ns, step_ns, "", "in three in a row", text))
+        say_fault(smallest->three_steps_ns, step_ns, "", "in three consecutive steps", text))
         return -1;
     if (smallest->every_step_ns == TIME_UNKNOWN)
-        return buffer_append_text(text, "; one that is slow in every step has too few peers to show\n");
+        return buffer_append_text(text,
+                                  "; a rank that is slow in every step cannot be detected: too few peers\n");
     return buffer_append_text(text, ", ") ||
            say_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
 }
 
-/* A line of what was judged, and how small a fault would have shown. */
+/* A line of what was analyzed, and how small a fault would have shown. */
 static int say_judged(const struct judgement *judgement, struct buffer *text)
 {
     struct buffer gaps = BUFFER_INIT;
-    int failed = buffer_append_text(text, "    judged: ") || scope_say_judged(&judgement->scope, text) ||
+    int failed = buffer_append_text(text, "    Coverage: ") || scope_say_judged(&judgement->scope, text) ||
                  scope_say_gaps(&judgement->scope, &gaps) ||
-                 (gaps.length && (buffer_append_text(text, "; not judged: ") ||
+                 (gaps.length && (buffer_append_text(text, ". Not analyzed: ") ||
                                   buffer_append(text, gaps.data, gaps.length))) ||
                  buffer_append_byte(text, '\n');
     buffer_release(&gaps);
@@ -177,8 +195,9 @@ static int say_judged(const struct judgement *judgement, struct buffer *text)
 
 static int say_partly_judged(const struct judgement *judgement, struct buffer *text)
 {
-    return buffer_append_text(text, "nothing stands out in what could be judged (") ||
-                   scope_say_judged(&judgement->scope, text) || buffer_append_text(text, "); not judged: ") ||
+    return buffer_append_text(text, NO_PROBLEM_FOUND " in the part of the job that could be analyzed: ") ||
+                   scope_say_judged(&judgement->scope, text) ||
+                   buffer_append_text(text, "\n    Not analyzed: ") ||
                    scope_say_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
                    say_sight(judgement, text)
                ? -1
@@ -189,7 +208,7 @@ static int say_undetermined(const struct judgement *judgement, struct buffer *te
 {
     struct buffer said = BUFFER_INIT;
     int failed = standstill_say_reason(&judgement->standstill, judgement->job, &said) ||
-                 buffer_append_text(text, "who is at fault cannot be determined: ") ||
+                 buffer_append_text(text, "the rank at fault cannot be determined: ") ||
                  escape_terminal(text, said.data, said.length);
     buffer_clear(&said);
     failed = failed || standstill_say_remedy(&judgement->standstill, judgement->job, &said) ||
@@ -210,16 +229,16 @@ int headline_say_verdict(const struct judgement *judgement, int names_run, struc
     if (judgement->standstill.is_known && say_undetermined(judgement, text))
         return -1;
     if (is_longer && (scope->blindness == BLIND_NOT || scope->blindness == BLIND_LITTLE))
-        return buffer_append_text(text, "steps became longer, and no rank stands out that is to blame\n") ||
+        return buffer_append_text(text, "steps became longer; the rank at fault cannot be determined\n") ||
                say_judged(judgement, text);
     if (judgement->standstill.is_known)
         return 0;
     if (scope->blindness != BLIND_NOT)
-        return buffer_append_text(text, is_longer
-                                            ? "steps became longer, and who is to blame could not be judged: "
-                                            : "could not be judged: ") ||
+        return buffer_append_text(
+                   text, is_longer ? "steps became longer; not enough data to find the rank at fault: "
+                                   : NOT_ENOUGH_DATA ": ") ||
                scope_say_blindness(scope, text) || buffer_append_byte(text, '\n');
     if (scope_is_partial(scope))
         return say_partly_judged(judgement, text);
-    return buffer_append_text(text, "nothing stands out\n") || say_judged(judgement, text);
+    return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || say_judged(judgement, text);
 }

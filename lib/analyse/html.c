@@ -32,12 +32,13 @@ static const struct analysis_option options[] = {
 };
 
 static const struct column columns[] = {
-    {.name = "file", .type = CELL_TEXT, .description = "what was written"},
-    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "its size"},
-    {.name = "runs", .type = CELL_INTEGER, .description = "jobs in it"},
+    {.name = "file", .type = CELL_TEXT, .description = "file that was written"},
+    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
+    {.name = "runs", .type = CELL_INTEGER, .description = "number of jobs"},
     {.name = "findings",
      .type = CELL_INTEGER,
-     .description = "findings of diagnose in it, of medium or high confidence or of a job that stopped"},
+     .description =
+         "number of findings: those of medium or high confidence, and those of a job that stopped"},
 };
 
 enum { AT_FILE, AT_SIZE, AT_RUNS, AT_FINDINGS, COLUMN_COUNT };
@@ -154,9 +155,9 @@ static int say_title(const struct report *report, struct buffer *title)
     return failed || (report->findings ? buffer_printf(title, ": %zu finding%s", report->findings,
                                                        report->findings == 1 ? "" : "s")
                       : report->undetermined
-                          ? buffer_append_text(title, ": who is at fault cannot be determined")
-                      : report->judged ? buffer_append_text(title, ": nothing stands out")
-                                       : buffer_append_text(title, ": not judged"))
+                          ? buffer_append_text(title, ": the rank at fault cannot be determined")
+                      : report->judged ? buffer_append_text(title, ": no problem found")
+                                       : buffer_append_text(title, ": not enough data"))
                ? -1
                : 0;
 }
@@ -164,12 +165,11 @@ static int say_title(const struct report *report, struct buffer *title)
 static int write_page(const struct report *report, struct output *output, struct error *error)
 {
     struct buffer title = BUFFER_INIT;
-    int failed = say_title(report, &title)
-                     ? error_no_memory(error)
-                     : html_page_write(&report->page, title.data,
-                                       "NCCL communication of all ranks: who held the job up, since when, "
-                                       "and what it cost.",
-                                       output, error);
+    int failed = say_title(report, &title) ? error_no_memory(error)
+                                           : html_page_write(&report->page, title.data,
+                                                             "NCCL communication of all ranks: which rank "
+                                                             "delayed the job, since when, and what it cost.",
+                                                             output, error);
     buffer_release(&title);
     return failed;
 }
@@ -224,11 +224,11 @@ static int check(const struct analysis_request *request, struct error *error)
 {
     const struct filter *filter = request->filter;
     if (!request->values[OPTION_OUTPUT])
-        return error_set(error, "html takes --output FILE");
+        return error_set(error, "missing option --output");
     return filter && (filter->tag || filter->communicator || filter->sort || filter->top)
                ? error_set(error,
-                           "html takes --rank, --host and --step, which choose what its timeline shows, and "
-                           "none of --tag, --communicator, --sort and --top")
+                           "--tag, --communicator, --sort and --top do not apply to html; --rank, --host and "
+                           "--step choose what its timeline shows")
                : 0;
 }
 

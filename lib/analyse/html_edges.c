@@ -80,13 +80,13 @@ static int has_trouble(const struct stalls *stalls)
 
 static int put_edges(const struct html_run *run, const struct stalls *stalls, struct table *table)
 {
-    static const struct html_table how = {.caption = "Edges, those that stood still the longest first",
+    static const struct html_table how = {.caption = "Links, longest stall first",
                                           .bars = "send_wait_us_p50",
                                           .most_rows = MOST_EDGES_LISTED,
                                           .rest_stands = "ncclprof stalls"};
     table->columns[AT_COMMUNICATOR].hidden = 1;
-    return html_run_section(run, "edges", "Network edges") || put_matrix(run, stalls) ||
-                   buffer_printf(run->page, "<details%s><summary>Each edge</summary>\n",
+    return html_run_section(run, "edges", "Network links") || put_matrix(run, stalls) ||
+                   buffer_printf(run->page, "<details%s><summary>Each link</summary>\n",
                                  has_trouble(stalls) ? " open" : "") ||
                    html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
                    html_section_end(run->whole)

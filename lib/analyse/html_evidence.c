@@ -62,12 +62,9 @@ static int say_title(const struct html_run *run, const struct finding *finding, 
     const struct role *role = &run->baseline->roles[run->baseline->role_of_rank[finding->rank]];
     int32_t number = position_in_step(role, position) + 1;
     const char *function = operation ? function_name(operation->function) : NULL;
-    return buffer_printf(title, "%s the %d%s call of each step (%s", what, (int)number, text_ordinal(number),
-                         function ? function : "operation") ||
-                   (operation &&
-                    (buffer_append_text(title, ", ") ||
-                     text_communicator(title, &run->job->communicators[operation->communicator]))) ||
-                   buffer_append_byte(title, ')')
+    return buffer_append_text(title, what) ||
+                   text_place(title, number, "each step", function,
+                              operation ? &run->job->communicators[operation->communicator] : NULL)
                ? -1
                : 0;
 }
@@ -83,7 +80,7 @@ static int draw(const struct html_run *run, const struct finding *finding, const
         steps[i] = finding_has_step(finding, history->first_step + i) != 0;
     struct html_chart chart = {.title = title,
                                .mine_name = names.data,
-                               .peers_name = "its peers, median and where the middle 80 % are",
+                               .peers_name = "its peers: median, and range of the middle 80 %",
                                .mine_ns = history->mine_ns,
                                .peers_ns = history->peers_ns,
                                .low_ns = history->low_ns,
@@ -108,10 +105,10 @@ static int draw_waits(const struct html_run *run, const struct finding *finding,
     int failed = wait_history_init(&history, run->job, ranks, count, finding->receives);
     *is_drawn = !failed && step_history_known(&history) > 0;
     if (*is_drawn)
-        failed =
-            draw(run, finding, &history,
-                 finding->receives ? "Wait of a network step of what is sent to it (SendWait), mean by step"
-                                   : "Wait of a network step of what it sends (SendWait), mean by step");
+        failed = draw(run, finding, &history,
+                      finding->receives
+                          ? "Wait of a network step of data sent to it (SendWait), mean per step"
+                          : "Wait of a network step of data that it sends (SendWait), mean per step");
     step_history_release(&history);
     return failed;
 }
@@ -126,10 +123,11 @@ static int draw_place(const struct html_run *run, const struct finding *finding)
     const int32_t *ranks = accused(finding, &count);
     if (position < 0)
         return 0;
-    int failed = place_history_init(&history, run->job, run->baseline, ranks, count, position,
-                                    is_network ? PLACE_TRANSFER : PLACE_GAP) ||
-                 say_title(run, finding, position, is_network ? "Transfer of" : "Gap before", &title) ||
-                 draw(run, finding, &history, title.data);
+    int failed =
+        place_history_init(&history, run->job, run->baseline, ranks, count, position,
+                           is_network ? PLACE_TRANSFER : PLACE_GAP) ||
+        say_title(run, finding, position, is_network ? "Transfer time of " : "Gap before ", &title) ||
+        draw(run, finding, &history, title.data);
     step_history_release(&history);
     buffer_release(&title);
     return failed ? -1 : 0;
@@ -137,9 +135,9 @@ static int draw_place(const struct html_run *run, const struct finding *finding)
 
 static const struct column columns_of_counts[] = {
     {.name = "rank", .type = CELL_TEXT, .description = "name of the rank"},
-    {.name = "begun", .type = CELL_INTEGER, .description = "its operations of the step"},
-    {.name = "ended", .type = CELL_INTEGER, .description = "of those, that ended"},
-    {.name = "last", .type = CELL_TEXT, .description = "the last of them"},
+    {.name = "started", .type = CELL_INTEGER, .description = "operations that it started in the step"},
+    {.name = "finished", .type = CELL_INTEGER, .description = "those of them that finished"},
+    {.name = "last", .type = CELL_TEXT, .description = "the last operation that it started"},
 };
 
 static int say_last(const struct html_run *run, size_t last, struct buffer *text)
@@ -149,7 +147,7 @@ static int say_last(const struct html_run *run, size_t last, struct buffer *text
         return buffer_append_text(
             text, function_name(operation->function) ? function_name(operation->function) : "operation");
     return text_operation(text, run->job, &run->job->instances[operation->instance], operation->function) ||
-           (operation->unfinished && buffer_append_text(text, ", never ended"));
+           (operation->unfinished && buffer_append_text(text, ", never finished"));
 }
 
 static int count_rank(const struct html_run *run, int32_t rank, int32_t step, struct table *table,
@@ -199,9 +197,9 @@ static int add_counts(const struct html_run *run, const struct finding *finding)
     int failed = table_add_columns(&table, columns_of_counts,
                                    sizeof columns_of_counts / sizeof *columns_of_counts, &error) ||
                  count_ranks(run, finding, &table, &error) ||
-                 buffer_printf(&caption, "How far each rank came in step %d", (int)finding->first_step);
+                 buffer_printf(&caption, "Progress of each rank in step %d", (int)finding->first_step);
     const struct html_table how = {.caption = caption.data,
-                                   .bars = "ended",
+                                   .bars = "finished",
                                    .most_rows = MOST_COUNTED,
                                    .rest_stands = "ncclprof report --by rank,function"};
     failed = failed || html_add_table(run->page, &table, &how);

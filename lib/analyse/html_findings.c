@@ -67,7 +67,7 @@ static int say_part(int64_t part_ns, int64_t whole_ns, struct buffer *text)
     if (whole_ns <= 0 || part_ns == TIME_UNKNOWN)
         return 0;
     if (part_ns <= 0)
-        return buffer_append_text(text, "nothing");
+        return buffer_append_text(text, "none");
     return text_time(text, part_ns) ||
            buffer_printf(text, " (%.2g %%)", 100 * (double)part_ns / (double)whole_ns);
 }
@@ -87,7 +87,7 @@ static int put_loss(const struct html_run *run, struct buffer *text)
     return (has_stopped && buffer_printf(text, "in step %d", (int)judgement->stopped_step)) ||
                    put_fact(run, "Stopped", text) ||
                    say_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
-                   put_fact(run, has_stopped ? "Lost until then" : "Lost", text)
+                   put_fact(run, has_stopped ? "Time lost before that" : "Time lost", text)
                ? -1
                : 0;
 }
@@ -105,12 +105,12 @@ static int put_facts(const struct html_run *run)
                  buffer_printf(&text, "%d", (int)(run->job->step_count - run->job->first_step)) ||
                  put_fact(run, "Steps", &text) ||
                  (shares->usual_step_ns != TIME_UNKNOWN && text_time(&text, shares->usual_step_ns)) ||
-                 put_fact(run, "Usual step", &text) || put_loss(run, &text) ||
+                 put_fact(run, "Baseline step", &text) || put_loss(run, &text) ||
                  say_share(shares->communication_ns, shares->steps_ns, &text) ||
                  put_fact(run, "Communication", &text) ||
                  say_share(shares->waiting_ns, shares->steps_ns, &text) || put_fact(run, "Waiting", &text) ||
                  say_share(scope->judged, scope->operations - scope->warm_up, &text) ||
-                 put_fact(run, "Judged", &text) || buffer_append_text(run->page, "</dl>\n");
+                 put_fact(run, "Coverage", &text) || buffer_append_text(run->page, "</dl>\n");
     buffer_release(&text);
     return failed ? -1 : 0;
 }
@@ -130,9 +130,9 @@ static int put_lengths(const struct html_run *run)
                          finding_has_step(&run->findings->items[j], first + i);
     }
     if (!failed && steps > 0 && baseline->step_ns) {
-        struct html_chart chart = {.title = "Length of each step, median over ranks",
+        struct html_chart chart = {.title = "Duration of each step, median over ranks",
                                    .mine_name = "a step",
-                                   .peers_name = "usual",
+                                   .peers_name = "baseline",
                                    .mine_ns = baseline->step_ns + first,
                                    .peers_ns = usual,
                                    .marked = marked,
@@ -164,7 +164,7 @@ int html_add_verdict(const struct html_run *run, struct error *error)
     return failed ? error_no_memory(error) : 0;
 }
 
-/* The lines below a finding's sentence, the last of which says what to do next. */
+/* The lines below a finding's headline, the last of which says what to do next. */
 static int put_lines(const struct html_run *run, const char *paragraph)
 {
     static const char next[] = "    Next: ";
@@ -193,15 +193,15 @@ static int put_badges(const struct html_run *run, const struct finding *finding)
 static int put_finding(const struct html_run *run, const struct finding *finding,
                        const struct job_record *record)
 {
-    struct buffer sentence = BUFFER_INIT, paragraph = BUFFER_INIT;
+    struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
     int is_told = finding_is_told(finding);
-    int failed =
-        finding_say(finding, run->job, &sentence) ||
-        finding_add_paragraph(finding, run->job, record, run->names_run, 0, sentence.data, &paragraph) ||
-        buffer_printf(run->page, "<article class=\"finding%s\">\n", is_told ? "" : " low") ||
-        html_put(run->page, "h3", &sentence) || put_badges(run, finding) || put_lines(run, paragraph.data) ||
-        (is_told && html_add_evidence(run, finding)) || buffer_append_text(run->page, "</article>\n");
-    buffer_release(&sentence);
+    int failed = finding_say_headline(finding, run->job, &headline) ||
+                 finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
+                 buffer_printf(run->page, "<article class=\"finding%s\">\n", is_told ? "" : " low") ||
+                 html_put(run->page, "h3", &headline) || put_badges(run, finding) ||
+                 put_lines(run, paragraph.data) || (is_told && html_add_evidence(run, finding)) ||
+                 buffer_append_text(run->page, "</article>\n");
+    buffer_release(&headline);
     buffer_release(&paragraph);
     return failed ? -1 : 0;
 }
@@ -233,7 +233,7 @@ int html_add_findings(const struct html_run *run, struct error *error)
     if (!run->findings->count)
         return 0;
     if (html_run_section(run, "findings", "Findings") ||
-        (!told && html_element(run->page, "p", "None of medium or high confidence.")))
+        (!told && html_element(run->page, "p", "No finding of medium or high confidence.")))
         return error_no_memory(error);
     if (add_those(run, 1, error))
         return -1;

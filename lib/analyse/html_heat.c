@@ -113,7 +113,7 @@ static int draw(struct picture *picture)
     }
     /* What is usual is what length is held against; where nothing is, it is the length that shows. */
     if (picture->usual_ns == TIME_UNKNOWN)
-        heat.layers[0].title = "Length of the step";
+        heat.layers[0].title = "Duration of the step";
     return html_add_heat(run->page, run->data, &heat);
 }
 
@@ -123,13 +123,12 @@ static int add_picture(const struct html_run *run)
     struct picture picture = {
         .run = run, .usual_ns = run->judgement->shares.usual_step_ns, .steps = steps > 0 ? (size_t)steps : 0};
     if (steps <= 0 || !run->job->rank_count)
-        return html_element(run->page, "p", "The traces show no steps: nothing to draw.");
-    int failed =
-        html_element(
-            run->page, "p",
-            "A rank that waits is a victim; one that is late by itself makes others wait. Values are "
-            "within 2 % of those that ncclprof steps --map --format json gives.") ||
-        draw(&picture);
+        return html_element(run->page, "p",
+                            "No steps were detected in the traces, so there is nothing to draw.");
+    int failed = html_element(run->page, "p",
+                              "A rank that waits is a victim. A rank with its own delay makes others wait. "
+                              "Values are within 2 % of those of ncclprof steps --map --format json.") ||
+                 draw(&picture);
     free(picture.of);
     free(picture.marks);
     return failed ? -1 : 0;

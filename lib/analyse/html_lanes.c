@@ -158,10 +158,10 @@ static int take_bars(const struct html_run *run, const struct step_bars *from, s
 {
     lane->bars = array_new(from->count + 1, sizeof *lane->bars);
     int has_room = from->count <= of->room;
-    lane->missing = from->is_unclocked ? "its clock is not aligned with the others'"
-                    : from->is_untimed ? "nothing here says when it ran"
+    lane->missing = from->is_unclocked ? "its clock is not aligned with the other clocks"
+                    : from->is_untimed ? "its operations have no timestamps"
                     : has_room         ? NULL
-                                       : "too many operations to draw, too: --rank and --step choose";
+                                       : "too many operations to draw; choose fewer with --rank and --step";
     if (!lane->bars)
         return -1;
     for (size_t i = 0; has_room && i < from->count; i++, of->room--) {
@@ -255,11 +255,11 @@ static int say_title(const struct html_run *run, const struct choice *choice, st
         (length_ns != TIME_UNKNOWN && (buffer_append_text(title, ", ") || text_time(title, length_ns))))
         return -1;
     if (choice->is_usual)
-        return buffer_append_text(title, ": a usual one, for comparison");
+        return buffer_append_text(title, ": baseline step, for comparison");
     if (choice->finding)
         return buffer_printf(title, ": %s, ", finding_kind_name(choice->finding->kind)) ||
                finding_name_unit(choice->finding, run->job, title);
-    return is_asked(run->filter) ? 0 : buffer_append_text(title, ": the longest");
+    return is_asked(run->filter) ? 0 : buffer_append_text(title, ": longest step");
 }
 
 /* Open bars last to the end of the picture, which has some room for them to be seen. */
@@ -320,14 +320,11 @@ static int put_legend(const struct html_run *run, const struct choices *choices,
     if (buffer_append_text(
             page,
             "<p class=\"keys\"><span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
-            "class=\"moving\" "
-            "width=\"24\" height=\"12\"/></svg> an operation on the GPU</span> <span class=\"key\"><svg "
-            "viewBox=\"0 0 24 "
-            "12\" aria-hidden=\"true\"><rect class=\"waiting\" width=\"24\" height=\"12\"/></svg> of that, "
-            "waiting for the "
-            "last to arrive</span> <span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
-            "class=\"open\" "
-            "width=\"24\" height=\"12\"/></svg> never ended</span> between them: own time</p>\n"))
+            "class=\"moving\" width=\"24\" height=\"12\"/></svg> operation on the GPU</span> <span "
+            "class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect class=\"waiting\" "
+            "width=\"24\" height=\"12\"/></svg> part of it spent waiting for the last rank</span> <span "
+            "class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect class=\"open\" width=\"24\" "
+            "height=\"12\"/></svg> operation that never ended</span> between operations: gap time</p>\n"))
         return -1;
     if (choices->left_out &&
         buffer_printf(page,

@@ -12,8 +12,8 @@ static int say_link(const struct html_run *run, struct buffer *text)
         return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
     if (run->judgement->standstill.is_known)
         return buffer_append_text(text, "cannot be determined");
-    return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "nothing stands out"
-                                                                                 : "not judged");
+    return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "no problem found"
+                                                                                 : "not enough data");
 }
 
 int html_run_section(const struct html_run *run, const char *key, const char *heading)

@@ -36,7 +36,7 @@ static int ask_report(const struct html_run *run, struct analysis_result *result
 static int put_bandwidth(const struct html_run *run, const struct table *table)
 {
     static const struct html_table how = {
-        .caption = "Operations by phase (tag) and function; medians; bus bandwidth as nccl-tests counts it",
+        .caption = "Operations by phase (tag) and function; medians; bus bandwidth as defined by nccl-tests",
         .bars = "transfer_busbw_gbs_p50",
         .most_rows = MOST_PHASES,
         .rest_stands = "ncclprof report --by-tag"};
@@ -74,15 +74,15 @@ static int say_clocks(const struct job *job, struct buffer *text)
         if (rank->count && is_aligned && rank->clock_uncertainty_ns > worst_ns)
             worst_ns = rank->clock_uncertainty_ns;
     }
-    return buffer_printf(text, "%zu of %zu ranks share a clock after alignment; the least sure is within ",
+    return buffer_printf(text, "The clocks of %zu of %zu ranks are aligned; the largest error bound is ",
                          aligned, ranks) ||
            text_time(text, worst_ns) ||
-           buffer_append_text(text, ". Lateness comes from durations, not from clocks.");
+           buffer_append_text(text, ". Delays are computed from durations, not from clocks.");
 }
 
 static int put_clocks(const struct html_run *run, const struct table *table)
 {
-    static const struct html_table how = {.caption = "Offset of each rank's clock to the first rank's",
+    static const struct html_table how = {.caption = "Clock offset of each rank relative to the first rank",
                                           .bars = "uncertainty_us",
                                           .most_rows = MOST_CLOCKS,
                                           .rest_stands = "ncclprof clocks"};
@@ -123,16 +123,18 @@ static int put_scope(const struct html_run *run)
     struct buffer text = BUFFER_INIT;
     int failed =
         buffer_append_text(run->page, "<dl>\n") || scope_say_judged(scope, &text) ||
-        put_item(run->page, "Judged", &text) || scope_say_gaps(scope, &text) ||
-        (!text.length && buffer_append_text(&text, "nothing")) || put_item(run->page, "Not judged", &text) ||
+        put_item(run->page, "Analyzed", &text) || scope_say_gaps(scope, &text) ||
+        (!text.length && buffer_append_text(&text, "nothing")) ||
+        put_item(run->page, "Not analyzed", &text) ||
         buffer_printf(&text, "%zu of %lld", job_recorded_ranks(job), (long long)job->expected_ranks) ||
-        put_item(run->page, "Ranks that left a trace", &text) ||
+        put_item(run->page, "Ranks with a trace", &text) ||
         buffer_printf(&text, "%s", job->step_source ? job->step_source : "nothing") ||
-        put_item(run->page, "Steps are told by", &text) ||
+        put_item(run->page, "Steps detected from", &text) ||
         buffer_printf(&text, "%lld of %zu", (long long)job->timed_operations, job->operation_count) ||
-        put_item(run->page, "Operations that say when they ran", &text) ||
+        put_item(run->page, "Operations with timestamps", &text) ||
         buffer_printf(
-            &text, "%lld missing between others, %lld in damaged lines, %lld dropped by the recorder",
+            &text,
+            "%lld missing between other operations, %lld in damaged lines, %lld dropped by the recorder",
             (long long)job->missing_sequence, (long long)job->damaged_lines, (long long)job->lost_events) ||
         put_item(run->page, "Lost", &text) || buffer_append_text(run->page, "</dl>\n");
     buffer_release(&text);
@@ -200,11 +202,10 @@ static int put_ledger(struct html_page *page, const struct table *table)
 {
     static const struct html_table how = {
         .caption = "By reason", .most_rows = MOST_REASONS, .rest_stands = "ncclprof info --ledger"};
-    return html_section_begin(page, "ledger", "Lines without an event", "Lines without an event") ||
-                   html_element(
-                       &page->body, "p",
-                       "Lines that became no event: unreadable ones (damage 1), and such as are understood "
-                       "and not kept.") ||
+    return html_section_begin(page, "ledger", "Skipped input", "Skipped input") ||
+                   html_element(&page->body, "p",
+                                "Skipped input: unreadable lines (damage = 1) and lines of types that "
+                                "ncclprof does not store.") ||
                    html_add_table(&page->body, table, &how) || html_section_end(page)
                ? -1
                : 0;

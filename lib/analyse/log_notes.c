@@ -31,8 +31,8 @@ static int say_error(struct statement *row, const char *what, struct buffer *tex
     return say_process(statement_text(row, AT_HOST), statement_integer(row, AT_PID),
                        statement_integer_or(row, AT_GPU, -1), text) ||
            buffer_printf(text, " reported %s: \"%s\"", what, line ? line : "") ||
-           (count > 1 && buffer_printf(text, " and %lld more like it", (long long)count - 1)) ||
-           buffer_printf(text, ", in %s at byte %lld; the log does not tell its rank", path ? path : "",
+           (count > 1 && buffer_printf(text, " and %lld similar ones", (long long)count - 1)) ||
+           buffer_printf(text, ", in %s at byte %lld; the log does not show its rank", path ? path : "",
                          (long long)statement_integer(row, AT_OFFSET));
 }
 
@@ -69,15 +69,17 @@ static int caution_reports(struct store *store, struct table *table, struct erro
         return -1;
     if (rankless.errors > NAMED_MOST &&
         table_add_warning(table, error,
-                          "%zu more processes without a known rank reported errors: ncclprof info "
+                          "%zu more process%s without a known rank reported errors; see: ncclprof info "
                           "--warnings",
-                          rankless.errors - NAMED_MOST))
+                          rankless.errors - NAMED_MOST, rankless.errors - NAMED_MOST == 1 ? "" : "es"))
         return -1;
     return rankless.effects
                ? table_add_warning(table, error,
-                                   "%lld process%s without a known rank reported that it lost a peer or was "
-                                   "aborted, which is an effect",
-                                   (long long)rankless.effects, rankless.effects == 1 ? "" : "es")
+                                   "%lld process%s without a known rank reported that %s lost a peer or %s "
+                                   "aborted, which is an effect, not a cause",
+                                   (long long)rankless.effects, rankless.effects == 1 ? "" : "es",
+                                   rankless.effects == 1 ? "it" : "they",
+                                   rankless.effects == 1 ? "was" : "were")
                : 0;
 }
 
@@ -191,7 +193,7 @@ static int tell_callers(const struct caller *callers, size_t count, size_t fewer
                      ? error_no_memory(error)
                      : table_add_warning(table, error,
                                          "%s. Which ranks these are cannot be determined%s. "
-                                         "NCCL_DEBUG_SUBSYS=INIT,COLL tells with NCCL 2.18 and later",
+                                         "NCCL_DEBUG_SUBSYS=INIT,COLL shows this with NCCL 2.18 or later",
                                          text.data, why ? why : "");
     buffer_release(&text);
     return failed;
@@ -235,12 +237,13 @@ static int tell_watchdog(struct statement *row, struct table *table, struct erro
     struct buffer files = BUFFER_INIT;
     if (more > 0 && buffer_printf(&files, " and %lld more file%s", (long long)more, more == 1 ? "" : "s"))
         return error_no_memory(error);
-    int failed = table_add_warning(table, error,
-                                   "%s%s: %lld line%s of PyTorch's watchdog among those of NCCL, the first "
-                                   "at byte %lld, not read: write "
-                                   "them to a file of their own (grep ProcessGroupNCCL) and ingest it, too",
-                                   path ? path : "", more > 0 ? files.data : "", (long long)lines,
-                                   lines == 1 ? "" : "s", (long long)statement_integer(row, 3));
+    int failed = table_add_warning(
+        table, error,
+        "%s%s: %lld line%s of PyTorch's watchdog between NCCL's lines %s not read, the "
+        "first at byte %lld; write them to a separate file (grep ProcessGroupNCCL) "
+        "and ingest it as well",
+        path ? path : "", more > 0 ? files.data : "", (long long)lines, lines == 1 ? "" : "s",
+        lines == 1 ? "was" : "were", (long long)statement_integer(row, 3));
     buffer_release(&files);
     return failed;
 }
@@ -295,12 +298,11 @@ int caution_effects(const struct job *job, const struct findings *findings, stru
     if (!first || is_quoted(findings))
         return 0;
     return table_add_warning(table, error,
-                             "run %lld: %zu rank%s reported failures that accuse no rank by themselves, %s "
-                             "rank %s: \"%s\"; the cause is in no line of these logs: ncclprof info "
+                             "run %lld: %zu rank%s reported failures that do not show the rank at fault, %s "
+                             "rank %s: \"%s\". These logs do not contain the cause; see: ncclprof info "
                              "--warnings",
                              (long long)job->run_id, ranks, ranks == 1 ? "" : "s",
-                             is_timed ? "the first" : "for example", job->ranks[first->rank].name,
-                             first->text);
+                             is_timed ? "first" : "for example", job->ranks[first->rank].name, first->text);
 }
 
 int caution_rankless(struct store *store, struct table *table, struct error *error)

@@ -17,7 +17,8 @@ int option_real(const char *text, const char *name, double least, double greates
     errno = 0;
     *value = strtod(text, &end);
     if (end == text || *end || errno || !(*value >= least && *value <= greatest))
-        return error_set(error, "--%s takes a number from %g to %g, not '%s'", name, least, greatest, text);
+        return error_set(error, "invalid --%s '%s': expected a number from %g to %g", name, text, least,
+                         greatest);
     return 0;
 }
 
@@ -28,8 +29,8 @@ int option_integer(const char *text, const char *name, int64_t least, int64_t gr
     errno = 0;
     *value = strtoll(text, &end, 10);
     if (end == text || *end || errno || *value < least || *value > greatest)
-        return error_set(error, "--%s takes a whole number of at least %lld, not '%s'", name,
-                         (long long)least, text);
+        return error_set(error, "invalid --%s '%s': expected an integer of at least %lld", name, text,
+                         (long long)least);
     return 0;
 }
 
@@ -42,7 +43,7 @@ int option_range(const char *text, const char *name, int64_t *first, int64_t *la
     if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
         *last = strtoll(end + 1, &end, 10);
     if (!is_number || *end || errno || *last < *first)
-        return error_set(error, "--%s takes a number or a range A-B, not '%s'", name, text);
+        return error_set(error, "invalid --%s '%s': expected a number or a range A-B", name, text);
     return 0;
 }
 
@@ -52,10 +53,9 @@ static int refuse_key(const char *key, size_t length, const char *const *words, 
     struct buffer list = BUFFER_INIT;
     int failed = buffer_append_text(&list, words[0]);
     for (size_t i = 1; !failed && i < count; i++)
-        failed = buffer_printf(&list, i + 1 < count ? ", %s" : " and %s", words[i]);
+        failed = buffer_printf(&list, i + 1 < count ? ", %s" : " or %s", words[i]);
     failed = failed ? error_no_memory(error)
-                    : error_set(error, "--by does not know the key '%.*s': it takes %s", (int)length, key,
-                                list.data);
+                    : error_set(error, "invalid --by key '%.*s': expected %s", (int)length, key, list.data);
     buffer_release(&list);
     return failed;
 }
@@ -71,7 +71,7 @@ static int add_key(const char *key, size_t length, const char *const *words, siz
         return refuse_key(key, length, words, word_count, error);
     for (size_t i = 0; i < *count; i++)
         if (numbers[i] == number)
-            return error_set(error, "--by names '%s' twice", words[number]);
+            return error_set(error, "--by contains '%s' twice", words[number]);
     numbers[(*count)++] = number;
     return 0;
 }

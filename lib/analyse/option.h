@@ -31,18 +31,19 @@ int option_keys(const char *text, const char *const *words, size_t word_count, s
                 struct error *error);
 
 /* Keys that reports have in common, as columns; a process stands beside the rank. */
-#define COMMUNICATOR_COLUMN                                                                             \
-    {                                                                                                   \
-        .name = "communicator", .type = CELL_TEXT, .description = "its name, or the global ranks in it" \
+#define COMMUNICATOR_COLUMN                                            \
+    {                                                                  \
+        .name = "communicator", .type = CELL_TEXT,                     \
+        .description = "name of the communicator, or its global ranks" \
     }
-#define TAG_COLUMN                                                                                           \
-    {                                                                                                        \
-        .name = "tag", .type = CELL_TEXT, .description = "user tag in force when the operations were issued" \
+#define TAG_COLUMN                                                                                  \
+    {                                                                                               \
+        .name = "tag", .type = CELL_TEXT, .description = "user tag when the operations were issued" \
     }
 #define SIZE_COLUMN                                                  \
     {                                                                \
         .name = "size_bytes", .type = CELL_INTEGER, .unit = "bytes", \
-        .description = "size S as nccl-tests counts it"              \
+        .description = "message size as defined by nccl-tests"       \
     }
 #define RANK_COLUMN                                                        \
     {                                                                      \
@@ -58,7 +59,7 @@ int option_keys(const char *text, const char *const *words, size_t word_count, s
     }
 #define RUN_COLUMN                                                                               \
     {                                                                                            \
-        .name = "run", .type = CELL_INTEGER, .description = "job, where the store holds several" \
+        .name = "run", .type = CELL_INTEGER, .description = "job, if the store contains several" \
     }
 
 /* The same, shown where there are several. */

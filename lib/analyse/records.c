@@ -17,10 +17,11 @@ static int warn_of_repeated(struct store *store, const struct runs *runs, struct
     statement_free(statement);
     if (!repeated)
         return row == 1 ? 0 : -1;
-    return table_add_warning(table, error,
-                             "%lld collectives have the same number in several Inspector logs of one "
-                             "process, and differ: the process may have been restarted under the same id",
-                             repeated);
+    return table_add_warning(
+        table, error,
+        "%lld collectives have the same sequence number in several Inspector logs of one "
+        "process, but differ: the process may have been restarted with the same process ID",
+        repeated);
 }
 
 /* A run's clocks, as they come. */
@@ -59,37 +60,37 @@ static int say_whose(struct statement *row, struct buffer *text)
 static int say_where(struct statement *row, struct buffer *text)
 {
     const char *function = statement_text(row, CLOCK_FUNCTION);
-    if (buffer_printf(text, " before %s", function ? function : "an operation") ||
+    if (buffer_printf(text, " before %s", function ? function : "operation") ||
         (!statement_is_null(row, CLOCK_SEQUENCE) &&
-         buffer_printf(text, " number %lld", (long long)statement_integer(row, CLOCK_SEQUENCE))) ||
+         buffer_printf(text, " #%lld", (long long)statement_integer(row, CLOCK_SEQUENCE))) ||
         (!statement_is_null(row, CLOCK_COMMUNICATOR) &&
-         buffer_printf(text, " on communicator %s", statement_text(row, CLOCK_COMMUNICATOR))))
+         text_on_label(text, statement_text(row, CLOCK_COMMUNICATOR))))
         return -1;
     return statement_is_null(row, CLOCK_STEP)
                ? 0
                : buffer_printf(text, ", step %lld", (long long)statement_integer(row, CLOCK_STEP));
 }
 
-/* "the clock of rank 2 (node2, process 22) stepped back by 1.50 s before AllReduce number 30 ..." */
+/* "the clock of rank 2 (node2, process 22) jumped back by 1.50 s before AllReduce #30 ..." */
 static int say_clock(struct statement *row, struct buffer *text)
 {
     int64_t step_ns = statement_integer(row, CLOCK_STEP_NS), steps = statement_integer(row, CLOCK_STEPS);
     int is_measured = statement_integer(row, CLOCK_IS_MEASURED) != 0;
-    if (say_whose(row, text) || buffer_printf(text, " stepped %s by ", step_ns < 0 ? "back" : "forward") ||
+    if (say_whose(row, text) || buffer_printf(text, " jumped %s by ", step_ns < 0 ? "back" : "forward") ||
         (!is_measured && buffer_append_text(text, "about ")) ||
         text_time(text, step_ns < 0 ? -step_ns : step_ns) || say_where(row, text))
         return -1;
     if (steps > 1 &&
         buffer_printf(text, ", and %lld more time%s by less", (long long)(steps - 1), steps == 2 ? "" : "s"))
         return -1;
-    return buffer_append_text(text, "; later times are kept as if it had not");
+    return buffer_append_text(text, "; later timestamps are corrected");
 }
 
 static int tell_more(struct clocks *clocks, struct table *table, struct error *error)
 {
     size_t more = clocks->more;
     clocks->more = clocks->told = 0;
-    return more ? table_add_warning(table, error, "run %lld: the clocks of %zu more processes stepped",
+    return more ? table_add_warning(table, error, "run %lld: the clocks of %zu more processes jumped",
                                     (long long)clocks->run_id, more)
                 : 0;
 }
@@ -142,18 +143,18 @@ static int say_pairs(struct statement *row, struct buffer *text)
 {
     long long count = (long long)statement_integer(row, PAIR_COUNT);
     const char *sender = statement_text(row, PAIR_SENDER), *receiver = statement_text(row, PAIR_RECEIVER);
-    if (buffer_printf(text,
-                      "send %lld from rank %s to rank %s on communicator %s and its receive differ in size: "
-                      "%lld bytes sent, %lld received",
+    if (buffer_printf(text, "Send #%lld from rank %s to rank %s",
                       (long long)statement_integer(row, PAIR_SEQUENCE), sender ? sender : "?",
-                      receiver ? receiver : "?", statement_text(row, PAIR_COMMUNICATOR),
+                      receiver ? receiver : "?") ||
+        text_on_label(text, statement_text(row, PAIR_COMMUNICATOR)) ||
+        buffer_printf(text, " and its receive differ in size: %lld bytes sent, %lld received",
                       (long long)statement_integer(row, PAIR_SENT),
                       (long long)statement_integer(row, PAIR_RECEIVED)))
         return -1;
     if (count > 1 && buffer_printf(text, "; %lld more pair%s differ%s", count - 1, count == 2 ? "" : "s",
                                    count == 2 ? "s" : ""))
         return -1;
-    return buffer_append_text(text, "; the program does that, or records between them are lost");
+    return buffer_append_text(text, "; the program does this, or records between them are lost");
 }
 
 static int warn_of_unequal(struct store *store, const struct runs *runs, struct table *table,
@@ -196,14 +197,13 @@ int caution_copies(struct store *store, const struct runs *runs, struct table *t
     if (row != 1)
         return -1;
     if (copies && table_add_warning(table, error,
-                                    "%lld file%s beside the traces repeat%s another one, or its beginning; "
-                                    "the longest of each is used",
+                                    "%lld file%s duplicate%s another file or its beginning; the longest file "
+                                    "is used",
                                     copies, copies == 1 ? "" : "s", copies == 1 ? "s" : ""))
         return -1;
-    return doubles
-               ? table_add_warning(
-                     table, error,
-                     "%lld operations are in several files (copies, or parts of one log); each counts once",
-                     doubles)
-               : 0;
+    return doubles ? table_add_warning(table, error,
+                                       "%lld operations are in several files (copies, or parts of one log); "
+                                       "duplicate records are counted once",
+                                       doubles)
+                   : 0;
 }

@@ -56,14 +56,14 @@ static const struct column key_columns[KEY_COUNT] = {
     RUN_COLUMN,
     {.name = "registered",
      .type = CELL_TEXT,
-     .description = "whether the buffers were registered with NCCL (ncclprof buffers tells why not)"},
+     .description = "whether the buffers were registered with NCCL; for the reasons, see ncclprof buffers"},
     {.name = "source", .type = CELL_TEXT, .description = "line of the program that made the call"},
     {.name = "gpu_serial", .type = CELL_TEXT, .description = "serial number or UUID of the rank's GPU"},
     {.name = "vm", .type = CELL_TEXT, .description = "virtual machine of the rank"},
-    {.name = "device", .type = CELL_INTEGER, .description = "CUDA's number of the rank's GPU"},
+    {.name = "device", .type = CELL_INTEGER, .description = "CUDA device number of the rank's GPU"},
     {.name = "host", .type = CELL_TEXT, .description = "host of the rank"},
-    {.name = "peer", .type = CELL_INTEGER, .description = "global rank that is sent to or received from"},
-    {.name = "time", .type = CELL_TEXT, .description = "when samples were written, UTC"},
+    {.name = "peer", .type = CELL_INTEGER, .description = "global rank of the peer of a send or receive"},
+    {.name = "time", .type = CELL_TEXT, .description = "time at which the samples were written, UTC"},
 };
 
 /* Beside the rank. */
@@ -81,27 +81,28 @@ static const struct column value_columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "shortest device duration over the ranks: nobody waited; median"},
+     .description = "transfer time: shortest duration on the device over the ranks; median"},
     {.name = "effective_us_p50",
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "longest device duration over the ranks, waiting included; by rank its own; median"},
+     .description = "longest duration on the device over the ranks, including wait time; with --by rank, the "
+                    "duration of that rank; median"},
     {.name = "effective_us_p99",
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "the same, 99th percentile"},
+     .description = "as effective_us_p50, but the 99th percentile"},
     {.name = "transfer_busbw_gbs_p50",
      .type = CELL_REAL,
      .unit = "GB/s",
      .decimals = 2,
-     .description = "bus bandwidth of the transfer; median"},
+     .description = "bus bandwidth during the transfer time; median"},
     {.name = "effective_busbw_gbs_p50",
      .type = CELL_REAL,
      .unit = "GB/s",
      .decimals = 2,
-     .description = "bus bandwidth, waiting included; median"},
+     .description = "bus bandwidth, including wait time; median"},
 };
 
 /* Behind them, where ranks have rows of their own. */
@@ -110,7 +111,7 @@ static const struct column wait_column = {
     .type = CELL_REAL,
     .unit = "us",
     .decimals = 1,
-    .description = "what the rank took beyond the transfer: it waited for others; median"};
+    .description = "wait time for other ranks: duration of the rank minus the transfer time; median"};
 
 /* Behind those, where groups of one size differ in algorithm or protocol. */
 static const struct column comparison_columns[] = {
@@ -118,10 +119,11 @@ static const struct column comparison_columns[] = {
      .type = CELL_REAL,
      .unit = "%",
      .decimals = 1,
-     .description = "how much longer the median transfer is than that of the fastest algorithm and protocol"},
+     .description = "how much longer the median transfer is than with the fastest algorithm and protocol"},
     {.name = "significant",
      .type = CELL_TEXT,
-     .description = "yes: more than chance (95 %); of the fastest: that the next is slower"},
+     .description =
+         "yes: the difference is more than chance (95 %); in the row of the fastest: the next one is slower"},
     {.name = "fastest",
      .type = CELL_TEXT,
      .detail = 1,
@@ -136,17 +138,18 @@ static const struct column call_columns[] = {
      .type = CELL_INTEGER,
      .unit = "bytes",
      .detail = 1,
-     .description = "sum of message sizes, as call descriptions count: without what stays on the rank"},
+     .description =
+         "sum of message sizes as defined by call descriptions: without data that stays on the rank"},
     {.name = "transfer_callbw_gbs_p50",
      .type = CELL_REAL,
      .unit = "GB/s",
      .decimals = 2,
-     .description = "bandwidth of the transfer as call descriptions count it; median"},
+     .description = "bandwidth during the transfer time, as defined by call descriptions; median"},
     {.name = "effective_callbw_gbs_p50",
      .type = CELL_REAL,
      .unit = "GB/s",
      .decimals = 2,
-     .description = "the same, waiting included; median"},
+     .description = "the same, including wait time; median"},
 };
 
 /* Behind them, of Prometheus text. */
@@ -155,8 +158,10 @@ static const struct column sample_columns[] = {
      .type = CELL_REAL,
      .unit = "GB/s",
      .decimals = 2,
-     .description = "bus bandwidth, geometric mean of the averages, which are geometric means themselves"},
-    {.name = "samples", .type = CELL_INTEGER, .description = "averages, each of unknown many operations"},
+     .description = "bus bandwidth: geometric mean of the averages, which are geometric means themselves"},
+    {.name = "samples",
+     .type = CELL_INTEGER,
+     .description = "number of averages, each over an unknown number of operations"},
 };
 
 enum { CALL_COUNT = sizeof call_columns / sizeof *call_columns };
@@ -168,7 +173,7 @@ static int parse_keys(struct report_groups *report, const struct analysis_reques
     size_t numbers[KEY_COUNT];
     int by_tag = request->values[OPTION_BY_TAG] != NULL;
     if (by_tag && option_is_given(request, options, OPTION_BY))
-        return error_set(error, "only one of --by, --by-tag");
+        return error_set(error, "use only one of --by and --by-tag");
     int failed = option_keys(by_tag ? "tag,function" : request->values[OPTION_BY], key_names, KEY_COUNT,
                              numbers, &report->by_count, error);
     for (size_t i = 0; i < report->by_count; i++)
@@ -306,8 +311,8 @@ static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *t
 static int warn_of_lacking(const struct report_groups *report, struct table *table, struct error *error)
 {
     return report->lacking ? table_add_warning(table, error,
-                                               "%lld of %lld operations lack records of some ranks: their "
-                                               "transfer times may include waiting for those",
+                                               "%lld of %lld operations lack records of some ranks; their "
+                                               "transfer times may include the wait for those ranks",
                                                (long long)report->lacking, (long long)report->instances)
                            : 0;
 }
@@ -342,9 +347,9 @@ static int compare_and_show(struct report_groups *report, struct table *table, s
     if (failed || !mixed)
         return failed;
     return table_add_warning(table, error,
-                             "%zu rows are of several functions or communicators and not compared with each "
-                             "other: --by function,communicator,size,algorithm,protocol tells them apart",
-                             mixed);
+                             "%zu row%s several functions or communicators and cannot be compared with "
+                             "others; separate them with --by function,communicator,size,algorithm,protocol",
+                             mixed, mixed == 1 ? " combines" : "s combine");
 }
 
 static int show(struct report_groups *report, struct table *table, struct error *error)
@@ -366,9 +371,9 @@ static int warn_of_undecided(const struct report_groups *report, struct table *t
 {
     return report->undecided
                ? table_add_warning(table, error,
-                                   "of %lld operations it is not known whether they are between hosts: "
-                                   "left out",
-                                   (long long)report->undecided)
+                                   "%lld operation%s left out because it is unknown whether %s between hosts",
+                                   (long long)report->undecided, report->undecided == 1 ? " is" : "s are",
+                                   report->undecided == 1 ? "it is" : "they are")
                : 0;
 }
 
@@ -379,12 +384,13 @@ static int group_samples(struct report_groups *report, const struct analysis_req
     report->has_samples = 1;
     report->has_calls = 0;
     return report_samples_read(report, request->store, error) || show(report, table, error) ||
-           (jobs > 1 &&
-            table_add_warning(table, error, "rows hold averages of %lld jobs: names are not unique",
-                              (long long)jobs)) ||
+           (jobs > 1 && table_add_warning(
+                            table, error,
+                            "the rows contain averages of %lld jobs; names of different jobs may be the same",
+                            (long long)jobs)) ||
            table_add_warning(table, error,
-                             "these are averages of Prometheus text, waiting included: they do not tell who "
-                             "was waited for");
+                             "these are averages from Prometheus text, including wait time; they do not show "
+                             "which rank was waited for");
 }
 
 static int group_and_show(struct report_groups *report, const struct analysis_request *request,
@@ -399,10 +405,9 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
            warn_of_lacking(report, table, error) || warn_of_undecided(report, table, error) ||
-           (samples && table_add_warning(table, error,
-                                         "%lld averages of Prometheus text are not in these rows: --samples "
-                                         "shows them",
-                                         (long long)samples)) ||
+           (samples &&
+            table_add_warning(table, error, "%lld average%s from Prometheus text %s not shown; use --samples",
+                              (long long)samples, samples == 1 ? "" : "s", samples == 1 ? "is" : "are")) ||
            warn_of_snapshots(report, table, error) || caution_records(request->store, runs, table, error) ||
            (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
            caution_no_operations(request->store, runs, table, error);

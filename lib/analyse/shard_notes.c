@@ -22,14 +22,14 @@ static int say_which(const struct shard *shard, struct buffer *text)
 static int warn_of(const struct shard *shard, struct table *table, struct error *error)
 {
     static const char *const words[SHARD_STATES] = {[SHARD_LACKING] = "lacks files",
-                                                    [SHARD_UNFINISHED] = "is not all there",
+                                                    [SHARD_UNFINISHED] = "is incomplete",
                                                     [SHARD_MISSING] = "is missing"};
     struct buffer text = BUFFER_INIT;
     int failed = say_which(shard, &text)
                      ? error_no_memory(error)
-                     : table_add_warning(table, error, "%s %s, and what it would tell was not judged%s%s",
-                                         text.data, words[shard->state], shard->reason ? ": " : "",
-                                         shard->reason ? shard->reason : "");
+                     : table_add_warning(table, error, "%s %s; the missing data was not analyzed%s%s%s",
+                                         text.data, words[shard->state], shard->reason ? " (" : "",
+                                         shard->reason ? shard->reason : "", shard->reason ? ")" : "");
     buffer_release(&text);
     return failed;
 }
@@ -60,13 +60,13 @@ static int find_standing(struct standing *standing, struct store *store, struct 
 static int warn_of_rest(const struct standing *standing, struct table *table, struct error *error)
 {
     if (standing->lacking > MOST_TOLD &&
-        table_add_warning(table, error, "%lld more shards are missing or not all there",
+        table_add_warning(table, error, "%lld more shards are missing or incomplete",
                           (long long)(standing->lacking - MOST_TOLD)))
         return -1;
     return standing->there < standing->expected
                ? table_add_warning(
                      table, error,
-                     "only %lld of %lld shards are there: what the others would tell was not judged",
+                     "only %lld of %lld shards are present; the data of the others was not analyzed",
                      (long long)standing->there, (long long)standing->expected)
                : 0;
 }

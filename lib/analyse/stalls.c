@@ -74,7 +74,7 @@ static int read_value(const char *name, int *value, struct error *error)
             *value = matrix_values[i];
             return 0;
         }
-    return error_set(error, "--value takes the name of a column, not '%s'", name);
+    return error_set(error, "invalid --value '%s': expected the name of a column", name);
 }
 
 /* "1-2": unlike a range of ranks it may go down. */
@@ -87,7 +87,7 @@ static int read_edge(const char *text, struct settings *settings, struct error *
         end && *end == '-' && end[1] >= '0' && end[1] <= '9' ? strtoll(end + 1, &end, 10) : -1;
     settings->only.is_asked = 1;
     return settings->only.receiver < 0 || *end || errno
-               ? error_set(error, "--edge takes two ranks A-B, not '%s'", text)
+               ? error_set(error, "invalid --edge '%s': expected two ranks, A-B", text)
                : 0;
 }
 
@@ -97,17 +97,17 @@ static int read_settings(const struct analysis_request *request, struct settings
     const char *const *values = request->values;
     *settings = (struct settings){0};
     if (values[OPTION_MATRIX] && (values[OPTION_BY_CHANNEL] || values[OPTION_STATES]))
-        return error_set(error, "--matrix goes with neither --by-channel nor --states");
+        return error_set(error, "--matrix cannot be combined with --by-channel or --states");
     if (values[OPTION_EDGE] && (values[OPTION_MATRIX] || values[OPTION_STATES]))
-        return error_set(error, "--edge goes with neither --matrix nor --states");
+        return error_set(error, "--edge cannot be combined with --matrix or --states");
     if (values[OPTION_EDGE] && read_edge(values[OPTION_EDGE], settings, error))
         return -1;
     if (!values[OPTION_MATRIX] && option_is_given(request, options, OPTION_VALUE))
-        return error_set(error, "--value is for --matrix only");
+        return error_set(error, "--value needs --matrix");
     static const int judging[] = {OPTION_BY_CHANNEL, OPTION_SIGMAS, OPTION_FACTOR, OPTION_MIN_STALL};
     for (size_t i = 0; values[OPTION_STATES] && i < sizeof judging / sizeof *judging; i++)
         if (option_is_given(request, options, judging[i]))
-            return error_set(error, "--states judges no edges: not with --%s", options[judging[i]].name);
+            return error_set(error, "--states cannot be combined with --%s", options[judging[i]].name);
     if (option_real(values[OPTION_SIGMAS], "sigmas", 0, 1000, &settings->judge.sigmas, error) ||
         option_real(values[OPTION_FACTOR], "factor", 1, 1000, &settings->judge.factor, error) ||
         option_real(values[OPTION_MIN_STALL], "min-stall", 0, 100, &settings->judge.min_stall, error) ||
@@ -125,20 +125,22 @@ static int warn(const struct stalls *stalls, struct table *table, struct error *
         if (!run->network_steps)
             failed = table_add_warning(
                 table, error,
-                "run %lld: its traces hold no network steps (ranks of one node talk to each other directly, "
-                "and Inspector does not record them): stalls cannot be told",
+                "run %lld: the traces contain no network steps, so stalls cannot be detected (ranks of one "
+                "node exchange data directly, and Inspector does not record network steps)",
                 (long long)run->id);
         else if (run->step_count - run->first_step < 3)
             failed = table_add_warning(table, error,
-                                       "run %lld: fewer than three training steps could be told apart after "
-                                       "the warm-up: nothing to compare with, the verdict is unknown",
+                                       "run %lld: fewer than 3 training steps were detected after the "
+                                       "warm-up, so there is no baseline and the verdict is unknown",
                                        (long long)run->id);
     }
     if (!failed && stalls->detached_steps)
         failed = table_add_warning(table, error,
-                                   "%lld network steps stand apart from any operation (sent for other "
-                                   "processes): they are on no edge",
-                                   (long long)stalls->detached_steps);
+                                   "%lld network step%s to no operation in the trace (sent for other "
+                                   "processes); no link includes %s",
+                                   (long long)stalls->detached_steps,
+                                   stalls->detached_steps == 1 ? " belongs" : "s belong",
+                                   stalls->detached_steps == 1 ? "it" : "them");
     return failed;
 }
 
@@ -161,8 +163,8 @@ static int show_states(struct stalls *stalls, struct store *store, struct table 
         return stalls_show_edges(stalls, &(struct only_edge){0}, table, error) || warn(stalls, table, error);
     return stalls_list_states(stalls, store, table, error) ||
            table_add_warning(table, error,
-                             "no network step of the traces says how long it waited: these are the proxy "
-                             "operations that never ended, and what each waited for (as --states has them)");
+                             "no network step in the traces has wait times. The rows are the proxy "
+                             "operations that never ended, and what each waited for, as with --states");
 }
 
 static int analyse(struct stalls *stalls, const struct analysis_request *request,

@@ -93,7 +93,7 @@ static int check_matrix(const struct stalls *stalls, const struct table *table, 
     if (senders * receivers <= MOST_CELLS)
         return 0;
     return error_set(
-        error, "%zu senders are too many for a matrix of %zu columns: without --matrix each edge is a row",
+        error, "%zu senders and %zu columns are too many for a matrix; without --matrix, each link is a row",
         senders, receivers);
 }
 
@@ -101,11 +101,11 @@ int stalls_show_matrix(struct stalls *stalls, enum stalls_column figure, struct 
                        struct error *error)
 {
     const struct column heads[] = {
-        {.name = "sender", .type = CELL_INTEGER, .description = "global rank"},
+        {.name = "sender", .type = CELL_INTEGER, .description = "global rank of the sender"},
         {.name = "sender_name",
          .type = CELL_TEXT,
          .hidden = !stalls_has_unnumbered(stalls),
-         .description = "its name, where nobody knows its number"},
+         .description = "name of the sender, if its global rank is unknown"},
         {.name = "run", .type = CELL_INTEGER, .hidden = stalls->run_count < 2, .description = "job"},
     };
     size_t *column_of = array_new(stalls->seat_count + 1, sizeof *column_of);

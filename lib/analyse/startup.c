@@ -21,32 +21,30 @@ static const struct analysis_option options[] = {RUN_OPTION};
     }
 
 static const struct column columns[] = {
-    {.name = "communicator", .type = CELL_TEXT, .description = "its global ranks, or its name"},
+    COMMUNICATOR_COLUMN,
     RANK_COLUMN,
-    {.name = "process", .type = CELL_TEXT, .hidden = 1, .description = "name of that rank"},
-    {.name = "host", .type = CELL_TEXT, .detail = 1, .description = "where it ran"},
-    {.name = "function", .type = CELL_TEXT, .description = "what the program called"},
-    {.name = "parent",
-     .type = CELL_TEXT,
-     .detail = 1,
-     .description = "the communicator that it was split off"},
+    PROCESS_COLUMN,
+    {.name = "host", .type = CELL_TEXT, .detail = 1, .description = "host of the rank"},
+    {.name = "function", .type = CELL_TEXT, .description = "NCCL function that the program called"},
+    {.name = "parent", .type = CELL_TEXT, .detail = 1, .description = "communicator from which it was split"},
     {.name = "last",
      .type = CELL_INTEGER,
-     .description = "1: it came last, 0: it did not; null: not known of all, or all came at once"},
-    SECONDS("late_s", "so much later than the first of its ranks it came"),
-    SECONDS("total_s", "until it was there; a long one waited"),
-    SECONDS("bootstrap_s", "of that, meeting the others, and waiting for the last"),
-    SECONDS("kernels_s", "of that, loading NCCL's kernels"),
-    SECONDS("allocation_s", "of that, memory"),
-    SECONDS("allgathers_s", "of that, telling each other of topology"),
-    SECONDS("topology_s", "of that, reading the machine's topology"),
-    SECONDS("graphs_s", "of that, looking for rings and trees"),
-    SECONDS("connections_s", "of that, connecting"),
-    SECONDS("rest_s", "of that, all else; of a split also waiting for the last"),
+     .description = "1: the rank arrived last; 0: it did not; null: not all arrivals are known, or all ranks "
+                    "arrived at once"},
+    SECONDS("late_s", "arrival after the first rank"),
+    SECONDS("total_s", "total init time; a rank with a long time waited"),
+    SECONDS("bootstrap_s", "part of total_s: contacting the other ranks, and waiting for the last one"),
+    SECONDS("kernels_s", "part of total_s: loading NCCL's kernels"),
+    SECONDS("allocation_s", "part of total_s: allocating memory"),
+    SECONDS("allgathers_s", "part of total_s: exchanging topology with the other ranks"),
+    SECONDS("topology_s", "part of total_s: detecting the topology of the machine"),
+    SECONDS("graphs_s", "part of total_s: searching for rings and trees"),
+    SECONDS("connections_s", "part of total_s: connecting to peers"),
+    SECONDS("rest_s", "part of total_s: everything else; for a split, also waiting for the last rank"),
     {.name = "complete",
      .type = CELL_INTEGER,
      .hidden = 1,
-     .description = "0: it was still being made as the log ends; null: no log tells"},
+     .description = "0: init was not complete when the log ended; null: no log"},
     JOB_COLUMN,
 };
 
@@ -145,16 +143,15 @@ static int caution_starts(const struct job *job, struct table *table, struct err
         first = i;
     }
     if (partial && table_add_warning(table, error,
-                                     "run %lld: of %zu communicators not all ranks are in the logs: who came "
-                                     "last is not known",
-                                     (long long)job->run_id, partial))
+                                     "run %lld: the logs do not contain all ranks of %zu communicator%s, so "
+                                     "the rank that arrived last is unknown",
+                                     (long long)job->run_id, partial, partial == 1 ? "" : "s"))
         return -1;
-    return unmade
-               ? table_add_warning(table, error,
-                                   "run %lld: %zu communicators were still being made as a log ends: ranks "
-                                   "of them that have no row never came",
-                                   (long long)job->run_id, unmade)
-               : 0;
+    return unmade ? table_add_warning(table, error,
+                                      "run %lld: the init of %zu communicator%s was not complete when a log "
+                                      "ended; their ranks without a row never arrived",
+                                      (long long)job->run_id, unmade, unmade == 1 ? "" : "s")
+                  : 0;
 }
 
 static int caution_meetings(const struct job *job, size_t count, struct table *table, struct error *error)
@@ -162,10 +159,10 @@ static int caution_meetings(const struct job *job, size_t count, struct table *t
     if (!count)
         return 0;
     return table_add_warning(table, error,
-                             "run %lld: no log tells how %s were made (NCCL_DEBUG=INFO): times and parts are "
-                             "not known, and last is who came last to the first operation",
+                             "run %lld: no NCCL log (NCCL_DEBUG=INFO) for %s: init times are unknown; column "
+                             "last is the rank that arrived last at the first operation",
                              (long long)job->run_id,
-                             job->start_count ? "some communicators" : "communicators");
+                             job->start_count ? "some communicators" : "any communicator");
 }
 
 static int add_run(const struct job *job, struct table *table, struct error *error)

@@ -33,33 +33,36 @@ static const struct column columns[] = {
     {.name = "begin_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "its first operation, since that of the job"},
+     .description = "start of its first operation, after the first operation of the job"},
     {.name = "duration_us",
      .type = CELL_REAL,
      .unit = "us",
      .description = "from a rank's first operation to that of its next step, median over ranks"},
-    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "that less what is usual"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
     {.name = "communication_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "at least one operation ran on a rank's GPU, of all ranks' time"},
+     .description = "time with at least one operation on the rank's GPU, averaged over ranks"},
     {.name = "waiting_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "of that, waiting for the last to arrive"},
+     .description = "part of communication spent waiting for the last rank to arrive"},
     {.name = "last_rank",
      .type = CELL_INTEGER,
-     .description = "the rank that the others waited for most: late itself, or made late"},
+     .description = "rank that the others waited for most; it may be at fault or delayed by another rank"},
     {.name = "last_process", .type = CELL_TEXT, .hidden = 1, .description = "name of that rank"},
     {.name = "waited_for_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "what all others waited for it, together"},
+     .description = "total time that all other ranks waited for it"},
     {.name = "tag",
      .type = CELL_TEXT,
-     .description = "phase that grew most, if by " MIN_GAIN_PERCENT " % of a usual step"},
-    {.name = "grew_us", .type = CELL_REAL, .unit = "us", .description = "by so much, mean over ranks"},
-    {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of it"},
+     .description = "phase that became slower, by at least " MIN_GAIN_PERCENT " % of the baseline step"},
+    {.name = "grew_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "by how much the phase became slower, mean over ranks"},
+    {.name = "finding", .type = CELL_TEXT, .description = "finding of diagnose that covers the step"},
     JOB_COLUMN,
 };
 
@@ -86,8 +89,9 @@ static const struct column phase_columns[] = {
     {.name = "duration_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "from the end of the operation before to the end of each of its own, mean over ranks"},
-    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "that less what is usual"},
+     .description = "sum over its operations, each from the end of the previous operation to its own end; "
+                    "mean over ranks"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
     JOB_COLUMN,
 };
 
@@ -240,12 +244,12 @@ static int add_phases(const struct job *job, struct table *table, struct error *
 static int warn(const struct job *job, struct table *table, struct error *error)
 {
     if (job->step_count == 0)
-        return table_add_warning(table, error, "run %lld: no training steps could be told apart",
+        return table_add_warning(table, error, "run %lld: no training steps detected",
                                  (long long)job->run_id);
     return job->timed_operations ? 0
                                  : table_add_warning(table, error,
-                                                     "run %lld: no operation says when it ran: what steps "
-                                                     "were made of cannot be told",
+                                                     "run %lld: the trace has no timestamps: the parts of a "
+                                                     "step cannot be determined",
                                                      (long long)job->run_id);
 }
 
@@ -275,11 +279,11 @@ static int read_settings(const struct analysis_request *request, struct settings
     *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0,
                                   .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
     if (!settings->by_tag && strcmp(by, "step") != 0)
-        return error_set(error, "--by takes step or tag, not '%s'", by);
+        return error_set(error, "invalid --by '%s': expected step or tag", by);
     if (settings->by_tag && settings->as_map)
-        return error_set(error, "--by tag does not go with --map");
+        return error_set(error, "--by tag cannot be used with --map");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
-        return error_set(error, "--value goes with --map or --svg");
+        return error_set(error, "--value needs --map or --svg");
     return 0;
 }
 

@@ -6,18 +6,23 @@
 #include <string.h>
 
 static const struct column columns[] = {
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank; null where there is none"},
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank, or null if unknown"},
     {.name = "process", .type = CELL_TEXT, .description = "name of that rank"},
-    {.name = "host", .type = CELL_TEXT, .description = "where it ran, if the trace says so"},
+    {.name = "host", .type = CELL_TEXT, .description = "host of the rank, if known"},
     {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
     {.name = "duration_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "length of the step on that rank"},
-    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "Longer than a usual step"},
-    {.name = "waiting_us", .type = CELL_REAL, .unit = "us", .description = "Waiting for the last to arrive"},
-    {.name = "own_us", .type = CELL_REAL, .unit = "us", .description = "Late by itself"},
-    {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of that rank in that step"},
+     .description = "duration of the step on that rank"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "Step time above baseline"},
+    {.name = "waiting_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "Waiting for the last rank to arrive"},
+    {.name = "own_us", .type = CELL_REAL, .unit = "us", .description = "Own delay"},
+    {.name = "finding",
+     .type = CELL_TEXT,
+     .description = "finding of diagnose that covers that rank and step"},
     JOB_COLUMN,
 };
 
@@ -87,7 +92,8 @@ int steps_map_begin(const char *list, struct analysis_result *result, struct err
         size_t length = strcspn(at, ",");
         const char *column = column_of(at, length);
         if (!column)
-            return error_set(error, "--value takes length, waiting or own, not '%.*s'", (int)length, at);
+            return error_set(error, "invalid --value '%.*s': expected length, waiting or own", (int)length,
+                             at);
         draw(&result->drawing, column);
     }
     return table_add_columns(&result->table, columns, COLUMN_COUNT, error);

@@ -35,46 +35,50 @@ static const struct column columns[] = {
     PROCESS_COLUMN,
     {.name = "kind",
      .type = CELL_TEXT,
-     .description =
-         "what diagnose finds at fault: compute, host, network, missing, mismatch, ended_early or error"},
-    {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
-    {.name = "first_step", .type = CELL_INTEGER, .description = "first step of that"},
-    {.name = "last_step", .type = CELL_INTEGER, .description = "last step of that"},
+     .description = "verdict of diagnose: compute, host, network, missing, mismatch, ended_early or error"},
+    {.name = "tag",
+     .type = CELL_TEXT,
+     .detail = 1,
+     .description = "phase with the largest part of the fault"},
+    {.name = "first_step", .type = CELL_INTEGER, .description = "first step of the fault"},
+    {.name = "last_step", .type = CELL_INTEGER, .description = "last step of the fault"},
     {.name = "confidence",
      .type = CELL_TEXT,
      .colour_of = confidence_colour,
-     .description = "of that: high, medium, or low where a job stopped"},
-    {.name = "lost_us", .type = CELL_REAL, .unit = "us", .description = "what that cost the job"},
+     .description = "of the verdict: high, medium, or low for a job that stopped"},
+    {.name = "lost_us", .type = CELL_REAL, .unit = "us", .description = "cost of the fault to the job"},
     {.name = "own_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "others waited for this rank, and its own time was longer than usual"},
+     .description = "wait on this rank because of its own delay: its gap time above baseline"},
     {.name = "caused_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "waiting of all ranks that goes back to this one's own time"},
-    {.name = "times_last", .type = CELL_INTEGER, .detail = 1, .description = "how often it arrived last"},
+     .description = "all wait time in the job that this rank's own delay caused"},
+    {.name = "times_last",
+     .type = CELL_INTEGER,
+     .detail = 1,
+     .description = "number of times it arrived last"},
     {.name = "instances",
      .type = CELL_INTEGER,
      .detail = 1,
-     .description = "operations whose waiting can be read"},
+     .description = "collectives whose wait times are known"},
     {.name = "inherited_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "a victim: others waited for this rank, and it had been made late by others"},
+     .description = "victim: wait on this rank because another rank delayed it first"},
     {.name = "inherited_from",
      .type = CELL_TEXT,
      .detail = 1,
-     .description = "rank that most of the inherited part came from"},
+     .description = "rank that most of inherited comes from"},
     {.name = "network_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "mostly a victim: others waited for this rank, and its transfers took longer than usual, "
-                    "through whose link ever"},
+     .description = "mostly a victim: wait on this rank because its transfers were slow, on any link"},
     {.name = "unexplained_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "others waited for this rank, and the trace does not say why"},
+     .description = "wait on this rank with no visible cause in the trace"},
     {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
 };
 
@@ -189,8 +193,8 @@ static int show(const struct job *job, const struct findings *findings, const st
     if (!failed && !measurable)
         failed =
             table_add_warning(table, error,
-                              "run %lld: no operation has durations on all its ranks: who waited for whom "
-                              "cannot be told",
+                              "run %lld: no operation has durations on all its ranks: wait times cannot be "
+                              "determined",
                               (long long)job->run_id);
     return failed ? -1 : 0;
 }
@@ -201,13 +205,13 @@ static int caution_forgotten(const struct job *job, const struct delay *delays, 
     int64_t forgotten = 0;
     for (size_t i = 0; i < job->rank_count; i++)
         forgotten += delays[i].forgotten;
-    return forgotten ? table_add_warning(
-                           table, error,
-                           "run %lld: %lld waits have more causes than are remembered, the last 256 delays "
-                           "of a rank and 32 ranks a wait: the others' part is shared out among those, or "
-                           "unexplained",
-                           (long long)job->run_id, (long long)forgotten)
-                     : 0;
+    return forgotten
+               ? table_add_warning(
+                     table, error,
+                     "run %lld: %lld waits have more causes than ncclprof keeps (the last 256 delays of a "
+                     "rank, 32 ranks per wait): the rest is divided among these, or unexplained",
+                     (long long)job->run_id, (long long)forgotten)
+               : 0;
 }
 
 /* What diagnose finds in a run that is loaded, and how its waits go back to that; else, with `waits` that
@@ -240,8 +244,8 @@ static int caution_loaded_steps(const struct job *job, struct table *table, stru
     return job->excerpt_count
                ? table_add_warning(
                      table, error,
-                     "run %lld: kind to lost are what diagnose finds in %d of %d steps, loaded at once: it "
-                     "looks at more, in rounds (--memory %lld loads all)",
+                     "run %lld: columns kind to lost are based on %d of %d steps; diagnose analyzes more, in "
+                     "rounds (--memory %lld loads all)",
                      (long long)job->run_id, (int)job_loaded_steps(job) - job->first_step,
                      (int)job_run_steps(job) - job->first_step,
                      (long long)(job->screened.operations * JOB_OPERATION_BYTES >> 20) + 1)
@@ -265,8 +269,8 @@ static int explain_untimed(struct store *store, int64_t run_id, const struct del
                            const struct diagnose_options *diagnose, struct table *table, struct error *error)
 {
     return table_add_warning(table, error,
-                             "run %lld: no operation says when it ran: durations tell who came last, and "
-                             "nothing tells why",
+                             "run %lld: the trace has no timestamps: durations show which rank arrived last, "
+                             "but not why",
                              (long long)run_id) ||
                    explain_again(store, run_id, waits, diagnose, table, error)
                ? -1
@@ -283,12 +287,13 @@ static int explain_by_rows(struct job *names, const struct diagnose_options *dia
     size_t rows;
     int failed = waits_by_rows(names, diagnose, &waits, &rows, error);
     job_release(names);
-    failed = failed ||
-             table_add_warning(table, error,
-                               "run %lld: what others waited is read of all steps, in %zu rows of them one "
-                               "after the other: own and network are beyond what is usual in a row",
-                               (long long)run_id, rows) ||
-             explain_again(store, run_id, waits, diagnose, table, error);
+    failed =
+        failed ||
+        table_add_warning(table, error,
+                          "run %lld: wait times cover all steps, in %zu blocks of consecutive steps; own and "
+                          "network are relative to the baseline of each block",
+                          (long long)run_id, rows) ||
+        explain_again(store, run_id, waits, diagnose, table, error);
     free(waits);
     return failed ? -1 : 0;
 }
@@ -344,11 +349,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     result->table.legend =
-        "kind to lost: what diagnose finds. What others waited for a rank: own: it was late by itself; "
-        "caused: "
-        "all waiting that goes back to that. The rest tells of victims: inherited: made late by another; "
-        "network: "
-        "by slow transfers, whoever's; unexplained: the trace does not say.";
+        "kind ... lost: verdict of diagnose. The other columns split the time that ranks waited for this "
+        "rank, "
+        "by cause: own = its own delay; inherited = it was delayed by another rank; network = slow "
+        "transfers, "
+        "on any rank; unexplained = not in the trace. caused = all waiting in the job that its own delay "
+        "caused. High values right of caused mark victims.";
     int failed = caution_records(request->store, &runs, &result->table, error) ||
                  caution_no_operations(request->store, &runs, &result->table, error) ||
                  caution_rules_off(&result->table, error);

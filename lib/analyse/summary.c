@@ -220,11 +220,12 @@ int caution_scope(const struct judgement *judgement, struct table *table, struct
     struct buffer text = BUFFER_INIT;
     if (judgement->scope.blindness != BLIND_LITTLE)
         return 0;
-    int failed = scope_say_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not judged: ") ||
-                         scope_say_gaps(&judgement->scope, &text)
-                     ? error_no_memory(error)
-                     : table_add_warning(table, error, "run %lld: only this could be judged: %s",
-                                         (long long)judgement->job->run_id, text.data);
+    int failed =
+        scope_say_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not analyzed: ") ||
+                scope_say_gaps(&judgement->scope, &text)
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "run %lld: only this part of the job could be analyzed: %s",
+                                (long long)judgement->job->run_id, text.data);
     buffer_release(&text);
     return failed;
 }

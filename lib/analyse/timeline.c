@@ -30,18 +30,23 @@ static const struct analysis_option options[] = {
 };
 
 static const struct column columns[] = {
-    {.name = "file", .type = CELL_TEXT, .description = "the trace that was written"},
-    {.name = "ranks", .type = CELL_INTEGER, .description = "processes in it"},
-    {.name = "operations", .type = CELL_INTEGER, .description = "records of single ranks that are drawn"},
-    {.name = "slices", .type = CELL_INTEGER, .description = "bars of all kinds"},
-    {.name = "arrows", .type = CELL_INTEGER, .description = "from who came last to who waited for it"},
-    {.name = "findings", .type = CELL_INTEGER, .description = "of diagnose, that are drawn"},
+    {.name = "file", .type = CELL_TEXT, .description = "file that was written"},
+    {.name = "ranks", .type = CELL_INTEGER, .description = "ranks in the trace"},
+    {.name = "operations", .type = CELL_INTEGER, .description = "records of single ranks in the trace"},
+    {.name = "slices", .type = CELL_INTEGER, .description = "slices of all kinds"},
+    {.name = "arrows",
+     .type = CELL_INTEGER,
+     .description = "arrows from the rank that arrived last to the ranks that waited for it"},
+    {.name = "findings", .type = CELL_INTEGER, .description = "findings of diagnose in the trace"},
     {.name = "uncertainty_us",
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "a clock may be off the others by so much at most"},
-    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "of the trace, uncompressed"},
+     .description = "error bound of the clock alignment"},
+    {.name = "bytes",
+     .type = CELL_INTEGER,
+     .unit = "bytes",
+     .description = "size of the trace, uncompressed"},
     JOB_COLUMN,
 };
 
@@ -135,19 +140,19 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
     if (counts->unaligned &&
         table_add_warning(
             table, error,
-            "run %lld: the clocks of %lld ranks are not aligned with others': these ranks %s, and "
-            "have no arrows",
-            run, (long long)counts->unaligned,
-            counts->adrift ? "begin at 0" : "are where their wall clocks have them"))
+            "run %lld: %lld rank%s no clock that is aligned with the others; %s drawn %s and without arrows",
+            run, (long long)counts->unaligned, counts->unaligned == 1 ? " has" : "s have",
+            counts->unaligned == 1 ? "it is" : "they are",
+            counts->adrift ? "from time 0" : "by wall-clock time"))
         return -1;
     if (counts->untimed &&
-        table_add_warning(table, error,
-                          "run %lld: of %lld operations %lld say not when they ran or were called", run,
-                          (long long)counts->operations, (long long)counts->untimed))
+        table_add_warning(table, error, "run %lld: no timestamps in %lld of %lld operations", run,
+                          (long long)counts->untimed, (long long)counts->operations))
         return -1;
     if (counts->crowded &&
-        table_add_warning(table, error, "run %lld: %lld bars that overlap too many others are not drawn", run,
-                          (long long)counts->crowded))
+        table_add_warning(table, error, "run %lld: %lld slice%s not drawn because %s too many others", run,
+                          (long long)counts->crowded, counts->crowded == 1 ? " is" : "s are",
+                          counts->crowded == 1 ? "it overlaps" : "they overlap"))
         return -1;
     return caution_absent_ranks(job, table, error) || caution_parts(job, table, error) ? -1 : 0;
 }
@@ -155,9 +160,9 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
 static int refuse_empty(const struct job *job, const struct timeline_counts *counts, struct error *error)
 {
     if (!counts->operations)
-        return error_set(error, "run %lld: filters leave no operation", (long long)job->run_id);
-    return error_set(error, "run %lld: of %lld operations none says when it ran or was called",
-                     (long long)job->run_id, (long long)counts->operations);
+        return error_set(error, "run %lld: no operation matches the filters", (long long)job->run_id);
+    return error_set(error, "run %lld: none of the %lld operations has timestamps", (long long)job->run_id,
+                     (long long)counts->operations);
 }
 
 static enum output_kind kind_of(const char *path)
@@ -222,17 +227,19 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     *usage = !request->values[OPTION_OUTPUT];
     if (*usage)
-        return error_set(error, "timeline takes -o FILE: where the trace goes");
+        return error_set(error, "missing option --output");
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     int failed = 0;
     if (runs.count != 1)
-        failed = runs.count ? error_set(error,
-                                        "the store holds %zu runs: --run RUN says which to draw "
-                                        "(ncclprof info --runs lists them)",
-                                        runs.count)
-                            : error_set(error, "the store holds no operations: there is nothing to draw");
+        failed =
+            runs.count
+                ? error_set(
+                      error,
+                      "the store contains %zu runs; choose one with --run (ncclprof info --runs lists them)",
+                      runs.count)
+                : error_set(error, "the store contains no operations, so there is nothing to draw");
     failed = failed || caution_clock_steps(request->store, &runs, &result->table, error) ||
              draw_run(runs.ids[0], request, result, error);
     runs_release(&runs);

@@ -15,19 +15,19 @@ static const struct column columns[] = {
      .description = "compute, host, network, missing, mismatch, ended_early or error"},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank at fault"},
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase in which most of it sits"},
-    {.name = "first_step", .type = CELL_INTEGER, .description = "first step concerned"},
-    {.name = "last_step", .type = CELL_INTEGER, .description = "last step concerned"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase with the largest part of the fault"},
+    {.name = "first_step", .type = CELL_INTEGER, .description = "first step of the fault"},
+    {.name = "last_step", .type = CELL_INTEGER, .description = "last step of the fault"},
     {.name = "lost_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "what it cost the job, estimated by replay"},
+     .description = "cost to the job, estimated by replay"},
     {.name = "confidence", .type = CELL_TEXT, .description = "high, medium or low"},
     {.name = "text", .type = CELL_TEXT, .description = "the finding as a sentence"},
     {.name = "evidence", .type = CELL_TEXT, .description = "figures that can be checked"},
     {.name = "peers",
      .type = CELL_TEXT,
-     .description = "names of the ranks at the other ends of slow links, or that wait"},
+     .description = "names of the ranks at the other ends of slow links, or of the ranks that wait"},
     {.name = "run", .type = CELL_INTEGER, .description = "job"},
 };
 
@@ -118,11 +118,10 @@ static int hide(struct told *told, const struct job *job, const struct finding *
 }
 
 static int show(struct told *told, const struct job *job, const struct finding *finding,
-                const struct job_record *record, const char *sentence)
+                const struct job_record *record)
 {
     struct buffer *text = &told->result->text;
-    return finding_add_paragraph(finding, job, record, told->names_runs, told->request->colour, sentence,
-                                 text) ||
+    return finding_add_paragraph(finding, job, record, told->names_runs, told->request->colour, text) ||
            (told->explains && readings_explain(&finding->readings, text));
 }
 
@@ -144,12 +143,11 @@ static int add(struct told *told, const struct job *job, const struct finding *f
         job_record_release(&record);
         return -1;
     }
-    int failed =
-        finding_say(finding, job, &sentence) ||
-                finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
-                (is_shown ? show(told, job, finding, &record, sentence.data) : hide(told, job, finding))
-            ? error_no_memory(error)
-            : add_row(finding, job, sentence.data, &told->result->table, error);
+    int failed = finding_say(finding, job, &sentence) ||
+                         finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
+                         (is_shown ? show(told, job, finding, &record) : hide(told, job, finding))
+                     ? error_no_memory(error)
+                     : add_row(finding, job, sentence.data, &told->result->table, error);
     buffer_release(&sentence);
     job_record_release(&record);
     return failed;
@@ -176,17 +174,17 @@ int told_add(struct told *told, const struct job *job, struct findings *findings
 static int say_hidden(const struct told *told, struct buffer *text)
 {
     const char *plural = told->hidden == 1 ? "" : "s";
-    return buffer_printf(text, "%d finding%s of low confidence hidden", told->hidden, plural) ||
-           (told->largest.length && (buffer_append_text(text, told->hidden == 1 ? " (" : " (the largest: ") ||
+    return buffer_printf(text, "%d low-confidence finding%s not shown", told->hidden, plural) ||
+           (told->largest.length && (buffer_append_text(text, told->hidden == 1 ? " (" : " (largest: ") ||
                                      escape_terminal(text, told->largest.data, told->largest.length) ||
                                      buffer_append_byte(text, ')'))) ||
-           buffer_append_text(text, told->hidden == 1 ? "; --all shows it\n" : "; --all shows them\n");
+           buffer_append_text(text, "; use --all\n");
 }
 
 int told_say_rest(const struct told *told, struct buffer *text)
 {
-    if (told->left_out && buffer_printf(text, "%d finding%s left out: not what was asked for\n",
-                                        told->left_out, told->left_out == 1 ? "" : "s"))
+    if (told->left_out && buffer_printf(text, "%d finding%s not match the filters\n", told->left_out,
+                                        told->left_out == 1 ? " does" : "s do"))
         return -1;
     return told->hidden ? say_hidden(told, text) : 0;
 }

@@ -24,11 +24,11 @@ static int warn(const struct stalls *stalls, const struct readings_counted *coun
     if (failed)
         error_no_memory(error);
     else if (counted->count)
-        failed =
-            table_add_warning(table, error,
-                              "run %lld: %lld proxy operations never ended: %s. ncclprof stalls --states "
-                              "lists them",
-                              (long long)run_id, (long long)all, text.data);
+        failed = table_add_warning(
+            table, error,
+            "run %lld: %lld proxy operation%s never finished: %s. List them with: ncclprof stalls "
+            "--states",
+            (long long)run_id, (long long)all, all == 1 ? "" : "s", text.data);
     buffer_release(&text);
     return failed ? -1 : 0;
 }

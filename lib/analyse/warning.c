@@ -34,8 +34,8 @@ static int name_absent(const struct job *job, int64_t absent, struct buffer *tex
         if (job->ranks[i].count)
             continue;
         if (buffer_append_text(text, named        ? ", "
-                                     : absent > 1 ? " (none of ranks "
-                                                  : " (none of rank ") ||
+                                     : absent > 1 ? " (no trace of ranks "
+                                                  : " (no trace of rank ") ||
             buffer_append_text(text, job->ranks[i].name))
             return -1;
         named++;
@@ -69,15 +69,15 @@ static int say_absent(const struct job *job, int64_t recorded, struct buffer *te
 {
     size_t incomplete = count_incomplete(job);
     if (recorded >= job->expected_ranks)
-        return incomplete ? buffer_printf(text, "%zu communicator%s ranks that left no trace", incomplete,
+        return incomplete ? buffer_printf(text, "%zu communicator%s ranks without a trace", incomplete,
                                           incomplete == 1 ? " has" : "s have")
                           : 0;
-    if (buffer_printf(text, "only %lld of %s%lld ranks left a trace", (long long)recorded,
-                      recorded == 1 && !is_size_known(job) ? "at least " : "",
-                      (long long)job->expected_ranks) ||
+    if (buffer_printf(text, "only %lld of %s%lld ranks ha%s a trace", (long long)recorded,
+                      recorded == 1 && !is_size_known(job) ? "at least " : "", (long long)job->expected_ranks,
+                      recorded == 1 ? "s" : "ve") ||
         name_absent(job, job->expected_ranks - recorded, text))
         return -1;
-    return incomplete ? buffer_printf(text, ": %zu communicator%s incomplete", incomplete,
+    return incomplete ? buffer_printf(text, "; %zu communicator%s incomplete", incomplete,
                                       incomplete == 1 ? " is" : "s are")
                       : 0;
 }
@@ -100,8 +100,8 @@ static int caution_stopped(const struct job *job, struct table *table, struct er
     if (count > 0)
         status = table_add_warning(
             table, error,
-            "run %lld: recording stopped on %lld of %zu ranks, first on rank %s at %s; what these ranks did "
-            "afterwards is not in the traces",
+            "run %lld: recording stopped on %lld of %zu ranks, first on rank %s at %s; later "
+            "operations of these ranks are not in the trace",
             (long long)job->run_id, (long long)count, job_recorded_ranks(job),
             name_of(job, statement_integer(statement, 1)), statement_text(statement, 2));
     statement_free(statement);
@@ -127,12 +127,12 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
 int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error)
 {
     return crowd->findings
-               ? table_add_warning(table, error,
-                                   "run %lld: up to %d of %zu ranks were slow at once, steps %d to %d: a "
-                                   "common cause is possible, so confidence is low",
-                                   (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
-                                   (int)job_run_step(job, crowd->first_step),
-                                   (int)job_run_step(job, crowd->last_step))
+               ? table_add_warning(
+                     table, error,
+                     "run %lld: up to %d of %zu ranks were slow at the same time, steps %d-%d: they may "
+                     "have a common cause, so confidence is low",
+                     (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
+                     (int)job_run_step(job, crowd->first_step), (int)job_run_step(job, crowd->last_step))
                : 0;
 }
 
@@ -141,17 +141,20 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
 {
     long long run = (long long)job->run_id;
     if (findings->unweighed &&
-        table_add_warning(table, error,
-                          "run %lld: only the 64 largest suspicions are replayed; the cost of %zu more is "
-                          "not known, and findings may be missing here",
-                          run, findings->unweighed))
+        table_add_warning(
+            table, error,
+            "run %lld: only the 64 largest suspected faults are replayed; the cost of %zu more is "
+            "unknown, and findings may be missing",
+            run, findings->unweighed))
         return -1;
     int64_t bounded = job->bounded_ends + job_bounded_idle_times(job);
-    return bounded ? table_add_warning(table, error,
-                                       "run %lld: own times of %lld operations may be shorter than measured: "
-                                       "more than 64 operations of their rank were in flight",
-                                       run, (long long)bounded)
-                   : 0;
+    return bounded
+               ? table_add_warning(
+                     table, error,
+                     "run %lld: the gap times of %lld operations may be shorter than measured: more than 64 "
+                     "operations of their rank were in flight",
+                     run, (long long)bounded)
+               : 0;
 }
 
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
@@ -159,11 +162,11 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
 {
     return job->most_cut == CUT_NOT || findings_stop_job(findings)
                ? 0
-               : table_add_warning(
-                     table, error,
-                     "run %lld: the traces of most ranks have no end, and no operation shows for whom the "
-                     "others wait: the job was stopped as a whole, still ran, or the files were cut",
-                     (long long)job->run_id);
+               : table_add_warning(table, error,
+                                   "run %lld: most traces have no end marker and no rank is visibly waiting "
+                                   "for another: the "
+                                   "job was stopped or still running, or the files were truncated",
+                                   (long long)job->run_id);
 }
 
 int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
@@ -172,9 +175,8 @@ int caution_snapshot(const struct job *job, const struct findings *findings, str
     if (findings->is_snapshot)
         return table_add_warning(
             table, error,
-            "run %lld: all dumps were written within a second of the last calls in them: "
-            "while the job ran, and so who waits for whom was not asked; if it is stuck, "
-            "dump it again",
+            "run %lld: all dumps were written within a second of the last calls in them, so the job was "
+            "running, and ranks were not checked for a hang; if the job hangs, dump it again",
             (long long)job->run_id);
     return 0;
 }
@@ -184,12 +186,11 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
     size_t parts = 0;
     for (size_t i = 0; i < job->rank_count; i++)
         parts += job->ranks[i].is_part != 0;
-    return parts
-               ? table_add_warning(
-                     table, error,
-                     "run %lld: ranks of one process cannot be told apart, so that none of them can be named",
-                     (long long)job->run_id)
-               : 0;
+    return parts ? table_add_warning(table, error,
+                                     "run %lld: several ranks share a process and cannot be distinguished, "
+                                     "so none of them can be named",
+                                     (long long)job->run_id)
+                 : 0;
 }
 
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
@@ -202,11 +203,12 @@ int caution_no_operations(struct store *store, const struct runs *runs, struct t
     int64_t samples, jobs;
     if (report_samples_count(store, &samples, &jobs, error))
         return -1;
-    return table_add_warning(table, error, "the store holds no operations: nothing was judged or measured") ||
-           (samples && table_add_warning(table, error,
-                                         "its %lld averages of Prometheus text tell of no single operation: "
-                                         "ncclprof report shows them",
-                                         (long long)samples)) ||
+    return table_add_warning(table, error, "the store contains no operations, so nothing was analyzed") ||
+           (samples &&
+            table_add_warning(table, error,
+                              "the store contains %lld averages from Prometheus text, but no single "
+                              "operations; see: ncclprof report",
+                              (long long)samples)) ||
            caution_bare_calls(store, 0, table, error);
 }
 
@@ -217,15 +219,14 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
     struct buffer text = BUFFER_INIT;
     if (!count)
         return 0;
-    int failed =
-        (run_id && buffer_printf(&text, "run %lld: ", (long long)run_id)) ||
-                buffer_printf(
-                    &text,
-                    "%lld %s no hash (NCCL up to 2.26 behind a newer one): %s operations cannot be joined "
-                    "across ranks",
-                    (long long)count, subject, whose)
-            ? error_no_memory(error)
-            : table_add_warning(table, error, "%s", text.data);
+    int failed = (run_id && buffer_printf(&text, "run %lld: ", (long long)run_id)) ||
+                         buffer_printf(&text,
+                                       "%lld %s no hash (NCCL up to 2.26 with a newer plugin): %s "
+                                       "operations cannot be joined "
+                                       "across ranks",
+                                       (long long)count, subject, whose)
+                     ? error_no_memory(error)
+                     : table_add_warning(table, error, "%s", text.data);
     buffer_release(&text);
     return failed;
 }
@@ -244,13 +245,14 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
     struct bare_calls calls;
     if (bare_calls_count(&calls, store, run_id, error))
         return -1;
-    int failed = say_bare_calls(
-                     calls.others, "",
-                     "kernels on symmetric memory report none before NCCL 2.31, and the recorder leaves them "
-                     "out where its event mask does, or its pool of them is exhausted",
-                     &text) ||
-                 say_bare_calls(calls.captured, " captured in a CUDA graph",
-                                "what a graph replays is reported only at its capture, or not at all", &text);
+    int failed =
+        say_bare_calls(
+            calls.others, "",
+            "kernels on symmetric memory report none before NCCL 2.31, or the recorder's event mask "
+            "excludes operations, or its pool for them is exhausted",
+            &text) ||
+        say_bare_calls(calls.captured, " captured in a CUDA graph",
+                       "operations of a graph are reported only at its capture, or not at all", &text);
     if (failed)
         error_no_memory(error);
     else if (text.length && run_id)

@@ -5,17 +5,16 @@
 
 static int say_united(struct statement *row, struct table *table, struct error *error)
 {
-    return table_add_warning(table, error,
-                             "run %lld: %s: one job, told by %s, too; %lld operations that several tell of "
-                             "count once",
-                             (long long)statement_integer(row, 0), statement_text(row, 1),
-                             statement_text(row, 2), (long long)statement_integer(row, 3));
+    return table_add_warning(
+        table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once",
+        (long long)statement_integer(row, 0), statement_text(row, 1), statement_text(row, 2),
+        (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are");
 }
 
 static int say_doubt(struct statement *row, struct table *table, struct error *error)
 {
     return table_add_warning(
-        table, error, "runs %lld and %lld may be one job told by two recorders, and are kept apart: %s",
+        table, error, "runs %lld and %lld may be the same job from two recorders; they are not merged: %s",
         (long long)statement_integer(row, 0), (long long)statement_integer(row, 1), statement_text(row, 2));
 }
 

@@ -46,28 +46,29 @@ static int say_longer(const struct comparison *of, struct buffer *text)
 
 static int say_steps(const struct comparison *of, struct buffer *text)
 {
-    return buffer_append_text(text, "Steps took ") || say_longer(of, text) ||
+    return buffer_append_text(text, "A step took ") || say_longer(of, text) ||
            buffer_append_text(text, " than in A.\n");
 }
 
 static int say_share(const struct comparison *of, const char *what, struct buffer *text)
 {
-    return buffer_printf(text, "%s %.*f %% of the time, %.*f %% in A.\n", what, of->values[1] < 9.95,
+    return buffer_printf(text, "%s %.*f %% of the time (%.*f %% in A).\n", what, of->values[1] < 9.95,
                          of->values[1], of->values[0] < 9.95, of->values[0]);
 }
 
 static int say_phase(const struct comparison *of, struct buffer *text)
 {
     return buffer_append_text(text, "Phase ") || say_text(text, of->key) ||
-           buffer_append_text(text, " took ") || say_longer(of, text) || buffer_append_text(text, ".\n");
+           buffer_append_text(text, " took ") || say_longer(of, text) ||
+           buffer_append_text(text, " than in A.\n");
 }
 
 static int say_transfer(const struct comparison *of, struct buffer *text)
 {
     double gbs = of->series[1]->gbs_us;
     return say_text(text, of->key) || buffer_append_text(text, ": a transfer took ") ||
-           say_longer(of, text) ||
-           (gbs > 0 && buffer_printf(text, "; bus bandwidth %.3g GB/s, %.3g in A", gbs / of->values[1],
+           say_longer(of, text) || buffer_append_text(text, " than in A") ||
+           (gbs > 0 && buffer_printf(text, "; bus bandwidth %.3g GB/s (%.3g GB/s in A)", gbs / of->values[1],
                                      gbs / of->values[0])) ||
            buffer_append_text(text, ".\n");
 }
@@ -76,8 +77,8 @@ static int say_edge(const struct comparison *of, struct buffer *text)
 {
     return buffer_append_text(text, "Sends from ") || say_text(text, of->key) ||
            buffer_append_text(text, " waited ") || say_us(text, of->change) ||
-           buffer_printf(text, " a step %s for the network", of->change > 0 ? "longer" : "less") ||
-           say_percent(text, comparison_change_percent(of)) || buffer_append_text(text, ".\n");
+           buffer_printf(text, " %s per step for the network", of->change > 0 ? "longer" : "less") ||
+           say_percent(text, comparison_change_percent(of)) || buffer_append_text(text, " than in A.\n");
 }
 
 /* The place whose own time changed most in the direction of the whole; NULL. */
@@ -106,8 +107,8 @@ int comparison_say_place(const struct comparison *of, struct buffer *text)
     const char *function = place ? function_name((enum function)place->function) : NULL;
     if (!place)
         return 0;
-    return buffer_printf(text, "before the %zu%s call of the step (%s", at + 1, text_ordinal((int32_t)at + 1),
-                         function ? function : "an operation") ||
+    return buffer_printf(text, "before operation %zu of the step (%s", at + 1,
+                         function ? function : "function unknown") ||
                    (place->tag && (buffer_append_text(text, ", ") || buffer_append_text(text, place->tag))) ||
                    buffer_append_byte(text, ')')
                ? -1
@@ -119,8 +120,8 @@ static int say_rank(const struct comparison *of, struct buffer *text)
     struct buffer place = BUFFER_INIT;
     int failed =
         buffer_append_byte(text, (char)toupper((unsigned char)*of->key)) || say_text(text, of->key + 1) ||
-        buffer_append_text(text, " takes ") || say_us(text, of->change) ||
-        buffer_printf(text, " %s of its own a step", of->change > 0 ? "longer" : "less") ||
+        buffer_append_text(text, " spends ") || say_us(text, of->change) ||
+        buffer_printf(text, " %s per step between operations than in A", of->change > 0 ? "more" : "less") ||
         say_percent(text, comparison_change_percent(of)) || comparison_say_place(of, &place) ||
         (place.length &&
          (buffer_append_text(text, ", most of it ") || escape_terminal(text, place.data, place.length))) ||
@@ -129,13 +130,14 @@ static int say_rank(const struct comparison *of, struct buffer *text)
     return failed;
 }
 
-/* "Ranks take 546 us longer of their own a step in phase backward (6.4 %), all of them." */
+/* "All ranks spend 546 us more per step between operations than in A in phase backward (6.4 %)." */
 static int say_all(const struct comparison *of, struct buffer *text)
 {
-    return buffer_append_text(text, "Ranks take ") || say_us(text, of->change) ||
-           buffer_printf(text, " %s of their own a step", of->change > 0 ? "longer" : "less") ||
+    return buffer_append_text(text, "All ranks spend ") || say_us(text, of->change) ||
+           buffer_printf(text, " %s per step between operations", of->change > 0 ? "more" : "less") ||
            (of->tag && (buffer_append_text(text, " in phase ") || say_text(text, of->tag))) ||
-           say_percent(text, comparison_change_percent(of)) || buffer_append_text(text, ", all of them.\n");
+           buffer_append_text(text, " than in A") || say_percent(text, comparison_change_percent(of)) ||
+           buffer_append_text(text, ".\n");
 }
 
 static int say_finding(const struct comparison *of, struct buffer *text)
@@ -149,8 +151,8 @@ static int say_finding(const struct comparison *of, struct buffer *text)
     if (!found)
         return 0;
     return buffer_append_text(text, how) || say_text(text, found->text) ||
-           (is_both && (buffer_append_text(text, "; cost ") || say_us(text, of->values[0]) ||
-                        buffer_append_text(text, " a step in A, ") || say_us(text, of->values[1]) ||
+           (is_both && (buffer_append_text(text, ". Cost per step: ") || say_us(text, of->values[0]) ||
+                        buffer_append_text(text, " in A, ") || say_us(text, of->values[1]) ||
                         buffer_append_text(text, " in B"))) ||
            buffer_append_text(text, ".\n");
 }
@@ -195,7 +197,7 @@ static int say_differences(const struct comparisons *all, size_t *told, struct b
         else if (say(of, text))
             return -1;
     }
-    return left_out ? buffer_printf(text, "%zu more difference%s beyond noise: --all shows them.\n", left_out,
+    return left_out ? buffer_printf(text, "%zu more difference%s beyond noise; use --all\n", left_out,
                                     left_out == 1 ? "" : "s")
                     : 0;
 }
@@ -204,27 +206,27 @@ static int say_differences(const struct comparisons *all, size_t *told, struct b
 static const char *reason_of(const struct comparison *steps)
 {
     static const char *const reasons[COMPARE_RULES] = {
-        [COMPARE_ONE_SIDE] = "a run has none",
+        [COMPARE_ONE_SIDE] = "a run has no steps",
         [COMPARE_RANKS] = "the runs differ in ranks",
-        [COMPARE_PROGRAMME] = "their calls differ",
-        [COMPARE_PLACEMENT] = "ranks are placed otherwise",
-        [COMPARE_CALLED] = "nothing tells when operations ended",
-        [COMPARE_FEW_STEPS] = "there are too few",
+        [COMPARE_PROGRAMME] = "the steps contain different operations",
+        [COMPARE_PLACEMENT] = "the ranks are placed on the hosts differently",
+        [COMPARE_CALLED] = "operations have no end times",
+        [COMPARE_FEW_STEPS] = "there are too few steps",
     };
-    return steps && reasons[steps->rule] ? reasons[steps->rule] : "a run has none";
+    return steps && reasons[steps->rule] ? reasons[steps->rule] : "a run has no steps";
 }
 
-/* "Whether steps became longer cannot be told: their calls differ (49.9 ms in A, 72.0 ms in B)." */
+/* "Step time cannot be compared (49.9 ms in A, 72.0 ms in B): the steps contain different operations." */
 static int say_untold(const struct comparison *steps, struct buffer *text)
 {
-    if (buffer_printf(text, "Whether steps became longer cannot be told: %s", reason_of(steps)))
+    if (buffer_append_text(text, "Step time cannot be compared"))
         return -1;
     if (steps && isfinite(steps->change) &&
         (buffer_append_text(text, " (") || say_us(text, steps->values[0]) ||
          buffer_append_text(text, " in A, ") || say_us(text, steps->values[1]) ||
          buffer_append_text(text, " in B)")))
         return -1;
-    return buffer_append_text(text, ".\n");
+    return buffer_printf(text, ": %s.\n", reason_of(steps));
 }
 
 static const struct comparison *own_of_all(const struct comparisons *all)
@@ -241,7 +243,8 @@ static int say_own(const struct comparisons *all, struct buffer *text)
     const struct comparison *own = own_of_all(all);
     if (!own || own->verdict != COMPARED_WITHIN || isnan(own->whole))
         return buffer_append_byte(text, '\n');
-    return buffer_printf(text, " Own times within %.2g %% of a step; %.2g %% would have been seen.\n",
+    return buffer_printf(text,
+                         " Time between operations changed by %.2g %% of a step (detection limit %.2g %%).\n",
                          fabs(comparison_change_percent(own)), comparison_noise_percent(own));
 }
 
@@ -253,12 +256,11 @@ static int say_silence(const struct comparisons *all, size_t told, struct buffer
         return say_untold(steps, text);
     if (steps->verdict == COMPARED_BEYOND)
         return 0;
-    return buffer_printf(text,
-                         "%s: steps within %.2g %%; differences below %.2g %% could not have been seen%s.",
-                         told ? "No difference of steps beyond noise" : "No difference beyond noise",
+    return buffer_printf(text, "%s: step time changed by %.2g %% (detection limit %.2g %%%s).",
+                         told ? "No difference in step time beyond noise" : "No difference beyond noise",
                          fabs(comparison_change_percent(steps)), comparison_noise_percent(steps),
                          steps->rule == COMPARE_NETWORK
-                             ? ": transfers over the network differ so from run to run (--network-noise)"
+                             ? ", because network transfers differ between runs (--network-noise)"
                              : "") ||
            say_own(all, text);
 }
@@ -268,7 +270,7 @@ static int say_run(const struct measured_run *run, const char *side, struct buff
     if (!run->run_name)
         return buffer_printf(text, "%s: no operations\n", side);
     return buffer_printf(text, "%s: ", side) || say_text(text, run->run_name) ||
-           buffer_printf(text, " (run %lld), %lld rank%s, %d usual step%s of %d\n", (long long)run->run_id,
+           buffer_printf(text, " (run %lld), %lld rank%s, %d baseline step%s of %d\n", (long long)run->run_id,
                          (long long)run->ranks, run->ranks == 1 ? "" : "s", (int)run->usual,
                          run->usual == 1 ? "" : "s", (int)run->steps);
 }
@@ -290,37 +292,39 @@ static int say_few(const struct comparisons *all, struct buffer *text)
     double least = compare_limit(COMPARE_FEW_STEPS);
     const struct measured_run *a = all->runs[0], *b = all->runs[1];
     if (a->usual >= least && b->usual >= least)
-        return buffer_printf(text, "what is in fewer than %g steps of a run is not judged", least);
-    return buffer_printf(text, "A has %d usual steps, B %d: of fewer than %g the noise is not known",
-                         (int)a->usual, (int)b->usual, least);
+        return buffer_printf(text, "items present in fewer than %g steps of a run are not compared", least);
+    return buffer_printf(text, "A has %d baseline step%s, B has %d; at least %g are needed to estimate noise",
+                         (int)a->usual, a->usual == 1 ? "" : "s", (int)b->usual, least);
 }
 
 static int say_placement(const struct comparisons *all, struct buffer *text)
 {
     size_t moved = likeness_moved(all->runs);
-    if (moved && buffer_printf(text, "the data of %zu communicator%s goes over the network in one run only: ",
-                               moved, moved == 1 ? "" : "s"))
+    if (moved &&
+        buffer_printf(text, "the data of %zu communicator%s goes over the network in only one run, because ",
+                      moved, moved == 1 ? "" : "s"))
         return -1;
     return buffer_append_text(
-        text, "ranks are placed otherwise; steps, phases, transfers and edges are not judged");
+        text,
+        "the ranks are placed on the hosts differently; steps, phases, transfers and links are not compared");
 }
 
 int comparisons_say_bar(const struct comparisons *all, enum compare_rule rule, struct buffer *text)
 {
     switch (rule) {
     case COMPARE_ONE_SIDE:
-        return buffer_append_text(text, "what only one of the runs has is not judged; --all shows it");
+        return buffer_append_text(text, "items present in only one run are not compared; --all lists them");
     case COMPARE_RANKS:
-        return buffer_printf(text, "A has %lld ranks, B %lld: only findings are compared",
+        return buffer_printf(text, "A has %lld ranks, B has %lld: only findings are compared",
                              (long long)all->runs[0]->ranks, (long long)all->runs[1]->ranks);
     case COMPARE_PROGRAMME:
         return buffer_append_text(text,
-                                  "the calls of a step differ (number, order, function, size or ranks): "
-                                  "steps, phases, edges and ranks are not judged");
+                                  "the operations of a step differ (number, order, function, size or ranks): "
+                                  "steps, phases, links and ranks are not compared");
     case COMPARE_PLACEMENT:
         return say_placement(all, text);
     case COMPARE_CALLED:
-        return buffer_printf(text, "%s: the length of steps is not judged", compare_rules[rule].says);
+        return buffer_printf(text, "%s; step time is not compared", compare_rules[rule].says);
     default:
         return say_few(all, text);
     }

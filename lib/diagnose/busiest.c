@@ -105,9 +105,11 @@ static void ask(const struct findings *findings, struct finding *finding, const 
 
 static int say(const struct busiest *busiest, const struct job *job, struct buffer *text)
 {
-    return buffer_printf(text, "its GPU computes in each step: rank %s ", job->ranks[busiest->rank].name) ||
+    return buffer_printf(text, "In each step, the GPU of rank %s computes for ",
+                         job->ranks[busiest->rank].name) ||
                    text_time(text, busiest->work_ns) ||
-                   buffer_append_text(text, ", the busiest other rank ") || text_time(text, busiest->next_ns)
+                   buffer_append_text(text, "; that of the busiest other rank for ") ||
+                   text_time(text, busiest->next_ns)
                ? -1
                : 0;
 }

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "diagnose/host_or_gpu.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>
@@ -52,13 +53,11 @@ static int say_times(const struct explanation *explanation, const struct job *jo
     figures_add_time(&finding->figures, "gap_us", slow_ns);
     figures_add_time(&finding->figures, "peers_gap_us", others_ns);
     figures_add_time(&finding->figures, "other_steps_gap_us", else_ns);
-    return buffer_printf(text, "Gap before the %d%s call of the step (%s), rank %s: ", (int)call,
-                         text_ordinal(call), function ? function : "operation", rank) ||
-           text_time(text, slow_ns) || text_gaps(text, others_ns, else_ns, rank) ||
-           buffer_append_text(text,
-                              finding->kind == FINDING_HOST
-                                  ? ". The host enqueued it late"
-                                  : ". The kernel was already queued: the GPU was busy, the host not late");
+    return buffer_append_text(text, "The gap before ") ||
+           text_place(text, call, "the step", function, NULL) ||
+           buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
+           text_gaps(text, others_ns, else_ns, rank) ||
+           buffer_append_text(text, host_or_gpu_text(finding->kind));
 }
 
 int evidence_of_explanation(const struct explanation *explanation, const struct job *job,

@@ -121,10 +121,10 @@ static int say_edges(const struct slowness *slowness, struct finding *finding)
     figures_add_time(figures, "send_wait_us_max", worse->longest_ns);
     return buffer_printf(text, "%lld network steps waited ", (long long)worse->steps) ||
            text_time(text, mean_ns) ||
-           buffer_append_text(text, slowness->is_against_others ? " each (SendWait), those of other senders "
-                                                                : " each (SendWait), usually ") ||
-           text_time(text, usual_ns) || buffer_append_text(text, ", the longest ") ||
-           text_time(text, worse->longest_ns) || buffer_append_text(text, ". ");
+           buffer_append_text(text, slowness->is_against_others ? " on average (SendWait; other senders "
+                                                                : " on average (SendWait; baseline ") ||
+           text_time(text, usual_ns) || buffer_append_text(text, ", longest ") ||
+           text_time(text, worse->longest_ns) || buffer_append_text(text, "). ");
 }
 
 int slowness_say_pause(const struct suspect *suspect, const struct slowness *slowness,
@@ -142,16 +142,17 @@ int slowness_say(const struct slowness *slowness, struct finding *finding)
     if (say_edges(slowness, finding))
         return -1;
     if (!slowness->operations)
-        return buffer_append_text(text, "How long its operations took on the GPU is not recorded");
+        return buffer_append_text(text, "The times of its operations on the GPU are not recorded");
     int64_t mean_ns = slowness->transfer_ns / slowness->operations;
     int64_t usual_ns = (slowness->transfer_ns - slowness->slow_ns) / slowness->operations;
     figures_add(&finding->figures, "operations", (double)slowness->operations);
     figures_add_time(&finding->figures, "transfer_us_mean", mean_ns);
     figures_add_time(&finding->figures, "usual_transfer_us_mean", usual_ns);
-    const char *usually = slowness->is_against_others ? ", with sends as quick as those " : ", usually ";
+    const char *usually =
+        slowness->is_against_others ? " (with sends as fast as those of other senders: " : " (baseline ";
     return buffer_printf(text, "%lld operation%s took ", (long long)slowness->operations,
                          slowness->operations == 1 ? "" : "s") ||
            text_time(text, mean_ns) ||
            buffer_append_text(text, slowness->operations == 1 ? "" : " on average") ||
-           buffer_append_text(text, usually) || text_time(text, usual_ns);
+           buffer_append_text(text, usually) || text_time(text, usual_ns) || buffer_append_byte(text, ')');
 }

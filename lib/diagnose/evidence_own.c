@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "diagnose/host_or_gpu.h"
 #include "job/excerpts.h"
 #include "verdict/words.h"
 
@@ -70,14 +71,12 @@ static const struct job_operation *operation_at(const struct suspect *suspect, c
     return latest;
 }
 
-/* Why it was late: who waits for GPU work after the last operation of a step is so, too, and nothing tells.
- */
-static const char *say_cause(const struct suspect *suspect, int32_t position)
+/* A host that waits for its GPU after the last operation of a step enqueues the next one late, too. */
+static const char *say_doubt(const struct suspect *suspect, int32_t position)
 {
-    if (suspect->kind != FINDING_HOST)
-        return ". The kernel was already queued: the GPU was busy, the host not late";
-    return position ? ". The host enqueued it late"
-                    : ". The host enqueued it late (a host still synchronising with its GPU looks the same)";
+    return suspect->kind == FINDING_HOST && !position
+               ? ". A host that is still waiting for its GPU looks the same"
+               : "";
 }
 
 /* What a rank took at a place, its peers there, and itself in other steps. */
@@ -101,15 +100,13 @@ static int stands_out(const struct own_times *times)
     return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
 }
 
-/* "Gap before the 3rd call of the step (AllReduce, ranks 6-7)". */
+/* "The gap before operation 3 of the step (AllReduce, ranks 6-7)". */
 static int say_place(const struct job *job, const struct job_operation *operation, int32_t position,
                      const char *before, const char *step, struct buffer *text)
 {
-    const char *function = function_name(operation->function);
-    return buffer_printf(text, "%s the %d%s call of %s (%s, ", before, (int)position + 1,
-                         text_ordinal(position + 1), step, function ? function : "operation") ||
-           text_communicator(text, &job->communicators[operation->communicator]) ||
-           buffer_append_byte(text, ')');
+    return buffer_append_text(text, before) ||
+           text_place(text, position + 1, step, function_name(operation->function),
+                      &job->communicators[operation->communicator]);
 }
 
 static int say_own(const struct suspect *suspect, const struct job *job,
@@ -121,12 +118,15 @@ static int say_own(const struct suspect *suspect, const struct job *job,
     figures_add_time(&finding->figures, "gap_us", times->mine_ns);
     figures_add_time(&finding->figures, "peers_gap_us", times->others_ns);
     figures_add_time(&finding->figures, "other_steps_gap_us", times->usual_ns);
-    return say_place(job, operation, position, "Gap before", step, text) || buffer_append_text(text, ": ") ||
-           text_time(text, times->mine_ns) ||
+    return say_place(job, operation, position, "The gap before ", step, text) ||
+           buffer_append_text(text, " is ") || text_time(text, times->mine_ns) ||
            text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
-           buffer_append_text(text, say_cause(suspect, position)) ||
+           buffer_append_text(text, host_or_gpu_text(suspect->kind)) ||
+           buffer_append_text(text, say_doubt(suspect, position)) ||
            (suspect->on_estimates &&
-            buffer_append_text(text, ". Ends are estimated from the next begin, as kernels note none"));
+            buffer_append_text(text,
+                               ". End times are estimated from the start of the next operation, because the "
+                               "kernels record none"));
 }
 
 static int say_waited(const struct suspect *suspect, const struct job *job,
@@ -137,11 +137,13 @@ static int say_waited(const struct suspect *suspect, const struct job *job,
     figures_add(&finding->figures, "call", (double)position + 1);
     figures_add(&finding->figures, "step", job_run_step(job, operation->step));
     figures_add_time(&finding->figures, "waited_longer_us", excess_ns);
-    return say_place(job, operation, position, "In", "the step", text) ||
-           buffer_printf(text, " the others waited for rank %s ", job->ranks[suspect->rank].name) ||
+    const char *rank = job->ranks[suspect->rank].name;
+    return say_place(job, operation, position, "In ", "the step", text) ||
+           buffer_printf(text, ", step %d, the other ranks waited for rank %s ",
+                         (int)job_run_step(job, operation->step), rank) ||
            text_time(text, excess_ns) ||
-           buffer_printf(text, " longer than usual, in step %d. Its own time before that is not known",
-                         (int)job_run_step(job, operation->step));
+           buffer_printf(text, " longer than the baseline. The gap time of rank %s before it is unknown",
+                         rank);
 }
 
 /* Where the middle one of its steps is none of those that stand out at the place, the one in which it does

@@ -36,6 +36,13 @@ int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const 
     return (host_ns[0] + host_ns[1]) * 2 > total_ns[0] + total_ns[1];
 }
 
+const char *host_or_gpu_text(enum finding_kind kind)
+{
+    return kind == FINDING_HOST
+               ? ". The host enqueued it late"
+               : ". The kernel was already queued, so the GPU was busy and the host was not late";
+}
+
 int is_late_within(const struct job *job, const struct baseline *baseline,
                    const struct job_operation *operation)
 {

@@ -22,4 +22,7 @@ int is_late_within(const struct job *job, const struct baseline *baseline,
  */
 int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline);
 
+/* The sentence of the evidence that says which of the two it was: ". The host enqueued it late". */
+const char *host_or_gpu_text(enum finding_kind kind);
+
 #endif

@@ -144,8 +144,8 @@ static int make_directory(const char *path, struct error *error)
     if (mkdir(path, 0777) == 0)
         return 1;
     if (errno != EEXIST || stat(path, &status))
-        return error_set_errno(error, errno, "cannot make the directory %s", path);
-    return S_ISDIR(status.st_mode) ? 0 : error_set(error, "%s: is no directory", path);
+        return error_set_errno(error, errno, "cannot create directory %s", path);
+    return S_ISDIR(status.st_mode) ? 0 : error_set(error, "%s: is not a directory", path);
 }
 
 static int export_directory(const struct export_request *request, const struct kind *kind,
@@ -153,7 +153,7 @@ static int export_directory(const struct export_request *request, const struct k
 {
     struct output *outputs[STORE_VIEWS] = {NULL};
     if (strcmp(request->path, "-") == 0)
-        return error_set(error, "it cannot be written to standard output: it takes a directory");
+        return error_set(error, "this format needs a directory, not standard output");
     int is_new = make_directory(request->path, error);
     if (is_new < 0)
         return -1;

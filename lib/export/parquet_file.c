@@ -120,9 +120,10 @@ static int add_text(struct parquet_file *file, struct parquet_column *column, st
 static int refuse(const struct parquet_file *file, const struct column *column, enum cell_type found,
                   struct error *error)
 {
-    return error_set(error, "row %" PRId64 ": %s is a %s where a %s belongs",
-                     file->rows + file->group_rows + 1, column->name, found == CELL_REAL ? "real" : "text",
-                     column->type == CELL_REAL ? "real" : "whole number");
+    return error_set(error, "row %" PRId64 ": column %s holds %s instead of %s",
+                     file->rows + file->group_rows + 1, column->name,
+                     found == CELL_REAL ? "a real number" : "text",
+                     column->type == CELL_REAL ? "a real number" : "an integer");
 }
 
 static int add_cell(struct parquet_file *file, struct statement *rows, int cell, struct error *error)
@@ -234,7 +235,7 @@ static int write_footer(struct parquet_file *file, struct error *error)
     thrift_init(&footer);
     int failed = fill_footer(file, &footer) ? error_no_memory(error) : 0;
     if (!failed && footer.bytes.length > INT32_MAX)
-        failed = error_set(error, "%zu row groups are more than Parquet takes", file->group_count);
+        failed = error_set(error, "%zu row groups exceed the limit of Parquet", file->group_count);
     parquet_put(length, footer.bytes.length, PARQUET_LENGTH_BYTES);
     failed = failed || output_write(file->output, footer.bytes.data, footer.bytes.length, error) ||
              output_write(file->output, length, sizeof length, error) ||

@@ -53,7 +53,7 @@ int parquet_press_add(struct parquet_press *press, struct buffer *pages, enum pa
 {
     const struct buffer *stored = content;
     if (content->length > INT32_MAX)
-        return error_set(error, "a page of %zu bytes is more than Parquet takes", content->length);
+        return error_set(error, "a page of %zu bytes exceeds the limit of Parquet", content->length);
     buffer_clear(&press->packed);
     if (press->gzip) {
         if (gzip_pack(press->gzip, content->data, content->length, &press->packed, error))
@@ -61,7 +61,7 @@ int parquet_press_add(struct parquet_press *press, struct buffer *pages, enum pa
         stored = &press->packed;
     }
     if (stored->length > INT32_MAX)
-        return error_set(error, "a page of %zu bytes is more than Parquet takes", stored->length);
+        return error_set(error, "a page of %zu bytes exceeds the limit of Parquet", stored->length);
     write_header(&press->header, kind, encoding, count, content->length, stored->length);
     if (press->header.failed || buffer_append(pages, press->header.bytes.data, press->header.bytes.length) ||
         buffer_append(pages, stored->data, stored->length))

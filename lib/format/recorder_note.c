@@ -11,13 +11,13 @@ static const char *const drop_keys[RECORDER_DROP_KINDS] = {"ring",    "lost",   
                                                            "orphans", "unknown", "communicators"};
 
 const char *const recorder_drop_meanings[RECORDER_DROP_KINDS] = {
-    "events that found no room in their thread's ring",
-    "events that found no room in the writer's memory",
-    "operations written unfinished to make room",
-    "ends that came after their operation was written",
-    "events whose parent was unknown",
+    "events dropped because the ring of their thread was full",
+    "events dropped because the writer's memory was full",
+    "operations written unfinished to free memory",
+    "ends that arrived after their operation was written",
+    "events with an unknown parent",
     "events of an unknown kind",
-    "communicators beyond those that the plugin can number: their operations are nobody's",
+    "communicators beyond the plugin's limit; their operations have no communicator",
 };
 
 void recorder_drops_read(struct json *json, const struct value *object, int64_t totals[RECORDER_DROP_KINDS])

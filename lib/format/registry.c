@@ -97,13 +97,13 @@ const struct format *format_detect(struct input *input, struct error *error)
     }
     const char *packer = best ? NULL : sniff_packer(bytes, (size_t)length);
     const char *empty = length == 0 ? why_empty(input_path(input)) : NULL;
-    if (length == 0)
-        error_set(error, "%s: is empty: %s", input_path(input), empty ? empty : "not an NCCL profiler dump");
+    if (empty)
+        error_set(error, "%s: empty file: %s", input_path(input), empty);
     else if (packer)
-        error_set(error, "%s: is compressed with %s: %s -dc %s | ncclprof ingest -", input_path(input),
+        error_set(error, "%s: compressed with %s; run: %s -dc %s | ncclprof ingest -", input_path(input),
                   packer, packer, input_path(input));
     else if (!best)
-        error_set(error, "%s: %s: not an NCCL profiler dump", input_path(input),
+        error_set(error, "%s: not a supported trace (%s)", input_path(input),
                   strangers_describe(bytes, (size_t)length));
     return best;
 }

@@ -16,15 +16,15 @@ struct stranger {
 
 /* Known by where they stand: whatever the rest holds, be it traces in an archive. */
 static const struct stranger sure[] = {
-    {257, 0, "ustar", "looks like a tar archive: unpack it, and give the directory"},
-    {0, 4, "PK\3\4", "looks like a zip archive: unpack it, and give the directory"},
-    {0, 6, "7z\xbc\xaf\x27\x1c", "looks like a 7z archive: unpack it, and give the directory"},
+    {257, 0, "ustar", "looks like a tar archive; unpack it and pass the directory"},
+    {0, 4, "PK\3\4", "looks like a zip archive; unpack it and pass the directory"},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "looks like a 7z archive; unpack it and pass the directory"},
     {0, 4,
      "\x7f"
      "ELF",
      "looks like a program"},
-    {68, 0, "NCPF", "looks like a store of ncclprof: give it with --store"},
-    {0, 0, "QDSTRM", "looks like a raw file of Nsight Systems"},
+    {68, 0, "NCPF", "looks like an ncclprof store; pass it with --store"},
+    {0, 0, "QDSTRM", "looks like a raw Nsight Systems file"},
 };
 
 static const struct stranger strangers[] = {
@@ -74,7 +74,7 @@ const char *strangers_find(const char *bytes, size_t length)
     if (!what)
         what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
     if (!what && is_pickle(bytes, length))
-        what = "looks like a pickle of Python";
+        what = "looks like a Python pickle";
     return what;
 }
 
@@ -82,11 +82,11 @@ const char *strangers_describe(const char *bytes, size_t length)
 {
     const char *stranger = strangers_find(bytes, length);
     if (length == 0)
-        return "is empty";
+        return "empty file";
     if (stranger)
         return stranger;
     if (memchr(bytes, '\0', length))
-        return "is binary";
+        return "unknown binary data";
     char first = first_sign(bytes, length);
-    return first == '{' || first == '[' ? "is JSON of another kind" : "is neither JSON nor gzip";
+    return first == '{' || first == '[' ? "JSON, but no known format" : "neither JSON nor a known log";
 }

@@ -14,7 +14,7 @@ const char *strangers_find(const char *bytes, size_t length);
 /* Likewise, only what is so whatever formats make of its content: traces in an archive, say. */
 const char *strangers_sure(const char *bytes, size_t length);
 
-/* Likewise, where it is no stranger in particular: "is binary" and the like. */
+/* As strangers_find, and for any other file what it is at all: "unknown binary data" and the like. */
 const char *strangers_describe(const char *bytes, size_t length);
 
 #endif

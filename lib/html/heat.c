@@ -92,12 +92,12 @@ static int put_legend(struct buffer *page, const struct html_heat *heat)
 {
     struct buffer text = BUFFER_INIT;
     int is_usual = heat->usual_ns != TIME_UNKNOWN;
-    int failed = buffer_append_text(page, "<p class=\"keys\">Share of ") ||
-                 buffer_append_text(page, is_usual ? "a usual step (" : "the greatest value") ||
-                 (is_usual && (text_time(&text, heat->usual_ns) || html_text(page, text.data) ||
-                               buffer_append_byte(page, ')'))) ||
-                 buffer_append_text(page, ": ") ||
-                 html_add_level_keys(page, &heat_share_of_step, "a finding speaks of it");
+    int failed =
+        buffer_append_text(page, "<p class=\"keys\">In % of ") ||
+        buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
+        (is_usual &&
+         (text_time(&text, heat->usual_ns) || html_text(page, text.data) || buffer_append_byte(page, ')'))) ||
+        buffer_append_text(page, ": ") || html_add_level_keys(page, &heat_share_of_step, "part of a finding");
     buffer_release(&text);
     return failed ? -1 : 0;
 }

@@ -77,7 +77,7 @@ static int grid_init(struct grid *grid, const struct html_matrix *matrix)
 static int say_edge(struct buffer *text, const struct html_matrix *matrix, const struct html_edge *edge)
 {
     return buffer_printf(text, "%s to %s: ", matrix->ends[edge->sender], matrix->ends[edge->receiver]) ||
-                   (edge->wait_us < 0 ? buffer_append_text(text, "wait not known")
+                   (edge->wait_us < 0 ? buffer_append_text(text, "wait unknown")
                                       : text_time(text, (int64_t)(edge->wait_us * 1e3))) ||
                    buffer_printf(text, ", %s", edge->verdict)
                ? -1
@@ -126,10 +126,10 @@ static int put_legend(struct buffer *page, const struct grid *grid)
 {
     struct buffer text = BUFFER_INIT;
     int failed =
-        buffer_append_text(page,
-                           "<p class=\"keys\">Usual wait (SendWait) against the median of all edges, ") ||
+        buffer_append_text(
+            page, "<p class=\"keys\">Baseline wait (SendWait) relative to the median of all links, ") ||
         text_time(&text, (int64_t)(grid->map.unit_us * 1e3)) || html_text(page, text.data) ||
-        buffer_append_text(page, ": ") || html_add_level_keys(page, grid->map.scale, "a finding blames it");
+        buffer_append_text(page, ": ") || html_add_level_keys(page, grid->map.scale, "part of a finding");
     buffer_release(&text);
     return failed ? -1 : 0;
 }
@@ -138,7 +138,7 @@ static int put_caption(struct buffer *page, const struct grid *grid)
 {
     return buffer_append_text(page, "<figcaption>Senders from top to bottom, receivers from left to right") ||
                    (grid->together > 1 &&
-                    buffer_printf(page, "; a cell is %zu by %zu of them, and shows their worst edge",
+                    buffer_printf(page, "; each cell stands for %zu by %zu of them and shows the worst link",
                                   grid->together, grid->together)) ||
                    buffer_append_text(page, "</figcaption>\n")
                ? -1

@@ -179,7 +179,7 @@
       const keys = [['arrows', 'move'], ['Shift', 'by 10'], ['Home', ''], ['End', 'ends'], ['+', ''], ['-', 'zoom'], ['0', 'all']];
       const line = element('p', {class: 'help'});
       for (const [key, what] of keys) line.append(element('kbd', {}, key), what ? ` ${what}, ` : ' ');
-      line.append('drag to move, Ctrl and wheel or double click to zoom');
+      line.append('drag to move, Ctrl+wheel or double-click to zoom');
       return line;
     }
 
@@ -222,12 +222,12 @@
 
   class Heat extends View {
     constructor(host, heat) {
-      super(host, 'Rank by step. Arrow keys move, the text below tells what is selected.', 14, 460);
+      super(host, 'Rank by step. Use the arrow keys to move; the text below describes the selection.', 14, 460);
       this.heat = heat;
       this.columns = Math.ceil(heat.steps / heat.fold);
       this.layers = heat.layers.map(layer => ({...layer, cells: decode(layer.cells, heat.ranks.length, this.columns)}));
       this.usual = heat.usual || Math.max(...this.layers.map(layer => layer.most));
-      this.hint = 'Nothing is selected: click a cell, or focus the picture and press an arrow key.';
+      this.hint = 'Nothing selected: click a cell, or focus the picture and press an arrow key.';
       for (const layer of this.layers) layer.levels = this.find_levels(layer);
       this.marks = new Map();
       for (const mark of heat.marks || []) this.marks.set(mark[0], [...(this.marks.get(mark[0]) || []), mark]);
@@ -257,7 +257,7 @@
       const heat = this.heat, rows = new Map();
       heat.ranks.forEach((name, rank) => {
         const key = by === 'host' ? heat.host[rank] : rank;
-        if (!rows.has(key)) rows.set(key, {name: by === 'host' ? heat.hosts[key] || 'host not known' : name, ranks: []});
+        if (!rows.has(key)) rows.set(key, {name: by === 'host' ? heat.hosts[key] || 'unknown host' : name, ranks: []});
         rows.get(key).ranks.push(rank);
       });
       this.by = by;
@@ -278,12 +278,12 @@
           onchange: () => { this.layer = layer; this.draw(); this.say(this.selected); }});
         choice.append(element('label', {}, radio, ' ' + layer.title.toLowerCase()));
       }
-      const search = element('input', {type: 'search', placeholder: 'rank or host', 'aria-label': 'Search a rank or host',
+      const search = element('input', {type: 'search', placeholder: 'rank or host', 'aria-label': 'Search for a rank or host',
         onkeydown: event => { if (event.key === 'Enter') this.search(search.value); }, onchange: () => this.search(search.value)});
       const tools = element('div', {class: 'tools'}, choice);
       if (this.heat.hosts.length > 1 && this.heat.hosts.length < this.heat.ranks.length)
         tools.append(element('label', {}, element('input', {type: 'checkbox',
-          onchange: event => { this.group(event.target.checked ? 'host' : 'rank'); this.fit(); this.say(null); }}), ' hosts together'));
+          onchange: event => { this.group(event.target.checked ? 'host' : 'rank'); this.fit(); this.say(null); }}), ' group by host'));
       tools.append(search, this.buttons());
       this.host.append(tools, this.canvas, this.said, this.help());
     }
@@ -303,7 +303,7 @@
           this.select({row, column: this.selected ? this.selected.column : Math.floor(this.from)});
           return;
         }
-      this.said.textContent = `No rank or host has “${text.slice(0, 80)}” in its name.`;
+      this.said.textContent = `No rank or host name contains “${text.slice(0, 80)}”.`;
     }
 
     width_of_all() { return this.columns; }
@@ -348,19 +348,19 @@
     words(what) {
       const heat = this.heat, row = this.rows[what.row], first = heat.first + what.column * heat.fold;
       const host = this.by === 'rank' ? heat.hosts[heat.host[row.ranks[0]]] : '';
-      const steps = heat.fold > 1 ? `steps ${first} to ${Math.min(first + heat.fold, heat.first + heat.steps) - 1}` : `step ${first}`;
+      const steps = heat.fold > 1 ? `steps ${first}-${Math.min(first + heat.fold, heat.first + heat.steps) - 1}` : `step ${first}`;
       const parts = [];
       for (const layer of this.layers) {
         const value = this.value(layer, what.row, what.column);
         if (layer.key === 'length' && !isNaN(value)) {
           const more = heat.usual ? value - heat.usual : NaN;
-          parts.push('lasted ' + say_time(value) + (isNaN(more) ? '' : ` (usual ${say_time(heat.usual)})`));
-        } else if (layer.key === 'waiting') parts.push(isNaN(value) ? 'waiting not known' : 'waited ' + say_time(value));
-        else if (layer.key === 'own') parts.push(isNaN(value) ? 'own lateness not known' : 'late by itself ' + say_time(value));
-        else parts.push('length not known');
+          parts.push('took ' + say_time(value) + (isNaN(more) ? '' : ` (baseline ${say_time(heat.usual)})`));
+        } else if (layer.key === 'waiting') parts.push(isNaN(value) ? 'wait time unknown' : 'waited ' + say_time(value));
+        else if (layer.key === 'own') parts.push(isNaN(value) ? 'own delay unknown' : 'own delay ' + say_time(value));
+        else parts.push('step time unknown');
       }
       const mark = this.said_of(what.row, what.column);
-      const most = row.ranks.length > 1 || heat.fold > 1 ? ' at most' : '';
+      const most = row.ranks.length > 1 || heat.fold > 1 ? ' (largest values)' : '';
       return `${this.row_name(row)}${host ? ' on ' + host : ''}, ${steps}: ${parts.join(', ')}${most}.${mark ? ' Finding: ' + mark[3] + '.' : ''}`;
     }
 
@@ -473,9 +473,9 @@
 
   class Lanes extends View {
     constructor(host, lanes) {
-      super(host, lanes.title + '. Arrow keys move, the text below tells what is selected.', 20, 720);
+      super(host, lanes.title + '. Use the arrow keys to move; the text below describes the selection.', 20, 720);
       this.lanes = lanes;
-      this.hint = 'Nothing is selected: click an operation, or focus the picture and press an arrow key.';
+      this.hint = 'Nothing selected: click an operation, or focus the picture and press an arrow key.';
       this.bars = lanes.lanes.map(lane => {
         const bars = [];
         let begin = 0;
@@ -529,10 +529,10 @@
     words(what) {
       const bar = this.bars[what.row][what.bar], texts = this.lanes.texts;
       const tag = bar.group >= 0 ? `, phase ${texts[bar.group]}` : '';
-      const when = `began at ${say_time(bar.begin)}`;
+      const when = `started at ${say_time(bar.begin)}`;
       if (bar.open === 1) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, never ended.`;
-      if (bar.open === 2) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}; when it ended is not known.`;
-      const waited = bar.waiting > 0 ? `, of which it waited ${say_time(bar.waiting)} for the last to arrive` : '';
+      if (bar.open === 2) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}; its end is unknown.`;
+      const waited = bar.waiting > 0 ? `, including ${say_time(bar.waiting)} waiting for the last rank` : '';
       return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, took ${say_time(bar.length)}${waited}.`;
     }
 

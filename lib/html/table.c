@@ -99,8 +99,8 @@ static int put_table(struct buffer *page, const struct table *table, const struc
         buffer_append_text(page, "</tbody></table></div>\n"))
         return -1;
     return table->row_count > how->most_rows &&
-           (buffer_printf(page, "<p class=\"note\">The first %zu of %zu rows; all: <code>", how->most_rows,
-                          table->row_count) ||
+           (buffer_printf(page, "<p class=\"note\">The first %zu of %zu rows. For all rows: <code>",
+                          how->most_rows, table->row_count) ||
             html_text(page, how->rest_stands) || buffer_append_text(page, "</code></p>\n"));
 }
 

@@ -159,8 +159,8 @@ int ingest_is_outdated(const struct known_file *known)
 static int tell_lost(struct file_result *result, int64_t pieces, const char *reason, uint64_t offset,
                      struct error *error)
 {
-    if (asprintf(&result->reason, "%lld piece%s of it could not be read, the first (%s) at byte %llu",
-                 (long long)pieces, pieces == 1 ? "" : "s", reason, (unsigned long long)offset) < 0) {
+    if (asprintf(&result->reason, "damaged: %lld part%s skipped, first at byte %llu (%s)", (long long)pieces,
+                 pieces == 1 ? "" : "s", (unsigned long long)offset, reason) < 0) {
         result->reason = NULL;
         return error_no_memory(error);
     }
@@ -304,10 +304,10 @@ static int tell_strange(const struct reading *reading, struct file_result *resul
     free(result->reason);
     if (asprintf(
             &result->reason,
-            "%s: not one of its lines is known as of NCCL's profiler plugins or ncclprof's (%lld times %s, "
-            "the first at byte %llu: %.60s...)",
-            reading->stranger ? reading->stranger : "is JSON of another kind", (long long)entry->count, kind,
-            (unsigned long long)entry->first_offset, entry->example) < 0) {
+            "not a supported trace (%s); it has no line that a supported recorder writes (%lld times %s, "
+            "first at byte %llu: %.60s...)",
+            reading->stranger ? reading->stranger : "JSON, but no known format", (long long)entry->count,
+            kind, (unsigned long long)entry->first_offset, entry->example) < 0) {
         result->reason = NULL;
         return error_no_memory(error);
     }
@@ -325,7 +325,7 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
         tell_strange(reading, result, error))
         return MESSAGE_ABANDON;
     /* A dump may tell of its process alone: all that it called has ended. */
-    if (result->events == 0 && result->reason && intake->builder.facts == 0) {
+    if (result->events == 0 && result->reason && intake->builder.ordinals[EVENT_PROCESS] == 0) {
         result->status = FILE_FAILED;
         batch_clear(intake->batch);
         return MESSAGE_PASSED;

@@ -53,7 +53,7 @@ static int is_said_better(const struct merge *merge, size_t source, const struct
 /* What is to be said of a source, or of a shard that it was merged of itself. */
 static struct shard what_is_said(const struct merge_source *source, const struct shard *of, int has_ended)
 {
-    static char none[] = "", not_ended[] = "merging it did not end: merge it again";
+    static char none[] = "", not_ended[] = "its merge did not finish; merge it again";
     struct shard said = of ? *of : (struct shard){.job = none, .count = 1, .host = none, .path = none};
     if (!*said.path)
         said.path = source->path;

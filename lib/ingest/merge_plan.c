@@ -76,7 +76,7 @@ static int look_into(struct merge_source *source, const char *into, int stays_op
     source->path = realpath(source->given, NULL);
     if (!source->path && !(source->path = strdup(source->given)))
         return error_no_memory(error);
-    int failed = is_same_file(source->path, into) ? error_set(error, "it is the store that is merged into")
+    int failed = is_same_file(source->path, into) ? error_set(error, "it is the output store itself")
                                                   : read_source(source, stays_open, error);
     const struct shard *self = failed ? NULL : shards_self(&source->shards);
     source->node = strdup(self && self->is_of_host ? self->host : "");

@@ -131,7 +131,7 @@ static int wait_for_bytes(const struct source *source, struct error *error)
     int ready = !source->may_block;
     do {
         if (limits->stopped && limits->stopped(limits->context))
-            return error_set(error, "%s: stopped reading", source->path);
+            return error_set(error, "%s: reading was stopped", source->path);
         if (!ready)
             ready = poll(&wanted, 1, LOOK_MS);
     } while (ready == 0 || (ready < 0 && errno == EINTR));
@@ -213,7 +213,7 @@ static int64_t read_plain(struct source *source, char *bytes, size_t length, str
 
 static int damaged(struct source *source, const char *how, struct error *error)
 {
-    return error_set(error, "%s: gzip data %s near byte %llu of the packed file", source->path, how,
+    return error_set(error, "%s: gzip data %s near byte %llu of the compressed file", source->path, how,
                      (unsigned long long)(source->read_bytes - (source->raw_end - source->raw_at)));
 }
 
@@ -273,7 +273,7 @@ static int64_t inflate_some(struct source *source, char *bytes, size_t length, s
     if (fill_raw(source, 1, error))
         return -1;
     if (source->raw_at == source->raw_end)
-        return damaged(source, "ends in the middle", error);
+        return damaged(source, "is truncated", error);
     stream->next_in = source->raw + source->raw_at;
     stream->avail_in = (uInt)(source->raw_end - source->raw_at);
     stream->next_out = (Bytef *)bytes;

@@ -55,9 +55,9 @@ static int check(struct unpickler *unpickler, enum values_status status)
     case VALUES_NO_MEMORY:
         return no_memory(unpickler);
     case VALUES_TOO_MANY:
-        return refuse(unpickler, "more values than a file of this size holds");
+        return refuse(unpickler, "more values than a file of this size can hold");
     case VALUES_TOO_DEEP:
-        return refuse(unpickler, "values nested too deep");
+        return refuse(unpickler, "values nested too deeply");
     case VALUES_CYCLE:
         break;
     }
@@ -108,7 +108,7 @@ static size_t floor_of(const struct unpickler *unpickler)
 static struct value *top(struct unpickler *unpickler, size_t wanted)
 {
     if (unpickler->stack_count - floor_of(unpickler) < wanted) {
-        refuse(unpickler, "an opcode without the values that it takes");
+        refuse(unpickler, "an opcode without its operands");
         return NULL;
     }
     return unpickler->stack + unpickler->stack_count - wanted;
@@ -151,7 +151,7 @@ static int take_frame(struct unpickler *unpickler)
 static int take_mark(struct unpickler *unpickler)
 {
     if (unpickler->mark_count == MARKS_MOST)
-        return refuse(unpickler, "values nested too deep");
+        return refuse(unpickler, "values nested too deeply");
     unpickler->marks[unpickler->mark_count++] = unpickler->stack_count;
     return 0;
 }
@@ -354,7 +354,7 @@ static int add_to(struct unpickler *unpickler, enum value_kind kind, size_t firs
 {
     size_t count = unpickler->stack_count - first;
     if (first == floor_of(unpickler) || unpickler->stack[first - 1].kind != kind)
-        return refuse(unpickler, "values for a container that is not there");
+        return refuse(unpickler, "values for a missing container");
     if (kind == VALUE_DICTIONARY && count % 2)
         return refuse(unpickler, "a key without a value");
     struct value_items *into = unpickler->stack[first - 1].items;
@@ -509,8 +509,8 @@ static const struct {
     [0x82] = {NULL, "EXT1, which would run code"},
     [0x83] = {NULL, "EXT2, which would run code"},
     [0x84] = {NULL, "EXT4, which would run code"},
-    [0x97] = {NULL, "NEXT_BUFFER, whose bytes lie elsewhere"},
-    [0x98] = {NULL, "READONLY_BUFFER, whose bytes lie elsewhere"},
+    [0x97] = {NULL, "NEXT_BUFFER, whose bytes are stored elsewhere"},
+    [0x98] = {NULL, "READONLY_BUFFER, whose bytes are stored elsewhere"},
     [0x8b] = {NULL, "LONG4: an integer of more than 64 bits"},
     [0x8f] = {NULL, "EMPTY_SET: a set, which no dump has"},
     [0x90] = {NULL, "ADDITEMS: a set, which no dump has"},
@@ -570,7 +570,7 @@ static int run(struct unpickler *unpickler, struct unpickle_damage *damage)
     }
     if (unpickler->at < unpickler->length)
         *damage =
-            (struct unpickle_damage){.offset = unpickler->at, .what = "bytes behind the end of the pickle"};
+            (struct unpickle_damage){.offset = unpickler->at, .what = "bytes after the end of the pickle"};
     return 0;
 }
 

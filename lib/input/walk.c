@@ -159,9 +159,9 @@ static int add_below(struct walk *walk, const char *path, int depth, struct erro
         return errno == ENOENT || errno == ELOOP ? add_note(walk, path, strerror(errno), error)
                                                  : add_loss(walk, path, errno, strerror(errno), error);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-        return add_note(walk, path, "not a regular file, left out", error);
+        return add_note(walk, path, "not a regular file, skipped", error);
     if (depth > DEEPEST)
-        return add_loss(walk, path, 0, "nested too deeply, left out", error);
+        return add_loss(walk, path, 0, "nested too deeply, skipped", error);
     int is_new = meet(walk, &status, error);
     if (is_new != 1)
         return is_new;

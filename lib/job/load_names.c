@@ -86,7 +86,7 @@ int job_read_names(struct job *job, struct error *error)
         roster_load_facts(&job->roster, job->store, job->run_id, error))
         return -1;
     if (!job->roster.run_count)
-        return error_set(error, "the store has no run %lld", (long long)job->run_id);
+        return error_set(error, "no run %lld in the store", (long long)job->run_id);
     struct roster_run *run = &job->roster.runs[0];
     job->expected_ranks = run->expected_ranks;
     job->step_count = (int32_t)run->step_count;

@@ -51,7 +51,7 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
     if (text && number < 0)
         return error_no_memory(error);
     if (number >= JOB_MOST_TAGS)
-        return error_set(error, "it has more than %d tags and places of calls", JOB_MOST_TAGS);
+        return error_set(error, "the run has more than %d tags and call sites", JOB_MOST_TAGS);
     *tag = (int32_t)number;
     return 0;
 }
@@ -437,7 +437,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     map_init(&loader->stream_numbers);
     int64_t has_traffic;
     if (job->rank_count > JOB_MOST_RANKS)
-        return error_set(error, "it has more than %d ranks", JOB_MOST_RANKS);
+        return error_set(error, "the run has more than %d ranks", JOB_MOST_RANKS);
     /* So many are doubted in the end (job_doubt_steps). */
     if (job->step_count > JOB_MOST_STEPS)
         job->step_count = job->first_step = 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char no_rank[] = "call description of a rank that is not known";
+static const char no_rank[] = "call description of an unknown rank";
 static const char several_jobs[] = "call description of one of several jobs";
 
 enum { NO_RUN = -1, SEVERAL_RUNS = -2 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const char not_recorded[] = "call description without an operation";
-static const char ambiguous[] = "call description that several operations fit";
+static const char ambiguous[] = "call description that matches several operations";
 
 /* What is said in whole seconds was said within the second. */
 static const int64_t SECOND_NS = 1000000000;

@@ -14,6 +14,7 @@
 #include "join/witnesses.h"
 #include "join/workers.h"
 #include "schemas.h"
+#include "store/record_tables.h"
 #include "store/recorded.h"
 #include "store/shard.h"
 #include "store/store.h"
@@ -137,7 +138,7 @@ static int execute_where(struct store *store, const char *is_there, const char *
     struct statement *question = store_prepare(store, is_there, error);
     int answer = question ? statement_step(question, error) : -1;
     statement_free(question);
-    return answer == 1 ? store_execute(store, then, error) : answer;
+    return answer == 1 ? record_tables_execute(store, then, error) : answer;
 }
 
 /* Calls of NCCL's log, and of its RAS, that a trace records, too. */
@@ -198,8 +199,9 @@ int join_in_transaction(struct store *store, size_t threads, struct error *error
         return current < 0 ? -1 : 0;
     int is_shard = store_is_shard(store, error);
     if (is_shard)
-        return is_shard < 0 ? -1
-                            : error_set(error, "%s is a shard: ncclprof merge joins it", store_path(store));
+        return is_shard < 0
+                   ? -1
+                   : error_set(error, "%s is a shard; combine shards with ncclprof merge", store_path(store));
     struct work work;
     work_init(&work);
     int failed = join_all(&work, store, threads, error);

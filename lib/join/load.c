@@ -110,7 +110,7 @@ static int read_member(struct work *work, struct statement *statement, struct er
     int64_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
                               work->process_count, statement_integer(statement, 3));
     if (communicator < 0 || process < 0)
-        return error_set(error, "member %lld refers to what is not there",
+        return error_set(error, "member %lld refers to a process or communicator that is not in this store",
                          (long long)statement_integer(statement, 0));
     work->members[work->member_count++] =
         (struct work_member){.id = statement_integer(statement, 0),

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "model/event.h"
 #include "schemas.h"
+#include "store/record_tables.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -116,7 +117,7 @@ int64_t logs_issued_ns(const struct block_reader *rows, size_t row)
 
 int logs_run(struct store *store, const char *sql, int64_t value, struct error *error)
 {
-    struct statement *statement = store_prepare(store, sql, error);
+    struct statement *statement = record_tables_prepare(store, sql, error);
     int failed = !statement || statement_bind_integer(statement, 1, value, error) ||
                  statement_step(statement, error) < 0;
     statement_free(statement);

@@ -174,9 +174,8 @@ static void sort_files(struct files *files)
 
 static int renumber(struct store *store, int64_t from, int64_t to, struct error *error)
 {
-    static const char *const sentences[] = {
-        schema_join_logs_renumber_file, schema_join_logs_renumber_ledger, schema_join_logs_renumber_members,
-        schema_join_logs_renumber_unhashed, schema_join_logs_renumber_clock_steps};
+    static const char *const sentences[] = {schema_join_logs_renumber_unhashed,
+                                            schema_join_logs_renumber_clock_steps};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         struct statement *statement = store_prepare(store, sentences[i], error);
         int failed = !statement || statement_bind_integer(statement, 1, from, error) ||

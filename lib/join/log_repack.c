@@ -3,6 +3,7 @@
 #include "model/block_write.h"
 #include "model/event.h"
 #include "schemas.h"
+#include "store/record_tables.h"
 #include "store/store.h"
 
 /*
@@ -132,7 +133,7 @@ static int run_replace(struct statement *replace, int64_t block_id, const struct
 static int run_on(struct store *store, const char *sql, int64_t block_id, const struct summary *sum,
                   struct error *error)
 {
-    struct statement *statement = store_prepare(store, sql, error);
+    struct statement *statement = record_tables_prepare(store, sql, error);
     int failed = !statement || statement_bind_integer(statement, 1, block_id, error) ||
                  (sum && (statement_bind_integer(statement, 2, sum->doubles, error) ||
                           statement_bind_integer(statement, 3, sum->first_double, error))) ||

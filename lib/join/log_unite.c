@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "schemas.h"
+#include "store/record_tables.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -54,28 +55,24 @@ static int list_pairs(struct store *store, int64_t to, int64_t from, struct pair
 
 static int unite(struct store *store, int64_t to, int64_t from, struct error *error)
 {
-    static const char *const of_member[] = {
-        schema_join_logs_move_operations, schema_join_logs_move_recorded,
-        schema_join_logs_move_proxies,    schema_join_logs_move_proxies_recorded,
-        schema_join_logs_move_tags,       schema_join_logs_move_losses,
-        schema_join_logs_move_facts,      schema_join_logs_move_files,
-        schema_join_logs_forget_files,    schema_join_logs_forget_joined,
-        schema_join_logs_forget_member};
-    static const char *const of_process[] = {schema_join_logs_unite_process, schema_join_logs_unite_anchors,
-                                             schema_join_logs_unite_losses,  schema_join_logs_unite_facts,
-                                             schema_join_logs_unite_changes, schema_join_logs_forget_changes,
-                                             schema_join_logs_forget_clock,  schema_join_logs_forget_process};
+    static const char *const of_member[] = {schema_join_logs_move_files, schema_join_logs_forget_files,
+                                            schema_join_logs_forget_joined, schema_join_logs_forget_member};
+    static const char *const of_process[] = {schema_join_logs_unite_changes, schema_join_logs_forget_changes,
+                                             schema_join_logs_forget_clock, schema_join_logs_forget_process};
     static const char *const first[] = {schema_join_logs_unite_members};
     struct pair *pairs = NULL;
     size_t count = 0;
     int failed =
         run_all(store, first, 1, to, from, error) || list_pairs(store, to, from, &pairs, &count, error);
     for (size_t i = 0; !failed && i < count; i++)
-        failed = run_all(store, of_member, sizeof of_member / sizeof *of_member, pairs[i].to, pairs[i].from,
+        failed = record_tables_move(store, FIELD_MEMBER, pairs[i].from, pairs[i].to, error) ||
+                 run_all(store, of_member, sizeof of_member / sizeof *of_member, pairs[i].to, pairs[i].from,
                          error);
     free(pairs);
-    return failed || run_all(store, of_process, sizeof of_process / sizeof *of_process, to, from, error) ? -1
-                                                                                                         : 0;
+    return failed || record_tables_move(store, FIELD_PROCESS, from, to, error) ||
+                   run_all(store, of_process, sizeof of_process / sizeof *of_process, to, from, error)
+               ? -1
+               : 0;
 }
 
 /* 1 with two that are one, 0: there are none, -1. */

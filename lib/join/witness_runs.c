@@ -203,15 +203,15 @@ static void doubt(struct encounter *encounter, const char *why)
 static void conclude(struct encounter *encounter, const struct tally *tally)
 {
     if (tally->ranks && !tally->fitting)
-        doubt(encounter, "their calls do not come at the same times");
+        doubt(encounter, "their operations do not have the same times");
     else if (tally->fitting < tally->ranks)
-        doubt(encounter, "the calls of some ranks do not come at the same times");
+        doubt(encounter, "the operations of some ranks do not have the same times");
     else if (tally->pairs < PAIRS_LEAST)
-        doubt(encounter, "they have next to no calls in common");
+        doubt(encounter, "they have almost no operations in common");
     else if (tally->without)
-        doubt(encounter, "the one has ranks that the other has no record of");
+        doubt(encounter, "one has ranks that the other does not have");
     else if (tally->only_other_stops)
-        doubt(encounter, "only one of them goes on to where calls never ended");
+        doubt(encounter, "only one of them contains the operations that never ended");
     else
         encounter->verdict = ENCOUNTER_SAME;
 }
@@ -318,7 +318,7 @@ static int judge_without_clocks(struct encounter *encounter, struct hearing *hea
                                 const struct witness_runs *runs, struct error *error)
 {
     struct tally tally;
-    doubt(encounter, "no clock that both read tells");
+    doubt(encounter, "they have no clock in common");
     if (!may_go_by_numbers(&runs->items[encounter->one], &runs->items[encounter->other]))
         return 0;
     if (judge_ranks(encounter, hearing, runs, judge_rank_by_numbers, &tally, error))
@@ -326,7 +326,7 @@ static int judge_without_clocks(struct encounter *encounter, struct hearing *hea
     if (tally.ranks && tally.fitting == tally.ranks && !tally.without && tally.pairs >= PAIRS_LEAST)
         encounter->verdict = ENCOUNTER_SAME;
     else
-        doubt(encounter, "no clock that both read tells, and they do not end with the same calls");
+        doubt(encounter, "they have no clock in common and do not end with the same operations");
     return 0;
 }
 

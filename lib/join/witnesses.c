@@ -92,7 +92,7 @@ static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
         if (root >= 0 && root == root_of(assembly, parents, encounter->one))
             continue;
         by->verdict = ENCOUNTER_DOUBTFUL;
-        by->why = "others fit as well";
+        by->why = "other runs match as well";
     }
 }
 

@@ -15,6 +15,10 @@
  * a time that the trace does not give (among them the 0.000000 that NVIDIA's plugin prints for "never").
  * GPU clocks are raw values, exact, comparable on one GPU only; 0 is unknown.
  * Texts and arrays are borrowed: they live until the callback that got the event returns.
+ *
+ * Below each struct stand the columns of its table in the store; WHOLE, COUNT ... are the kinds of columns of
+ * record.h. A new field takes its member and its column here, the column in schemas/store, and the reader in
+ * lib/format that knows it.
  */
 
 #define TIME_UNKNOWN INT64_MIN
@@ -116,6 +120,47 @@ struct operation {
     size_t kernel_channel_count;
 };
 
+/*
+ * The columns into which operations are packed (store/tables.h), which are those of table operation as well.
+ * None is ever moved, new ones follow at the end. ALWAYS: the value is always known. KNOWN: this value of the
+ * member stands for unknown. NEAR: the same, and the values lie near those of an earlier column. OTHER:
+ * store/batch_pack.c makes the value, store/operations.c reads it.
+ */
+#define PACKED_OPERATION(ALWAYS, KNOWN, NEAR, OTHER)                                  \
+    ALWAYS(KIND, kind, kind)                                                          \
+    ALWAYS(FUNCTION, function, function)                                              \
+    KNOWN(SEQUENCE, sequence, sequence, COUNT_UNKNOWN)                                \
+    KNOWN(COUNT, count, count, COUNT_UNKNOWN)                                         \
+    ALWAYS(DATATYPE, datatype, datatype)                                              \
+    KNOWN(BYTES, bytes, bytes, COUNT_UNKNOWN)                                         \
+    KNOWN(ROOT, root, root, COUNT_UNKNOWN)                                            \
+    KNOWN(PEER, peer, peer, COUNT_UNKNOWN)                                            \
+    ALWAYS(ALGORITHM, algorithm, algorithm)                                           \
+    ALWAYS(PROTOCOL, protocol, protocol)                                              \
+    KNOWN(CHANNEL_COUNT, channel_count, channel_count, COUNT_UNKNOWN)                 \
+    KNOWN(STREAM, stream, stream, 0)                                                  \
+    KNOWN(API_BEGIN, api_begin_ns, api.begin_ns, TIME_UNKNOWN)                        \
+    NEAR(API_END, api_end_ns, api.end_ns, TIME_UNKNOWN, API_BEGIN)                    \
+    NEAR(ENQUEUE_BEGIN, enqueue_begin_ns, enqueue.begin_ns, TIME_UNKNOWN, API_BEGIN)  \
+    NEAR(ENQUEUE_END, enqueue_end_ns, enqueue.end_ns, TIME_UNKNOWN, ENQUEUE_BEGIN)    \
+    NEAR(DEVICE_BEGIN, device_begin_ns, device.begin_ns, TIME_UNKNOWN, ENQUEUE_BEGIN) \
+    NEAR(DEVICE_END, device_end_ns, device.end_ns, TIME_UNKNOWN, DEVICE_BEGIN)        \
+    ALWAYS(END_SOURCE, end_source, end_source)                                        \
+    KNOWN(GPU_BEGIN, gpu_begin, gpu_begin, 0)                                         \
+    NEAR(GPU_END, gpu_end, gpu_end, 0, GPU_BEGIN)                                     \
+    KNOWN(DURATION, duration_ns, duration_ns, COUNT_UNKNOWN)                          \
+    OTHER(TAG, tag, TEXT)                                                             \
+    OTHER(FLAGS, flags, INTEGER)                                                      \
+    OTHER(BYTE_OFFSET, byte_offset, INTEGER)                                          \
+    OTHER(KERNEL_CHANNELS, kernel_channels, BYTES)                                    \
+    KNOWN(INITIAL_SYNC, initial_sync_ns, initial_sync_ns, 0)                          \
+    OTHER(SOURCE, source, TEXT)                                                       \
+    OTHER(TOLD_STEP, told_step, INTEGER)                                              \
+    OTHER(TOLD_SEQUENCE, told_sequence, INTEGER)                                      \
+    KNOWN(GPU_BUSY, gpu_busy_ns, gpu_busy_ns, 0)                                      \
+    KNOWN(SEND_BUFFER, send_buffer, send_buffer, 0)                                   \
+    NEAR(RECEIVE_BUFFER, receive_buffer, receive_buffer, 0, SEND_BUFFER)
+
 /* A call of which nothing is said yet. */
 #define OPERATION_UNKNOWN                                        \
     ((struct operation){.sequence = COUNT_UNKNOWN,               \
@@ -169,6 +214,16 @@ struct proxy_operation {
     int continued; /* not the first record of this proxy operation */
 };
 
+#define STORED_PROXY                                                                                        \
+    ID("proxy_operation_id"), FIELD("operation_id", FIELD_OPERATION, proxy.operation), OF_MEMBER,           \
+        WHOLE("direction", proxy.direction), WHOLE("channel", proxy.channel), WHOLE("peer", proxy.peer),    \
+        WHOLE("step_count", proxy.step_count), COUNT("chunk_bytes", proxy.chunk_bytes),                     \
+        COUNT("transferred_bytes", proxy.transferred_bytes),                                                \
+        TIME("schedule_begin_ns", proxy.schedule.begin_ns),                                                 \
+        TIME("progress_begin_ns", proxy.progress.begin_ns), TIME("progress_end_ns", proxy.progress.end_ns), \
+        AT_OFFSET, MADE("states", MADE_STATES), MADE("steps", MADE_STEPS),                                  \
+        WHOLE("steps_recorded", proxy.steps_recorded), FLAG("continued", proxy.continued)
+
 struct tag_mark {
     const char *text;
     int64_t at_ns;
@@ -177,12 +232,20 @@ struct tag_mark {
     int is_end;       /* a range of `depth` ends here; text is NULL */
 };
 
+#define STORED_TAG                                                                                  \
+    ID("tag_mark_id"), OF_PROCESS, OF_MEMBER, WHOLE("at_ns", tag.at_ns), WHOLE("depth", tag.depth), \
+        FLAG("is_end", tag.is_end), TEXT("text", tag.text)
+
 /* What a number that operations have as their tag stands for, in all that the process records. */
 struct tag_name {
     uint64_t number;
     const char *text;
     int64_t at_ns; /* of several names the last one counts; TIME_UNKNOWN */
 };
+
+#define STORED_TAG_NAME                                                                             \
+    ID("tag_name_id"), OF_PROCESS, WHOLE("number", tag_name.number), TIME("at_ns", tag_name.at_ns), \
+        TEXT("text", tag_name.text)
 
 /* A moment read on several clocks at once (bundled plugin). */
 struct clock_anchor {
@@ -191,6 +254,11 @@ struct clock_anchor {
     int64_t realtime_ns;  /* CLOCK_REALTIME; TIME_UNKNOWN */
     const char *boot_id;  /* NULL when unknown: monotonic clocks of one boot are the same clock */
 };
+
+#define STORED_ANCHOR                                                                       \
+    ID("clock_anchor_id"), OF_PROCESS, WHOLE("local_ns", anchor.local_ns),                  \
+        TIME("monotonic_ns", anchor.monotonic_ns), TIME("realtime_ns", anchor.realtime_ns), \
+        TEXT("boot_id", anchor.boot_id)
 
 /* The recorder says that it dropped events. */
 struct loss {
@@ -202,6 +270,10 @@ struct loss {
      */
     int is_total;
 };
+
+#define STORED_LOSS                                                                              \
+    ID("loss_id"), OF_PROCESS, MADE("what", MADE_WHAT), WHOLE("events", loss.events), OF_MEMBER, \
+        FLAG("is_total", loss.is_total)
 
 /*
  * What is known of a process beside its origin, or, where the origin says communicator and rank, of that rank
@@ -220,6 +292,13 @@ struct process_facts {
     const char *rank_name;  /* what the framework calls it: "tp 0 dp 1" */
     const char *address;    /* at which other processes reach its host: "10.0.0.10" */
 };
+
+#define STORED_PROCESS                                                                                \
+    ID("process_fact_id"), OF_PROCESS, OF_MEMBER, COUNT("global_rank", process.global_rank),          \
+        COUNT("world_size", process.world_size), COUNT("local_rank", process.local_rank),             \
+        COUNT("gpu", process.gpu), TEXT("gpu_bus_id", process.gpu_bus_id),                            \
+        TEXT("gpu_serial", process.gpu_serial), TEXT("nic", process.nic), TEXT("host", process.host), \
+        TEXT("rank_name", process.rank_name), TEXT("address", process.address)
 
 /* All facts unknown. */
 #define PROCESS_FACTS_NONE                                \
@@ -245,6 +324,13 @@ struct group_status {
     int64_t timed_out;
     int64_t at_ns; /* TIME_UNKNOWN */
 };
+
+#define STORED_GROUP_STATUS                                                                     \
+    ID("group_status_id"), OF_PROCESS, OF_MEMBER, TEXT("name", group_status.name),              \
+        TEXT("description", group_status.description), TEXT("function", group_status.function), \
+        COUNT("enqueued", group_status.enqueued), COUNT("started", group_status.started),       \
+        COUNT("completed", group_status.completed), COUNT("timed_out", group_status.timed_out), \
+        TIME("at_ns", group_status.at_ns)
 
 /*
  * What a file tells of memory that is registered with NCCL, or is by a rule of the framework's. Stored: their
@@ -279,6 +365,14 @@ struct registration {
     int64_t global_rank;      /* whose snapshot it is; COUNT_UNKNOWN */
 };
 
+#define STORED_REGISTRATION                                                                           \
+    ID("registration_id"), OF_PROCESS, OF_MEMBER, WHOLE("kind", registration.kind),                   \
+        WHOLE("way", registration.way), SOME("address", registration.address),                        \
+        SOME("bytes", registration.bytes), COUNT("device", registration.device),                      \
+        COUNT("global_rank", registration.global_rank), TIME("from_ns", registration.alive.begin_ns), \
+        TIME("to_ns", registration.alive.end_ns), SOME("function", registration.function),            \
+        COUNT("number", registration.number), MADE("calls", MADE_CALLS)
+
 /* What a dialect says of the origin's communicator as a whole. */
 struct communicator_facts {
     const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
@@ -309,6 +403,19 @@ struct start_up {
     int64_t total_ns; /* durations */
     int64_t parts_ns[START_PARTS];
 };
+
+#define STORED_START_UP                                                                            \
+    ID("start_up_id"), OF_PROCESS, OF_MEMBER, TEXT("function", start_up.function),                 \
+        SOME("parent_hash", start_up.parent_hash), TIME("begin_ns", start_up.begin_ns),            \
+        TIME("end_ns", start_up.end_ns), FLAG("is_complete", start_up.is_complete),                \
+        TIME("total_ns", start_up.total_ns), TIME("kernels_ns", start_up.parts_ns[START_KERNELS]), \
+        TIME("allocation_ns", start_up.parts_ns[START_ALLOCATION]),                                \
+        TIME("bootstrap_ns", start_up.parts_ns[START_BOOTSTRAP]),                                  \
+        TIME("allgathers_ns", start_up.parts_ns[START_ALLGATHERS]),                                \
+        TIME("topology_ns", start_up.parts_ns[START_TOPOLOGY]),                                    \
+        TIME("graphs_ns", start_up.parts_ns[START_GRAPHS]),                                        \
+        TIME("connections_ns", start_up.parts_ns[START_CONNECTIONS]),                              \
+        TIME("rest_ns", start_up.parts_ns[START_REST])
 
 #define START_UP_UNKNOWN                                                                                  \
     ((struct start_up){.begin_ns = TIME_UNKNOWN,                                                          \
@@ -364,6 +471,11 @@ struct warning {
     const char *text;
 };
 
+#define STORED_WARNING                                                                             \
+    ID("warning_id"), OF_PROCESS, WHOLE("kind", warning.kind), TIME("at_ns", warning.at_ns),       \
+        COUNT("gpu", warning.gpu), WHOLE("calls", warning.calls), COUNT("status", warning.status), \
+        TEXT("nic", warning.nic), TEXT("peer", warning.peer), TEXT("text", warning.text), AT_OFFSET
+
 /*
  * What a program printed, or marked in a trace, of a call that it was about to make (lit-gpt's
  * monitor_collectives). A mark has the origin of its process; what was printed has neither host nor pid, and
@@ -387,6 +499,14 @@ struct call_description {
     int64_t at_ns;           /* of a mark, on its process's clock; TIME_UNKNOWN */
 };
 
+#define STORED_CALL                                                                                         \
+    ID("call_description_id"), OF_PROCESS, WHOLE("rank", call.rank), TEXT("name", call.name),               \
+        TEXT("source", call.source), COUNT("message_bytes", call.message_bytes),                            \
+        COUNT("device", call.device), TIME("said_ns", call.said_ns), TEXT("gpu_serial", call.gpu_serial),   \
+        TEXT("vm", call.vm), MADE("group_ranks", MADE_GROUP), COUNT("peer_rank", call.peer),                \
+        COUNT("root_rank", call.root), TEXT("correlation_id", call.correlation), TIME("at_ns", call.at_ns), \
+        AT_OFFSET
+
 /* What Inspector's Prometheus text says of the operations of one kind between two of its dumps. */
 struct metric_sample {
     int64_t at_ns;   /* since the epoch; TIME_UNKNOWN */
@@ -408,6 +528,16 @@ struct metric_sample {
     int64_t sequence; /* of the last operation; COUNT_UNKNOWN */
 };
 
+#define STORED_SAMPLE                                                                                   \
+    ID("sample_id"), TIME("at_ns", sample.at_ns), TEXT("job", sample.job), TEXT("node", sample.node),   \
+        TEXT("gpu", sample.gpu), TEXT("communicator", sample.communicator),                             \
+        COUNT("node_count", sample.node_count), COUNT("rank_count", sample.rank_count),                 \
+        COUNT("rank", sample.rank), WHOLE("function", sample.function),                                 \
+        TEXT("message_size", sample.message_size), COUNT("least_bytes", sample.least_bytes),            \
+        WHOLE("algorithm", sample.algorithm), WHOLE("protocol", sample.protocol),                       \
+        FIELD("busbw_gbs", FIELD_POSITIVE, sample.busbw_gbs), COUNT("duration_ns", sample.duration_ns), \
+        TEXT("tag", sample.tag), COUNT("sequence", sample.sequence), AT_OFFSET
+
 enum event_kind {
     EVENT_OPERATION,
     EVENT_PROXY,
@@ -415,14 +545,15 @@ enum event_kind {
     EVENT_TAG_NAME,
     EVENT_ANCHOR,
     EVENT_LOSS,
-    EVENT_COMMUNICATOR,
     EVENT_PROCESS,
     EVENT_GROUP_STATUS,
     EVENT_START_UP,
     EVENT_WARNING,
     EVENT_REGISTRATION,
     EVENT_CALL_DESCRIPTION,
-    EVENT_SAMPLE
+    EVENT_SAMPLE,
+    EVENT_TABLES, /* those above have a table each (record.h) */
+    EVENT_COMMUNICATOR = EVENT_TABLES
 };
 
 struct event {

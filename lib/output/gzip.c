@@ -34,7 +34,7 @@ int gzip_pack(struct gzip *gzip, const void *bytes, size_t length, struct buffer
 {
     z_stream *stream = &gzip->stream;
     if (deflateReset(stream) != Z_OK)
-        return error_set(error, "zlib cannot begin");
+        return error_set(error, "zlib cannot start");
     size_t most = deflateBound(stream, (uLong)length);
     if (buffer_reserve(packed, most))
         return error_no_memory(error);

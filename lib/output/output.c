@@ -173,7 +173,7 @@ static int make_temporary(struct output *output, int (*make)(struct output *outp
     buffer_release(&path);
     if (failed)
         return error_no_memory(error);
-    return descriptor >= 0 ? descriptor : fail(output, number, "cannot be made", error);
+    return descriptor >= 0 ? descriptor : fail(output, number, "cannot be created", error);
 }
 
 static int make_named(struct output *output, const char *path)
@@ -203,7 +203,7 @@ static int open_nameless(const char *target)
 static int keep_mode(const struct output *output, const struct stat *before, struct error *error)
 {
     return fchmod(output->descriptor, before->st_mode & 07777)
-               ? fail(output, errno, "its mode cannot be kept", error)
+               ? fail(output, errno, "cannot keep the mode of the file", error)
                : 0;
 }
 
@@ -225,7 +225,7 @@ static int open_path(struct output *output, enum output_kind kind, struct error 
 {
     struct stat before;
     if (strcmp(output->path, "-") == 0 && kind == OUTPUT_BY_DESCRIPTOR)
-        return error_set(error, "it cannot be written to standard output: it takes a file");
+        return error_set(error, "this format needs a file, not standard output");
     if (strcmp(output->path, "-") == 0) {
         output->descriptor = STDOUT_FILENO;
         return 0;
@@ -234,7 +234,7 @@ static int open_path(struct output *output, enum output_kind kind, struct error 
     if (exists && S_ISDIR(before.st_mode))
         return error_set(error, "%s: is a directory", output->path);
     if (exists && !S_ISREG(before.st_mode) && kind == OUTPUT_BY_DESCRIPTOR)
-        return error_set(error, "%s: is no file", output->path);
+        return error_set(error, "%s: is not a regular file", output->path);
     if (exists && !S_ISREG(before.st_mode))
         return open_as_it_is(output, error);
     if (exists && access(output->path, W_OK))
@@ -291,7 +291,7 @@ static int take_name(struct output *output, struct error *error)
     if (close_descriptor(output, error))
         return -1;
     if (rename(output->temporary, output->target))
-        return fail(output, errno, "cannot take its name", error);
+        return fail(output, errno, "cannot rename the temporary file", error);
     output->is_named = 1;
     return 0;
 }

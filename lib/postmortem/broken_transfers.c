@@ -232,7 +232,7 @@ static int64_t count_ends(const struct breaks *breaks)
     return ends;
 }
 
-/* "2026-03-02 10:15:30 by the log's clock": which has no zone. */
+/* "2026-03-02T10:15:30 (log time)": which has no zone. */
 static int say_when(const struct breaks *breaks, struct buffer *text)
 {
     int64_t first_ns = TIME_UNKNOWN;
@@ -245,8 +245,7 @@ static int say_when(const struct breaks *breaks, struct buffer *text)
     int failed = first_ns != TIME_UNKNOWN && text_utc(&time, first_ns);
     /* Without the fraction and the zone that it has not. */
     if (!failed && time.length)
-        failed = buffer_printf(text, ", first at %.*s by the log's clock", (int)strcspn(time.data, "."),
-                               time.data);
+        failed = buffer_printf(text, ", first at %.*s (log time)", (int)strcspn(time.data, "."), time.data);
     buffer_release(&time);
     return failed;
 }
@@ -256,16 +255,16 @@ static int say_status(const struct job *job, const struct job_warning *first, st
 {
     long long status = (long long)first->status;
     if (first->kind == WARNING_REQUEST)
-        return buffer_printf(text,
-                             " failed in the network plugin, which tells no peer. Rank %s logged \"%s\"",
-                             job->ranks[first->rank].name, first->text ? first->text : "");
+        return buffer_printf(
+            text, " failed in the network plugin, which does not name the peer. Rank %s logged \"%s\"",
+            job->ranks[first->rank].name, first->text ? first->text : "");
     if (status == RETRIES_EXCEEDED)
-        return buffer_append_text(text, " found no answer after all retries (status 12)");
+        return buffer_append_text(text, " got no answer after all retries (status 12)");
     if (status == RECEIVER_NOT_READY)
         return buffer_append_text(text,
-                                  " found no receive buffer at the other end after all retries (status 13)");
+                                  " found no receive buffer at the receiver after all retries (status 13)");
     return status == COUNT_UNKNOWN ? buffer_append_text(text, " failed")
-                                   : buffer_printf(text, " failed with InfiniBand's status %lld", status);
+                                   : buffer_printf(text, " failed with InfiniBand status %lld", status);
 }
 
 /* "4 transfers of mlx5_3 on host node1 to 10.0.0.10 (host node0)" */
@@ -311,18 +310,19 @@ static int say_others(const struct breaks *breaks, struct finding *finding)
     figures_add(&finding->figures, "ranks_closed", (double)closed);
     if (!flushed && !closed)
         return 0;
-    return buffer_append_text(text, ". What else was warned of came of that: ") ||
-           (flushed && buffer_printf(text, "transfers given up (status 5) by %lld rank%s", (long long)flushed,
+    return buffer_append_text(text, ". Other warnings are effects of this: ") ||
+           (flushed && buffer_printf(text, "%lld rank%s gave up transfers (status 5)", (long long)flushed,
                                      flushed == 1 ? "" : "s")) ||
            (flushed && closed && buffer_append_text(text, ", ")) ||
-           (closed && buffer_printf(text, "connections that peers closed by %lld", (long long)closed));
+           (closed && buffer_printf(text, "%lld rank%s lost connections that peers closed", (long long)closed,
+                                    closed == 1 ? "" : "s"));
 }
 
 static int say_card(const struct breaks *breaks, const struct job_warning *card, struct buffer *text)
 {
     const char *host = host_of(breaks->job, card->rank);
-    return buffer_printf(text, ". Card %s%s%s warned of itself or its port", card->nic ? card->nic : "",
-                         host ? " on host " : "", host ? host : "");
+    return buffer_printf(text, ". Card %s%s%s reported a fault of the card or its port",
+                         card->nic ? card->nic : "", host ? " on host " : "", host ? host : "");
 }
 
 static int take_accused(const struct breaks *breaks, struct finding *finding)
@@ -440,7 +440,7 @@ static int add_evidence(const struct breaks *breaks, struct findings *findings)
         struct finding *finding = &findings->items[i];
         if (!finding->stops_job || finding->confidence == CONFIDENCE_LOW)
             continue;
-        return buffer_append_text(&finding->evidence, ". Transfers failed as well: ") ||
+        return buffer_append_text(&finding->evidence, ". Transfers also failed: ") ||
                say_failed(breaks, &finding->evidence);
     }
     return 0;

@@ -75,7 +75,7 @@ static int say_both(const struct ballot *ballot, int32_t call, struct finding *f
     int32_t rank = job->operations[ballot->calls[call]].rank;
     return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
                    say_call(job, ballot->calls[call], &finding->evidence) ||
-                   buffer_printf(&finding->evidence, "; %d other%s called ", others,
+                   buffer_printf(&finding->evidence, "; %d other rank%s called ", others,
                                  others == 1 ? "" : "s") ||
                    say_call(job, ballot->calls[other], &finding->evidence)
                ? -1

@@ -43,7 +43,7 @@ static int say_call(const struct job *job, int32_t at, struct buffer *text)
     of_any_number.sequence = -1;
     if (text_operation(text, job, &of_any_number, operation->function))
         return -1;
-    if (operation->bytes >= 0 && buffer_printf(text, " with %lld bytes", (long long)operation->bytes))
+    if (operation->bytes >= 0 && buffer_printf(text, " (%lld bytes)", (long long)operation->bytes))
         return -1;
     return 0;
 }
@@ -63,11 +63,12 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
     if (name_waiting(absence, rank, instance, finding) ||
         buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
         say_call(job, course->departs_at, &finding->evidence) ||
-        buffer_append_text(&finding->evidence, " where its earlier steps have ") ||
+        buffer_append_text(&finding->evidence, "; in earlier steps it called ") ||
         say_call(job, course->expected, &finding->evidence))
         return -1;
-    return buffer_printf(&finding->evidence, ". %d other rank%s kept to what %s did in earlier steps",
-                         (int)courses.kept, courses.kept == 1 ? "" : "s", courses.kept == 1 ? "it" : "they");
+    return buffer_printf(&finding->evidence, " at this point. %d other rank%s repeated %s earlier steps",
+                         (int)courses.kept, courses.kept == 1 ? "" : "s",
+                         courses.kept == 1 ? "its" : "their");
 }
 
 int find_departures(const struct absence *absence, size_t from, struct findings *findings)

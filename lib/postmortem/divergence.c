@@ -46,7 +46,7 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
         return -1;
     const char *name = function_name(mine->function);
     return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
-           buffer_printf(&finding->evidence, ". Rank %s waits in %s number %lld of the same communicator",
+           buffer_printf(&finding->evidence, ". Rank %s is waiting in %s #%lld on the same communicator",
                          job->ranks[operation->rank].name, name ? name : "another operation",
                          (long long)mine->sequence);
 }

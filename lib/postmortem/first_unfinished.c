@@ -8,6 +8,7 @@
 #include "verdict/finding_names.h"
 #include "verdict/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /*
@@ -377,12 +378,14 @@ static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evid
     struct progress last = last_finished(stops, rank);
     const struct job_operation *usual = usual_at(stops, rank, last);
     const char *name = usual ? function_name(usual->function) : NULL;
-    return buffer_printf(
-        evidence,
-        "%s on communicator %s in step %d was finished by its other members, and so by rank %s. The "
-        "record of rank %s ends before it, and no other record is missing",
-        name ? name : "An operation", usual ? stops->job->communicators[usual->communicator].label : "",
-        (int)job_run_step(stops->job, last.step), stops->job->ranks[rank].name, stops->job->ranks[rank].name);
+    const char *of = stops->job->ranks[rank].name;
+    return buffer_append_text(evidence, name ? name : "An operation") ||
+           (usual && text_on_communicator(evidence, &stops->job->communicators[usual->communicator])) ||
+           buffer_printf(
+               evidence,
+               " in step %d was finished by the other ranks, so rank %s finished it, too. The record "
+               "of rank %s ends before it, and no other record is missing",
+               (int)job_run_step(stops->job, last.step), of, of);
 }
 
 static int say_lagging(const struct stops *stops, int32_t rank, struct finding *finding)
@@ -396,17 +399,17 @@ static int say_lagging(const struct stops *stops, int32_t rank, struct finding *
     figures_add(&finding->figures, "step", job_run_step(stops->job, next.step));
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
-    return buffer_printf(evidence, "Rank %s finished nothing from the %d%s call of step %d on (%s", of->name,
-                         (int)call, text_ordinal(call), (int)job_run_step(stops->job, next.step),
-                         name ? name : "of a kind not known") ||
-           (usual && (buffer_append_text(evidence, ", ") ||
-                      text_communicator(evidence, &stops->job->communicators[usual->communicator]))) ||
-           buffer_append_text(evidence, "); others of its role did. ") ||
+    char step[32];
+    snprintf(step, sizeof step, "step %d", (int)job_run_step(stops->job, next.step));
+    return buffer_printf(evidence, "Rank %s finished nothing from ", of->name) ||
+           text_place(evidence, call, step, name,
+                      usual ? &stops->job->communicators[usual->communicator] : NULL) ||
+           buffer_append_text(evidence, " on; other ranks with the same role did. ") ||
            finding_name_ranks(finding, stops->job, evidence) ||
            buffer_append_text(evidence, stops->job->blind_to_pairs
-                                            ? " never started it, or waits for a send that is not recorded; "
-                                            : " never started it; ") ||
-           buffer_append_text(evidence, "a trace of finished operations cannot tell which");
+                                            ? " never started it, or waits for a send that is not recorded"
+                                            : " never started it") ||
+           buffer_append_text(evidence, "; a trace of finished operations does not show which");
 }
 
 /* All that are listed are one finding. */

@@ -107,15 +107,16 @@ static int say_cause(const struct line_up *line_up, int64_t gap_ns, struct buffe
     int64_t kernels_ns = longer_than_others(line_up, kernels_of),
             total_ns = longer_than_others(line_up, total_of);
     if (kernels_ns != TIME_UNKNOWN && kernels_ns * 2 >= gap_ns)
-        return buffer_append_text(text, ". It took ") || text_time(text, kernels_ns) ||
-               buffer_append_text(text, " more than they to load NCCL's kernels");
+        return buffer_append_text(text, ". Loading NCCL's kernels took ") || text_time(text, kernels_ns) ||
+               buffer_append_text(text, " longer than on the other ranks");
     if (total_ns == TIME_UNKNOWN || total_ns * -2 < gap_ns)
         return 0;
-    return buffer_append_text(text, ". It called that ") || text_time(text, -total_ns) ||
-           buffer_append_text(text, " after them");
+    return buffer_append_text(text, ". The call came ") || text_time(text, -total_ns) ||
+           buffer_append_text(text, " later than on the other ranks");
 }
 
-/* "ncclCommInitRank of communicator 0-7: it waited 31.0 ms for the others, they 21.3 s to 21.5 s for it". */
+/* "ncclCommInitRank on communicator {0-7}: it waited 31.0 ms for the other ranks, which waited 21.3 s to 21.5
+ * s for it". */
 static int say_waits(const struct line_up *line_up, struct finding *finding)
 {
     const struct job *job = line_up->job;
@@ -123,13 +124,11 @@ static int say_waits(const struct line_up *line_up, struct finding *finding)
     const char *function = job_tag(job, last->function);
     struct buffer *text = &finding->evidence;
     int several = line_up->late > 1;
-    return buffer_append_text(text, function ? function : "The making") ||
-           buffer_append_text(text, " of communicator ") ||
-           buffer_append_text(text, job->communicators[last->communicator].label) ||
-           buffer_append_text(text, several ? ": they waited " : ": it waited ") ||
+    return buffer_append_text(text, function ? function : "Initialization") ||
+           text_on_communicator(text, &job->communicators[last->communicator]) ||
+           buffer_append_text(text, several ? ": they waited at most " : ": it waited ") ||
            text_time(text, line_up->starts[line_up->late - 1]->waited_ns) ||
-           buffer_append_text(text,
-                              several ? " at the most for the others, those " : " for the others, they ") ||
+           buffer_append_text(text, " for the other ranks, which waited ") ||
            text_time(text, next->waited_ns) || buffer_append_text(text, " to ") ||
            text_time(text, line_up->starts[line_up->count - 1]->waited_ns) ||
            buffer_append_text(text, several ? " for them" : " for it");

@@ -37,8 +37,8 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     figures_add(&finding->figures, "calls", course->length);
     return buffer_printf(
         &finding->evidence,
-        "Its record ends after call %d of %d of a step, with nothing unfinished: this rank waits for "
-        "nobody, and the others cannot end the step without it. Of them nothing is recorded",
+        "The trace of this rank ends after operation %d of %d in a step, with no unfinished operation. It is "
+        "not waiting, and the other ranks cannot finish the step without it. The other ranks left no trace",
         (int)(course->followed % course->length), (int)course->length);
 }
 

@@ -112,8 +112,7 @@ static struct finding *add_mismatch(const struct job *job, const struct job_oper
 static int say_habit(int confidence, struct buffer *text)
 {
     return confidence == CONFIDENCE_MEDIUM
-               ? buffer_append_text(text,
-                                    ". The others kept to what they did in earlier steps, this rank did not")
+               ? buffer_append_text(text, ". The other ranks repeated their earlier steps; this rank did not")
                : 0;
 }
 
@@ -142,7 +141,7 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
     if (!finding || buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[operation->rank].name) ||
         text_operation(&finding->evidence, job, vote->instance, vote->instance->function) ||
         say_term(vote->term, mine, &finding->evidence) ||
-        buffer_printf(&finding->evidence, ", %d other rank%s", others, others == 1 ? "" : "s") ||
+        buffer_printf(&finding->evidence, "; %d other rank%s called it", others, others == 1 ? "" : "s") ||
         say_term(vote->term, theirs, &finding->evidence))
         return -1;
     return say_habit(confidence, &finding->evidence);
@@ -316,7 +315,7 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
         text_operation(&finding->evidence, job, first, first->function))
         return -1;
     if (buffer_printf(
-            &finding->evidence, " before %s number %lld; %d other rank%s called them in the other order",
+            &finding->evidence, " before %s #%lld; %d other rank%s called them in the opposite order",
             name ? name : "another operation", (long long)second->sequence, others, others == 1 ? "" : "s"))
         return -1;
     return say_habit(confidence, &finding->evidence);

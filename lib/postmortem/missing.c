@@ -42,11 +42,14 @@ static int is_piece(const struct absence *absence, int32_t instance)
 static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
 {
     if (!job->ranks[rank].count)
-        return buffer_printf(&finding->evidence, ". Nothing is recorded of rank %s", job->ranks[rank].name);
+        return buffer_printf(&finding->evidence, ". No operation of rank %s is recorded",
+                             job->ranks[rank].name);
     const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
     const char *tag = job_tag(job, last->tag);
-    const char *did = is_lost ? "recorded of" : job->calls_only ? "called" : "begun";
-    if (buffer_printf(&finding->evidence, ". The last %s%s rank %s: ", did, is_lost ? "" : " by",
+    if (buffer_printf(&finding->evidence,
+                      is_lost           ? ". The last recorded operation of rank %s is "
+                      : job->calls_only ? ". The last operation that rank %s called is "
+                                        : ". The last operation that rank %s started is ",
                       job->ranks[rank].name) ||
         text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
@@ -126,11 +129,11 @@ static int say_moment(const struct job *job, struct finding *finding)
     if (!watch->is_watched)
         return 0;
     if (watch->stood_for_ns > 0)
-        return buffer_printf(&finding->evidence, ". No rank launched anything for the %lld s before",
+        return buffer_printf(&finding->evidence, ". No rank launched an operation in the %lld s before",
                              (long long)(watch->stood_for_ns / 1000000000));
     return buffer_append_text(
         &finding->evidence,
-        ". That is one moment: of a job that runs, the numbers of the next ncclras differ");
+        ". This is one moment in time: if the job is running, the counts in the next ncclras dump differ");
 }
 
 static struct finding *add_finding(const struct absence *absence, enum finding_kind kind, int32_t rank,

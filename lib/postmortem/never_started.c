@@ -82,17 +82,16 @@ static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
     int32_t last = last_begun(job, at);
     figures_add(&finding->figures, "begun_ranks", frozen->started[job->operations[at].instance]);
     figures_add(&finding->figures, "expected_ranks", instance->expected);
-    if (text_operation(&finding->evidence, job, instance, instance->function) ||
-        buffer_printf(
-            &finding->evidence,
-            ": begun on the GPU of %d of %d ranks, never ended. Rank %s called it, and its GPU never "
-            "began it",
-            frozen->started[job->operations[at].instance], instance->expected,
-            job->ranks[job->operations[at].rank].name))
+    if (buffer_printf(&finding->evidence, "The GPUs of %d of %d ranks started ",
+                      frozen->started[job->operations[at].instance], instance->expected) ||
+        text_operation(&finding->evidence, job, instance, instance->function) ||
+        buffer_printf(&finding->evidence,
+                      ", and it never finished. Rank %s called it, but its GPU never started it",
+                      job->ranks[job->operations[at].rank].name))
         return -1;
     if (last < 0)
         return 0;
-    return buffer_append_text(&finding->evidence, ". The last that it began: ") ||
+    return buffer_append_text(&finding->evidence, ". The last operation that this GPU started is ") ||
            text_operation(&finding->evidence, job, &job->instances[job->operations[last].instance],
                           job->operations[last].function);
 }

@@ -167,11 +167,10 @@ int say_waiting(const struct absence *absence, int32_t number, struct finding *f
             return -1;
     figures_add(&finding->figures, "begun_ranks", instance->members);
     figures_add(&finding->figures, "expected_ranks", instance->expected);
-    return text_operation(&finding->evidence, job, instance, instance->function) ||
-                   buffer_printf(&finding->evidence,
-                                 job->calls_only ? ": called by %d of %d ranks"
-                                                 : ": begun by %d of %d ranks, never ended",
-                                 instance->members, instance->expected)
+    return buffer_printf(&finding->evidence, "%d of %d ranks %s ", instance->members, instance->expected,
+                         job->calls_only ? "called" : "started") ||
+                   text_operation(&finding->evidence, job, instance, instance->function) ||
+                   (!job->calls_only && buffer_append_text(&finding->evidence, ", and it never finished"))
                ? -1
                : 0;
 }

@@ -52,7 +52,7 @@ static void collect(struct absence_reports *reports)
 
 static int say_report(const struct job *job, const struct job_warning *warning, struct buffer *text)
 {
-    return buffer_printf(text, "%s %s reports of all ranks: \"%s\"", text->length ? ". Rank" : "Rank",
+    return buffer_printf(text, "%s %s reports on all ranks: \"%s\"", text->length ? ". Rank" : "Rank",
                          job->ranks[warning->rank].name, warning->text ? warning->text : "");
 }
 

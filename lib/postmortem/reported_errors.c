@@ -25,17 +25,17 @@ static const struct reported {
     [WARNING_ABORTED] = {WEIGHS_EFFECT, 1, NULL},
     [WARNING_NO_CARD] = {WEIGHS_SETTING, 1, "that a network card cannot be opened"},
     [WARNING_MISMATCH] = {WEIGHS_SETTING, 1, "that network cards or plugins differ between ranks"},
-    [WARNING_NETWORK] = {WEIGHS_SETTING, 0, "that it uses another network than most ranks"},
+    [WARNING_NETWORK] = {WEIGHS_SETTING, 0, "that it uses a different network than most ranks"},
     [WARNING_CARD] = {WEIGHS_CARD, 1, "that the port of a network card failed"},
-    [WARNING_INTERNAL] = {WEIGHS_ERROR, 1, "an internal error of NCCL"},
+    [WARNING_INTERNAL] = {WEIGHS_ERROR, 1, "an internal NCCL error"},
     [WARNING_CUDA] = {WEIGHS_ERROR, 1, "a CUDA error"},
-    [WARNING_MEMORY] = {WEIGHS_ERROR, 1, "that memory is out"},
-    [WARNING_STUCK] = {WEIGHS_ERROR, 1, "that its watchdog is stuck in a call of CUDA or NCCL"},
-    [WARNING_RAISED] = {WEIGHS_ERROR, 1, "an exception of its program"},
-    [WARNING_FAILED] = {WEIGHS_ERROR, 1, "an error of NCCL"},
+    [WARNING_MEMORY] = {WEIGHS_ERROR, 1, "that it is out of memory"},
+    [WARNING_STUCK] = {WEIGHS_ERROR, 1, "that its watchdog is stuck in a CUDA or NCCL call"},
+    [WARNING_RAISED] = {WEIGHS_ERROR, 1, "an exception in its program"},
+    [WARNING_FAILED] = {WEIGHS_ERROR, 1, "an NCCL error"},
     [WARNING_CARD_FATAL] = {WEIGHS_ERROR, 1, "a fatal error of its network card"},
-    [WARNING_SYSTEM] = {WEIGHS_ERROR, 1, "that a call of the operating system failed"},
-    [WARNING_USAGE] = {WEIGHS_ERROR, 1, "an invalid use of NCCL"},
+    [WARNING_SYSTEM] = {WEIGHS_ERROR, 1, "that a system call failed"},
+    [WARNING_USAGE] = {WEIGHS_ERROR, 1, "invalid use of NCCL"},
     /* What other files judge by. */
     [WARNING_COMPLETION] = {WEIGHS_NOTHING, 1, NULL},
     [WARNING_REQUEST] = {WEIGHS_NOTHING, 1, NULL},
@@ -285,9 +285,9 @@ static int say_report(const struct reports *reports, const struct job_warning *w
            buffer_printf(text, "%s logged \"%s\"", job->ranks[warning->rank].name,
                          warning->text ? warning->text : reported[warning->kind].what) ||
            (warning->kind == WARNING_NETWORK &&
-            buffer_printf(text, ", most ranks \"%s\"", reports->usual_network)) ||
+            buffer_printf(text, "; most ranks logged \"%s\"", reports->usual_network)) ||
            (warning->kind != WARNING_NETWORK && warning->count > 1 &&
-            buffer_printf(text, " and %lld more like it", (long long)warning->count - 1));
+            buffer_printf(text, " and %lld similar ones", (long long)warning->count - 1));
 }
 
 /* Ranks whose reports are quoted; more are counted. */
@@ -305,7 +305,8 @@ static int say_reports(const struct reports *reports, struct buffer *text)
             return -1;
     }
     size_t more = reports->count - reports->named - said;
-    return more ? buffer_printf(text, ". %zu more rank%s logged the like", more, more == 1 ? "" : "s") : 0;
+    return more ? buffer_printf(text, ". %zu more rank%s logged similar errors", more, more == 1 ? "" : "s")
+                : 0;
 }
 
 static int say_effects(const struct reports *reports, struct finding *finding)
@@ -313,15 +314,16 @@ static int say_effects(const struct reports *reports, struct finding *finding)
     figures_add(&finding->figures, "ranks_reporting", (double)(reports->count - reports->named));
     figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
     if (reports->later &&
-        buffer_printf(&finding->evidence, ". %lld other rank%s of its host reported such errors later",
+        buffer_printf(&finding->evidence, ". %lld other rank%s on its host reported such errors later",
                       (long long)reports->later, reports->later == 1 ? "" : "s"))
         return -1;
     if (!reports->effects)
         return 0;
-    return buffer_printf(
-        &finding->evidence,
-        ". %lld other rank%s report%s only that they lost a peer or were aborted, which is an effect",
-        (long long)reports->effects, reports->effects == 1 ? "" : "s", reports->effects == 1 ? "s" : "");
+    return buffer_printf(&finding->evidence,
+                         ". %lld other rank%s report%s only that they lost a peer or were aborted, which is "
+                         "an effect, not a cause",
+                         (long long)reports->effects, reports->effects == 1 ? "" : "s",
+                         reports->effects == 1 ? "s" : "");
 }
 
 /* Whether all ranks with a report are those that a finding accuses, or among its candidates. */

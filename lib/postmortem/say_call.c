@@ -13,14 +13,13 @@ static int say_size(const struct job *job, int32_t operation, struct buffer *tex
     const struct job_operation *of = &job->operations[operation];
     const char *type = datatype_name((enum datatype)of->datatype);
     if (of->function == FUNCTION_ALL_TO_ALL && job->calls && job->calls[operation].count >= 0)
-        return buffer_printf(text, " with rows of %lld", (long long)job->calls[operation].count) ||
-               (type && buffer_printf(text, " %s", type));
+        return buffer_printf(text, " (rows of %lld%s%s)", (long long)job->calls[operation].count,
+                             type ? " " : "", type ? type : "");
     if (of->bytes < 0 && job->calls && job->calls[operation].count >= 0)
-        return buffer_printf(text, " with %lld elements", (long long)job->calls[operation].count);
+        return buffer_printf(text, " (%lld elements)", (long long)job->calls[operation].count);
     if (of->bytes < 0)
         return 0;
-    return buffer_printf(text, " with %lld bytes", (long long)of->bytes) ||
-           (type && buffer_printf(text, " of %s", type));
+    return buffer_printf(text, " (%lld bytes%s%s)", (long long)of->bytes, type ? ", " : "", type ? type : "");
 }
 
 int say_call(const struct job *job, int32_t operation, struct buffer *text)

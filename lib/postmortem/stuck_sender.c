@@ -111,17 +111,17 @@ static int accuse(const struct wait_graph *graph, const struct stuck_pair *pair,
         buffer_printf(text, "Rank %s called ", job->ranks[send->rank].name) ||
         say_call(job, pair->send, text) ||
         buffer_printf(text,
-                      ", and rank %s its receive; neither has ended, nor has anything that rank %s called "
-                      "after it",
+                      ", and rank %s called the matching receive. Neither has finished, and no later call of "
+                      "rank %s has",
                       job->ranks[receiver].name, job->ranks[send->rank].name))
         return -1;
     if (pair->held < 0)
         return buffer_printf(text,
-                             ". The call of rank %s before was a send, so that it has nothing to do but "
-                             "to receive",
+                             ". The previous call of rank %s was a send, so nothing else keeps it from "
+                             "receiving",
                              job->ranks[receiver].name);
-    return buffer_append_text(text, ". Among that is ") || say_call(job, pair->held, text) ||
-           buffer_append_text(text, ", which was sent; on other ranks receives do not wait for sends");
+    return buffer_append_text(text, ". One of these later calls is ") || say_call(job, pair->held, text) ||
+           buffer_append_text(text, ", whose data was sent; on other ranks, receives do not wait for sends");
 }
 
 int find_stuck_sender(const struct wait_graph *graph, struct findings *findings)

@@ -54,14 +54,15 @@ static int say(const struct job_warning *silence, struct buffer *evidence)
 {
     char process[48] = "Its process";
     if (silence->pid > 0)
-        snprintf(process, sizeof process, "Its process, %lld,", (long long)silence->pid);
-    return buffer_printf(evidence,
-                         silence->kind == WARNING_DEAD
-                             ? "%s is dead to NCCL's RAS: it has not been reached for a minute. How far it "
-                               "came is not known"
-                             : "%s does not answer NCCL's RAS, which has a thread of its own there: it is "
-                               "stopped, or its host is cut off. How far it came is not known",
-                         process);
+        snprintf(process, sizeof process, "Its process %lld", (long long)silence->pid);
+    return buffer_printf(
+        evidence,
+        silence->kind == WARNING_DEAD
+            ? "%s is dead according to NCCL's RAS, which could not reach it for a minute. Its "
+              "progress is unknown"
+            : "%s does not answer NCCL's RAS, which has its own thread there: the process "
+              "is stopped, or its host is unreachable. Its progress is unknown",
+        process);
 }
 
 /* Where RAS counts no operations at all, there is none that it has not launched. */

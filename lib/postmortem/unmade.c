@@ -84,8 +84,8 @@ static int take_waiting(const struct making *making, struct finding *finding)
     return 0;
 }
 
-/* "ncclCommInitRank of communicator 0-7: 4 of 8 ranks got through, 4 are stuck between Init START and Init
- * COMPLETE" */
+/* "ncclCommInitRank on communicator {0-7}: 4 of 8 ranks reached Init COMPLETE, 4 are stuck after Init START"
+ */
 static int say_counts(const struct making *making, struct finding *finding)
 {
     const struct job *job = making->job;
@@ -97,25 +97,23 @@ static int say_counts(const struct making *making, struct finding *finding)
     figures_add(&finding->figures, "ranks_complete", (double)making->complete);
     figures_add(&finding->figures, "ranks_stuck", (double)stuck);
     figures_add(&finding->figures, "ranks_without_line", (double)absent);
-    return buffer_append_text(text, function ? function : "The making") ||
-           buffer_append_text(text, " of communicator ") || buffer_append_text(text, communicator->label) ||
-           buffer_printf(text, ": %zu of %lld ranks reached Init COMPLETE, %zu are stuck behind Init START",
+    return buffer_append_text(text, function ? function : "Initialization") ||
+           text_on_communicator(text, communicator) ||
+           buffer_printf(text, ": %zu of %lld ranks reached Init COMPLETE, %zu are stuck after Init START",
                          making->complete, (long long)communicator->size, stuck) ||
-           (absent > 0 &&
-            buffer_printf(text, ", %lld without a line about it in these logs", (long long)absent));
+           (absent > 0 && buffer_printf(text, ", %lld ha%s no line about it in these logs", (long long)absent,
+                                        absent == 1 ? "s" : "ve"));
 }
+
+#define BOOTSTRAP ". The other ranks wait in the bootstrap, which no rank leaves before all ranks have joined"
 
 static int say_meaning(enum unmade unmade, struct buffer *text)
 {
     static const char *const meanings[] = {
-        [UNMADE_ABSENT] = ". The others wait in the bootstrap, which none leaves before all have come",
-        [UNMADE_UNSEEN] =
-            ". The others wait in the bootstrap, which none leaves before all have come: for a rank that "
-            "did not, or whose log is merely not given",
-        [UNMADE_ONE_OF] =
-            ". The others wait in the bootstrap, which none leaves before all have come; which ranks are "
-            "in the communicator, their logs do not tell",
-        [UNMADE_STUCK] = ". Which rank, card or link holds up the others is not in the log"};
+        [UNMADE_ABSENT] = BOOTSTRAP,
+        [UNMADE_UNSEEN] = BOOTSTRAP ". A rank without a line has not joined, or its log is not among these",
+        [UNMADE_ONE_OF] = BOOTSTRAP ". The logs do not show which ranks are in the communicator",
+        [UNMADE_STUCK] = ". The log does not show which rank, card or link delays the others"};
     return buffer_append_text(text, meanings[unmade]);
 }
 
@@ -223,8 +221,8 @@ static int say_others(size_t count, struct findings *findings)
 {
     struct finding *finding = &findings->items[findings->count - 1];
     figures_add(&finding->figures, "communicators_unmade", (double)count);
-    return count > 1 &&
-           buffer_printf(&finding->evidence, ". %zu more communicators were being made", count - 1);
+    return count > 1 && buffer_printf(&finding->evidence, ". %zu more communicator%s being initialized",
+                                      count - 1, count == 2 ? " was" : "s were");
 }
 
 int find_unmade(const struct job *job, struct findings *findings)

@@ -378,9 +378,10 @@ static int say_why(const struct trial *trial, int32_t rank, struct finding *find
     if (name_peers(trial, rank, finding))
         return -1;
     if (accused->is_own_gpu)
-        return buffer_printf(text, "The GPU of rank %s has not ended ", job->ranks[rank].name) ||
+        return buffer_printf(text, "The GPU of rank %s has not finished ", job->ranks[rank].name) ||
                say_call(job, accused->operation, text) ||
-               buffer_append_text(text, trial->graph.waiters[rank].with ? "" : "; those of all others have");
+               buffer_append_text(
+                   text, trial->graph.waiters[rank].with ? "" : "; the GPUs of all other ranks have");
     return say_who_waits(&trial->graph, rank, accused->operation, text) ||
            say_call(job, accused->operation, text);
 }
@@ -390,7 +391,7 @@ static int say_unrecorded(const struct job *job, int32_t rank, struct finding *f
 {
     struct buffer *text = &finding->evidence;
     if (finding->candidate_count)
-        return buffer_append_text(text, ". These files hold no record of their calls");
+        return buffer_append_text(text, ". These files contain no record of their calls");
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
         if (warning->rank != rank || (warning->kind != WARNING_NO_DUMP && warning->kind != WARNING_ENDED))
@@ -398,10 +399,11 @@ static int say_unrecorded(const struct job *job, int32_t rank, struct finding *f
         finding->warning = warning->id;
         const char *said = warning->text ? warning->text : "no dump", *name = job->ranks[rank].name;
         return warning->kind == WARNING_ENDED
-                   ? buffer_printf(text, ". The launcher says of rank %s: \"%s\"", name, said)
-                   : buffer_printf(text, ". Of rank %s there is %s", name, said);
+                   ? buffer_printf(text, ". The launcher reports for rank %s: \"%s\"", name, said)
+                   : buffer_printf(text, ". For rank %s there is %s", name, said);
     }
-    return buffer_printf(text, ". These files hold no record of the calls of rank %s", job->ranks[rank].name);
+    return buffer_printf(text, ". These files contain no record of the calls of rank %s",
+                         job->ranks[rank].name);
 }
 
 static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
@@ -411,7 +413,7 @@ static int say_last_call(const struct job *job, int32_t rank, struct finding *fi
     if (!call_is_recorded(job, rank))
         return say_unrecorded(job, rank, finding);
     if (!job->ranks[rank].count)
-        return buffer_printf(text, ". All calls of rank %s have ended", name);
+        return buffer_printf(text, ". Rank %s has no unfinished call", name);
     int32_t last = (int32_t)(job->ranks[rank].first + job->ranks[rank].count - 1);
     return buffer_printf(text, ". The last call of rank %s was ", name) || say_call(job, last, text);
 }

@@ -47,10 +47,10 @@ int say_who_waits(const struct wait_graph *graph, int32_t rank, int32_t operatio
     for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to)
         count += count_waiters(graph, &graph->waits[i], instance);
     if (count > RANKS_NAMED)
-        return buffer_printf(text, "%zu ranks wait in ", count);
+        return buffer_printf(text, "%zu ranks are waiting in ", count);
     int failed = buffer_append_text(text, count == 1 ? "Rank" : "Ranks");
     count = list_waiters(graph, rank, instance, named);
     for (size_t i = 0; !failed && i < count; i++)
         failed = buffer_printf(text, "%s %s", i ? "," : "", graph->job->ranks[named[i]].name);
-    return failed || buffer_append_text(text, count == 1 ? " waits in " : " wait in ");
+    return failed || buffer_append_text(text, count == 1 ? " is waiting in " : " are waiting in ");
 }

@@ -197,7 +197,7 @@ int heat_row_mark(const struct heat_row *row, struct buffer *text)
     int failed =
         steps == 1 ? buffer_printf(text, "%s, step %lld", row->finding, first)
         : steps == last - first + 1
-            ? buffer_printf(text, "%s, steps %lld to %lld", row->finding, first, last)
+            ? buffer_printf(text, "%s, steps %lld-%lld", row->finding, first, last)
             : buffer_printf(text, "%s, %lld steps from %lld to %lld", row->finding, steps, first, last);
     return failed || (row->more && buffer_append_text(text, ", and more")) ? -1 : 0;
 }

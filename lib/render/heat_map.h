@@ -94,7 +94,7 @@ static inline double heat_map_value(const struct heat_map *map, size_t row, size
 /* "3", "0-7", "node1 (8 ranks)": unescaped. */
 int heat_row_label(const struct heat_map *map, const struct heat_row *row, struct buffer *text);
 
-/* "compute, steps 4 to 8" or "host, 3 steps from 5 to 15", with the rank ahead where the row is of several;
+/* "compute, steps 4-8" or "host, 3 steps from 5 to 15", with the rank ahead where the row is of several;
  * nothing where nothing is said. Unescaped. */
 int heat_row_mark(const struct heat_row *row, struct buffer *text);
 

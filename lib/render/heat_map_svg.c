@@ -126,7 +126,7 @@ static int put_steps(const struct heat_map *map, size_t column, struct buffer *t
     long long first = heat_map_step(map, column);
     return map->steps_in_column == 1
                ? buffer_printf(text, "step %lld", first)
-               : buffer_printf(text, "steps %lld to %lld", first, first + map->steps_in_column - 1);
+               : buffer_printf(text, "steps %lld-%lld", first, first + map->steps_in_column - 1);
 }
 
 static int put_cell(const struct panel *panel, size_t row, size_t column, struct buffer *svg,
@@ -143,7 +143,7 @@ static int put_cell(const struct panel *panel, size_t row, size_t column, struct
                       panel->cell_width - (panel->cell_width > 4), panel->row_height - 1, colours[level]) ||
         put_label(map, row, raw) || buffer_append_text(raw, ", ") || put_steps(map, column, raw) ||
         buffer_printf(raw, ": %.3g ms", value / 1e3) ||
-        (map->is_usual && buffer_printf(raw, ", %.0f %% of a usual step", 100 * value / map->unit_us)))
+        (map->is_usual && buffer_printf(raw, ", %.0f %% of the baseline step", 100 * value / map->unit_us)))
         return -1;
     return put_xml(svg, raw) || buffer_append_text(svg, "</title></rect>\n") ? -1 : 0;
 }
@@ -227,7 +227,7 @@ static int put_sample(const struct heat_scale *scale, int level, int *x, int y, 
 
 static int put_legend(const struct heat_map *map, int y, struct buffer *svg, struct buffer *raw)
 {
-    if (buffer_printf(raw, "Share of %s (%.3g ms):", map->is_usual ? "a usual step" : "the largest",
+    if (buffer_printf(raw, "In %% of the %s (%.3g ms):", map->is_usual ? "baseline step" : "largest value",
                       map->unit_us / 1e3))
         return -1;
     int x = MARGIN + ((int)raw->length + 1) * LETTER;

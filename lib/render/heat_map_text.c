@@ -75,25 +75,25 @@ static int put_head(struct drawing *drawing)
     if ((map->names_run && buffer_printf(piece, "run %lld: ", (long long)map->run)) ||
         buffer_printf(piece, "%s, by rank and step", map->title))
         return -1;
-    if (map->by_host && buffer_append_text(piece, "; a row is a host: the largest of its ranks"))
+    if (map->by_host && buffer_append_text(piece, "; one row per host: the largest value of its ranks"))
         return -1;
     if (!map->by_host && map->row_count && map->rows[0].ranks > 1 &&
-        buffer_printf(piece, "; a row is up to %zu ranks: the largest of them", map->rows[0].ranks))
+        buffer_printf(piece, "; one row per %zu ranks: their largest value", map->rows[0].ranks))
         return -1;
-    if (map->steps_in_column > 1 && buffer_printf(piece, "; a column is %lld steps: the largest of them",
+    if (map->steps_in_column > 1 && buffer_printf(piece, "; one column per %lld steps: their largest value",
                                                   (long long)map->steps_in_column))
         return -1;
     return put_prose(drawing);
 }
 
-/* What a character stands for: "share of a usual step (30 ms):  . below 3 %  : 3  + 10 ...". */
+/* What a character stands for: "in % of the baseline step (30 ms):  . below 3  : 3  + 10 ...". */
 static int put_legend(struct drawing *drawing)
 {
     const struct heat_map *map = drawing->map;
     struct buffer *piece = &drawing->piece;
-    if (buffer_printf(piece, "share of %s (%.3g ms):  %s below %g %s",
-                      map->is_usual ? "a usual step" : "the largest", map->unit_us / 1e3, drawing->marks[1],
-                      heat_scale_bound(map->scale, 0), map->scale->sign))
+    if (buffer_printf(piece, "in %% of the %s (%.3g ms):  %s below %g",
+                      map->is_usual ? "baseline step" : "largest value", map->unit_us / 1e3,
+                      drawing->marks[1], heat_scale_bound(map->scale, 0)))
         return -1;
     for (int level = 1; level < HEAT_LEVELS; level++)
         if (buffer_printf(piece, "  %s %g", drawing->marks[level + 1], heat_scale_bound(map->scale, level)))

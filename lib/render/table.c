@@ -294,8 +294,8 @@ static int tell_left_out(const struct people *people, struct error *error)
             failed = buffer_printf(&names, "%s%s", names.length ? ", " : "", at->column->name);
     }
     if (!failed && names.length)
-        failed = buffer_append_text(&names, " (--format csv has all)") ||
-                 put_prose(people, "No room for: ", names.data, 1, error);
+        failed = buffer_append_text(&names, "; --format csv shows all") ||
+                 put_prose(people, "Hidden columns (terminal too narrow): ", names.data, 1, error);
     buffer_release(&names);
     return failed ? error_no_memory(error) : 0;
 }

@@ -7,5 +7,5 @@
 int render_check(FILE *stream, struct error *error)
 {
     int number = errno;
-    return ferror(stream) ? error_set_errno(error, number, "cannot write the output") : 0;
+    return ferror(stream) ? error_set_errno(error, number, "cannot write output") : 0;
 }

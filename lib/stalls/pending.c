@@ -44,59 +44,75 @@ enum {
 };
 
 static const struct column columns[] = {
-    {.name = "rank", .type = CELL_TEXT, .description = "who recorded it"},
+    {.name = "rank", .type = CELL_TEXT, .description = "rank that recorded the proxy operation"},
     {.name = "direction", .type = CELL_TEXT, .description = "send or recv"},
-    {.name = "peer", .type = CELL_TEXT, .description = "whom it sends to or receives from"},
-    {.name = "communicator", .type = CELL_TEXT, .description = "its name, or the global ranks in it"},
-    {.name = "channel", .type = CELL_INTEGER, .description = "NCCL's channel"},
-    {.name = "function", .type = CELL_TEXT, .description = "of the operation that it belongs to"},
+    {.name = "peer", .type = CELL_TEXT, .description = "rank that it sends to or receives from"},
+    {.name = "communicator",
+     .type = CELL_TEXT,
+     .description = "name of the communicator, or its global ranks"},
+    {.name = "channel", .type = CELL_INTEGER, .description = "NCCL channel"},
+    {.name = "function", .type = CELL_TEXT, .description = "NCCL function of the operation"},
     {.name = "sequence",
      .type = CELL_INTEGER,
-     .description = "of that operation, per communicator and function"},
-    {.name = "tag", .type = CELL_TEXT, .description = "user tag in force"},
+     .description = "sequence number of the operation, per communicator and function"},
+    {.name = "tag", .type = CELL_TEXT, .description = "user tag when the operation was issued"},
     {.name = "step", .type = CELL_INTEGER, .description = "training step"},
-    {.name = "steps", .type = CELL_INTEGER, .description = "network steps it has to make"},
-    {.name = "posted", .type = CELL_INTEGER, .description = "counter POSTED: buffers given out"},
+    {.name = "steps", .type = CELL_INTEGER, .description = "number of network steps of the proxy operation"},
+    {.name = "posted", .type = CELL_INTEGER, .description = "counter POSTED: buffers posted"},
     {.name = "peer_ready",
      .type = CELL_INTEGER,
-     .description = "counter REM_FIFO_WAIT of a send, RECEIVED of a receive"},
+     .description = "counter REM_FIFO_WAIT of a send, counter RECEIVED of a receive"},
     {.name = "transmitted", .type = CELL_INTEGER, .description = "counter TRANSMITTED"},
     {.name = "done", .type = CELL_INTEGER, .description = "counter DONE"},
-    {.name = "reading", .type = CELL_TEXT, .description = "what it was waiting for"},
+    {.name = "reading", .type = CELL_TEXT, .description = "what the proxy operation was waiting for"},
     /* As the rows of edges have them, for who reads those. */
-    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "global rank"},
-    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "global rank"},
+    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "global rank of the sender"},
+    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "global rank of the receiver"},
     {.name = "sender_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the sender"},
     {.name = "receiver_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the receiver"},
-    {.name = "first_step", .type = CELL_INTEGER, .hidden = 1, .description = "its training step"},
-    {.name = "last_step", .type = CELL_INTEGER, .hidden = 1, .description = "likewise"},
-    {.name = "verdict", .type = CELL_TEXT, .hidden = 1, .description = "unknown: it is held against nothing"},
-    {.name = "measured", .type = CELL_TEXT, .hidden = 1, .description = "likewise"},
-    {.name = "send_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
-    {.name = "send_wait_us_max", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
-    {.name = "recv_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
-    {.name = "stalled_us", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
-    {.name = "verdict_wait_us_mean", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
-    {.name = "usual_wait_us_mean", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
+    {.name = "first_step",
+     .type = CELL_INTEGER,
+     .hidden = 1,
+     .description = "training step of the operation"},
+    {.name = "last_step", .type = CELL_INTEGER, .hidden = 1, .description = "same as the column before"},
+    {.name = "verdict",
+     .type = CELL_TEXT,
+     .hidden = 1,
+     .description = "always unknown: there is no baseline to compare with"},
+    {.name = "measured", .type = CELL_TEXT, .hidden = 1, .description = "same as the column before"},
+    {.name = "send_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
+    {.name = "send_wait_us_max", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
+    {.name = "recv_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
+    {.name = "stalled_us", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
+    {.name = "verdict_wait_us_mean",
+     .type = CELL_REAL,
+     .unit = "us",
+     .hidden = 1,
+     .description = "always null"},
+    {.name = "usual_wait_us_mean",
+     .type = CELL_REAL,
+     .unit = "us",
+     .hidden = 1,
+     .description = "always null"},
     {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
 };
 
 static const char *read_send(int64_t posted, int64_t transmitted, int64_t done)
 {
     if (done < transmitted && transmitted < posted)
-        return "sent, not delivered; behind it no credit or no data";
+        return "in flight, not acknowledged; then waiting for receiver credit or for data";
     if (done < transmitted)
-        return "sent, not delivered";
-    return transmitted < posted ? "no credit or no data" : NULL;
+        return "in flight, not acknowledged";
+    return transmitted < posted ? "waiting for receiver credit or for data" : NULL;
 }
 
 static const char *read_receive(int64_t posted, int64_t received, int64_t transmitted, int64_t done)
 {
     if (done < transmitted)
-        return "arrived, not taken by the GPU";
+        return "arrived, not consumed by the GPU";
     if (transmitted < received)
         return "arrived, not flushed";
-    return received < posted ? "nothing arrived" : NULL;
+    return received < posted ? "no data arrived" : NULL;
 }
 
 const char *stalls_read_states(const struct proxy_operation *proxy)
@@ -107,7 +123,7 @@ const char *stalls_read_states(const struct proxy_operation *proxy)
                                                              : read_receive(posted, ready, transmitted, done);
     if (reading)
         return reading;
-    return done < proxy->step_count ? "the GPU is not ready" : "all done";
+    return done < proxy->step_count ? "waiting for the GPU" : "all done";
 }
 
 static int is_open(const struct interval_ns *wait)
@@ -119,14 +135,14 @@ static const char *read_open_wait(enum direction direction, const struct proxy_s
 {
     int sends = direction == DIRECTION_SEND;
     if (is_open(&step->wait[WAIT_NETWORK]))
-        return sends ? "sent, not delivered" : "nothing arrived";
+        return sends ? "in flight, not acknowledged" : "no data arrived";
     if (is_open(&step->wait[WAIT_FLUSH]))
         return "arrived, not flushed";
     if (is_open(&step->wait[WAIT_PEER]))
-        return "no credit";
+        return "waiting for receiver credit";
     if (is_open(&step->wait[WAIT_GPU]))
-        return sends ? "the GPU is not ready" : "arrived, not taken by the GPU";
-    return is_open(&step->wait[WAIT_BUFFER]) ? "no free buffer" : NULL;
+        return sends ? "waiting for the GPU" : "arrived, not consumed by the GPU";
+    return is_open(&step->wait[WAIT_BUFFER]) ? "waiting for a free buffer" : NULL;
 }
 
 enum {
@@ -191,7 +207,7 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
     if (read_steps(row, proxy->direction, reading))
         return -1;
     if (!*reading)
-        *reading = statement_is_null(row, COLUMN_BEGIN) ? "never begun" : "not told";
+        *reading = statement_is_null(row, COLUMN_BEGIN) ? "never started" : "unknown";
     return 1;
 }
 

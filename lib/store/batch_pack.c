@@ -78,23 +78,6 @@ static void set_known(struct block_writer *rows, int column, int64_t value, int6
         block_set(rows, column, value);
 }
 
-static void set_interval(struct block_writer *rows, int column, struct interval_ns interval)
-{
-    set_known(rows, column, interval.begin_ns, TIME_UNKNOWN);
-    set_known(rows, column + 1, interval.end_ns, TIME_UNKNOWN);
-}
-
-static void set_times(struct block_writer *rows, const struct operation *operation)
-{
-    set_interval(rows, OPERATION_API_BEGIN, operation->api);
-    set_interval(rows, OPERATION_ENQUEUE_BEGIN, operation->enqueue);
-    set_interval(rows, OPERATION_DEVICE_BEGIN, operation->device);
-    set_known(rows, OPERATION_GPU_BEGIN, (int64_t)operation->gpu_begin, 0);
-    set_known(rows, OPERATION_GPU_END, (int64_t)operation->gpu_end, 0);
-    set_known(rows, OPERATION_DURATION, operation->duration_ns, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_INITIAL_SYNC, operation->initial_sync_ns, 0);
-}
-
 static int64_t flags_of(const struct operation *operation)
 {
     return (operation->unfinished ? OPERATION_IS_UNFINISHED : 0) |
@@ -103,37 +86,27 @@ static int64_t flags_of(const struct operation *operation)
            (operation->is_symmetric ? OPERATION_IS_SYMMETRIC : 0);
 }
 
+#define SET_ALWAYS(name, column, member) block_set(rows, OPERATION_##name, (int64_t)operation->member);
+#define SET_KNOWN(name, column, member, unknown, ...) \
+    set_known(rows, OPERATION_##name, (int64_t)operation->member, unknown);
+#define SET_NOT(...)
+
 static void add_row(struct block_writer *rows, const struct batch *batch, const struct batch_operation *row,
                     int64_t first)
 {
     const struct operation *operation = &row->operation;
     block_add_row(rows);
     block_set(rows, OPERATION_ORDINAL, operation->ordinal - first);
-    block_set(rows, OPERATION_KIND, operation->kind);
-    block_set(rows, OPERATION_FUNCTION, operation->function);
-    set_known(rows, OPERATION_SEQUENCE, operation->sequence, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_COUNT, operation->count, COUNT_UNKNOWN);
-    block_set(rows, OPERATION_DATATYPE, operation->datatype);
-    set_known(rows, OPERATION_BYTES, operation->bytes, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_ROOT, operation->root, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_PEER, operation->peer, COUNT_UNKNOWN);
-    block_set(rows, OPERATION_ALGORITHM, operation->algorithm);
-    block_set(rows, OPERATION_PROTOCOL, operation->protocol);
-    set_known(rows, OPERATION_CHANNEL_COUNT, operation->channel_count, COUNT_UNKNOWN);
-    set_known(rows, OPERATION_STREAM, (int64_t)operation->stream, 0);
-    set_times(rows, operation);
-    block_set(rows, OPERATION_END_SOURCE, operation->end_source);
-    block_set_text(rows, OPERATION_TAG, batch_bytes(batch, row->tag));
+    PACKED_OPERATION(SET_ALWAYS, SET_KNOWN, SET_KNOWN, SET_NOT)
+    block_set_text(rows, OPERATION_TAG, rows_bytes(&batch->rows, row->tag));
     block_set(rows, OPERATION_FLAGS, flags_of(operation));
     block_set(rows, OPERATION_BYTE_OFFSET, (int64_t)row->offset);
     set_known(rows, OPERATION_TOLD_STEP, operation->told_step - 1, -1);
     set_known(rows, OPERATION_TOLD_SEQUENCE, operation->told_sequence - 1, -1);
-    set_known(rows, OPERATION_GPU_BUSY, operation->gpu_busy_ns, 0);
-    set_known(rows, OPERATION_SEND_BUFFER, (int64_t)operation->send_buffer, 0);
-    set_known(rows, OPERATION_RECEIVE_BUFFER, (int64_t)operation->receive_buffer, 0);
     if (row->source.present)
-        block_set_text(rows, OPERATION_SOURCE, batch_bytes(batch, row->source));
-    block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, batch_bytes(batch, row->channels), row->channels.length);
+        block_set_text(rows, OPERATION_SOURCE, rows_bytes(&batch->rows, row->source));
+    block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, rows_bytes(&batch->rows, row->channels),
+                    row->channels.length);
 }
 
 /* An operation counts as issued when its call began, or as soon as the record says. */
@@ -147,7 +120,17 @@ static int64_t issued_ns(const struct operation *operation)
     return 0;
 }
 
-static void sum_up(struct batch_block *block, const struct batch_operation *row)
+/* What a block's row says of its operations. */
+struct summary {
+    int64_t operations;
+    int64_t tagged;      /* those that carry a tag */
+    int64_t earliest_ns; /* when they were issued */
+    int64_t latest_ns;
+    int64_t greatest_peer;     /* COUNT_UNKNOWN: no point-to-point operation among them */
+    int64_t clock_distance_ns; /* TIME_UNKNOWN: nowhere both clocks */
+};
+
+static void sum_up(struct summary *block, const struct batch_operation *row)
 {
     const struct operation *operation = &row->operation;
     int64_t issued = issued_ns(operation), distance;
@@ -176,33 +159,50 @@ static size_t extent_of(const struct place *places, size_t count, size_t from)
     return to - from;
 }
 
+static int put_block(struct rows *rows, const struct place *first, const struct summary *block,
+                     const struct buffer *packed)
+{
+    size_t at = rows->bytes.length;
+    struct span span;
+    struct row row;
+    if (rows_put_bytes(rows, at, buffer_append(&rows->bytes, packed->data, packed->length), &span) ||
+        row_begin(&row, rows, EVENT_OPERATION))
+        return -1;
+    row_integer(&row, first->ordinal);
+    row_integer(&row, first->member);
+    row_integer(&row, block->operations);
+    row_integer(&row, block->tagged);
+    row_integer(&row, block->earliest_ns);
+    row_integer(&row, block->latest_ns);
+    row_known(&row, block->greatest_peer, COUNT_UNKNOWN);
+    row_known(&row, block->clock_distance_ns, TIME_UNKNOWN);
+    if (row_span(&row, ROW_BLOB, span))
+        return -1;
+    row_end(&row);
+    return 0;
+}
+
 static int pack_block(struct batch_builder *builder, struct batch *batch, const struct place *places,
                       size_t count)
 {
-    if (array_reserve((void **)&batch->blocks.items, &batch->blocks.capacity, batch->blocks.count + 1,
-                      sizeof *batch->blocks.items))
-        return -1;
-    struct batch_block *block = &batch->blocks.items[batch->blocks.count++];
-    *block = (struct batch_block){.member = places[0].member,
-                                  .ordinal = places[0].ordinal,
-                                  .greatest_peer = COUNT_UNKNOWN,
-                                  .clock_distance_ns = TIME_UNKNOWN,
-                                  .offset = batch->packed.length};
+    struct summary block = {.greatest_peer = COUNT_UNKNOWN, .clock_distance_ns = TIME_UNKNOWN};
     for (size_t i = 0; i < count; i++) {
         const struct batch_operation *row = &batch->operations.items[places[i].at];
-        add_row(&builder->rows, batch, row, places[0].ordinal);
-        sum_up(block, row);
+        add_row(&builder->operations, batch, row, places[0].ordinal);
+        sum_up(&block, row);
     }
-    int failed = block_pack(&builder->rows, &batch->packed);
-    block->length = batch->packed.length - block->offset;
-    return failed;
+    buffer_clear(&builder->packed);
+    return block_pack(&builder->operations, &builder->packed) ||
+                   put_block(&batch->rows, places, &block, &builder->packed)
+               ? -1
+               : 0;
 }
 
 int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error)
 {
     if (batch->operations.count == 0)
         return 0;
-    if (!builder->rows.values && block_writer_init(&builder->rows, &operation_layout))
+    if (!builder->operations.values && block_writer_init(&builder->operations, &operation_layout))
         return error_no_memory(error);
     struct place *places = order_by_member(builder, batch);
     int failed = !places;

@@ -37,9 +37,9 @@ static void describe(struct store *store, char *text, size_t text_bytes)
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
         long holder = lock_holder(store->path);
         if (holder)
-            snprintf(text, text_bytes, "process %ld holds the store", holder);
+            snprintf(text, text_bytes, "process %ld has locked the store", holder);
         else
-            snprintf(text, text_bytes, "another process held the store until just now");
+            snprintf(text, text_bytes, "another process had locked the store; try again");
     } else if (code == SQLITE_IOERR) {
         int number = sqlite3_system_errno(store->handle);
         snprintf(text, text_bytes, "%s (%s)", sqlite3_errmsg(store->handle),

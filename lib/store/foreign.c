@@ -31,7 +31,7 @@ static int fail(const struct foreign *foreign, struct error *error)
     if ((sqlite3_errcode(foreign->handle) & 0xff) == SQLITE_NOMEM)
         return error_no_memory(error);
     if ((sqlite3_errcode(foreign->handle) & 0xff) == SQLITE_NOTADB)
-        return error_set(error, "SQLite cannot read it as it lies: unpack it");
+        return error_set(error, "SQLite cannot read a compressed file; unpack it first");
     return error_set(error, "SQLite: %s", sqlite3_errmsg(foreign->handle));
 }
 
@@ -233,7 +233,7 @@ static int next_row(void *context, struct foreign_value *values, struct error *e
     if (code != SQLITE_ROW)
         return fail(foreign, error);
     if (foreign->row_count++ >= foreign->rows_most)
-        return error_set(error, "table %s has more rows than fit into the file", foreign->table);
+        return error_set(error, "table %s claims more rows than fit into the file", foreign->table);
     for (size_t i = 0; i < foreign->column_count; i++)
         if (take_value(foreign->rows, foreign->place[i], &values[i]))
             return error_no_memory(error);
@@ -253,7 +253,7 @@ struct foreign *foreign_open(const char *path, int (*stopped)(void *context), vo
     foreign->context = context;
     foreign->tables = (struct foreign_tables){.context = foreign, .open = open_table, .next = next_row};
     int failed = stat(path, &status) || !S_ISREG(status.st_mode)
-                     ? error_set(error, "SQLite reads files alone: neither pipes nor what is packed")
+                     ? error_set(error, "SQLite reads only regular files, not pipes or compressed files")
                      : open_file(foreign, path, error);
     if (failed) {
         foreign_close(foreign);

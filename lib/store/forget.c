@@ -78,8 +78,8 @@ static int is_wanted(const struct wanted *wanted, int64_t run)
 static int refuse(const struct forgotten_file *file, struct statement *row, struct error *error)
 {
     const char *name = statement_text(row, 1);
-    return error_set(error, "%s also holds records of run %lld%s%s%s: forget both (A,B) or none", file->path,
-                     (long long)statement_integer(row, 0), name ? " (" : "", name ? name : "",
+    return error_set(error, "%s also contains records of run %lld%s%s%s; forget both runs (A,B) or neither",
+                     file->path, (long long)statement_integer(row, 0), name ? " (" : "", name ? name : "",
                      name ? ")" : "");
 }
 

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "schemas.h"
-#include "store/bind_rows.h"
 #include "store/internal.h"
 #include "store/node_path.h"
 
@@ -22,63 +21,16 @@ static const char *const lookup_sql[LOOKUPS] = {
     [TELL_PEER] = schema_ingest_write_tell_peer,
 };
 
-/* In the order in which bind_rows.c binds them. */
-const struct bulk_layout bulk_tables[BULK_TABLES] = {
-    [BULK_BLOCK] = {"operation_block",
-                    "block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, "
-                    "clock_distance_ns, packed",
-                    9},
-    [BULK_PROXY] = {"proxy_operation",
-                    "proxy_operation_id, operation_id, member_id, direction, channel, peer, step_count, "
-                    "chunk_bytes, transferred_bytes, schedule_begin_ns, progress_begin_ns, progress_end_ns, "
-                    "byte_offset, states, steps, steps_recorded, continued",
-                    17},
-    [BULK_TAG] = {"tag_mark", "tag_mark_id, process_id, member_id, at_ns, depth, is_end, text", 7},
-    [BULK_TAG_NAME] = {"tag_name", "tag_name_id, process_id, number, at_ns, text", 5},
-    [BULK_ANCHOR] = {"clock_anchor",
-                     "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
-    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
-    [BULK_FACT] = {"process_fact",
-                   "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
-                   "gpu_bus_id, gpu_serial, nic, host, rank_name, address",
-                   13},
-    [BULK_STATUS] =
-        {"group_status",
-         "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
-         "completed, timed_out, at_ns",
-         11},
-    [BULK_START] = {"start_up",
-                    "start_up_id, process_id, member_id, function, parent_hash, begin_ns, end_ns, "
-                    "is_complete, total_ns, kernels_ns, allocation_ns, bootstrap_ns, allgathers_ns, "
-                    "topology_ns, graphs_ns, connections_ns, rest_ns",
-                    17},
-    [BULK_WARNING] = {"warning",
-                      "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
-                      11},
-    [BULK_CALL] = {"call_description",
-                   "call_description_id, process_id, rank, name, source, message_bytes, device, said_ns, "
-                   "gpu_serial, vm, group_ranks, peer_rank, root_rank, correlation_id, at_ns, byte_offset",
-                   16},
-    [BULK_SAMPLE] = {"sample",
-                     "sample_id, at_ns, job, node, gpu, communicator, node_count, rank_count, rank, "
-                     "function, message_size, least_bytes, algorithm, protocol, busbw_gbs, duration_ns, tag, "
-                     "sequence, byte_offset",
-                     19},
-    [BULK_REGISTRATION] = {"registration",
-                           "registration_id, process_id, member_id, kind, way, address, bytes, device, "
-                           "global_rank, from_ns, to_ns, function, number, calls",
-                           14},
-};
-
-static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
+static struct statement *prepare_bulk(struct store *store, enum event_kind kind, int rows,
                                       struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
-    int failed = buffer_printf(&sql, "INSERT INTO %s (%s) VALUES ", bulk_tables[table].name,
-                               bulk_tables[table].columns);
+    int failed = buffer_printf(&sql, "INSERT INTO %s (", record_tables[kind].name) ||
+                 record_table_put_columns(&record_tables[kind], &sql) ||
+                 buffer_append_text(&sql, ") VALUES ");
     for (int row = 0; row < rows && !failed; row++) {
         failed = buffer_append_text(&sql, row ? ",(?" : "(?");
-        for (int column = 1; column < bulk_tables[table].column_count && !failed; column++)
+        for (int column = 1; column < record_tables[kind].field_count && !failed; column++)
             failed = buffer_append_text(&sql, ",?");
         failed = failed || buffer_append_byte(&sql, ')');
     }
@@ -101,9 +53,9 @@ int inserter_init(struct inserter *inserter, struct store *store, struct error *
     for (int i = 0; i < LOOKUPS; i++)
         if (!(inserter->lookups[i] = store_prepare(store, lookup_sql[i], error)))
             return -1;
-    for (enum bulk_table table = 0; table < BULK_TABLES; table++)
-        if (!(inserter->one[table] = prepare_bulk(store, table, 1, error)) ||
-            !(inserter->many[table] = prepare_bulk(store, table, BULK_ROWS, error)))
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++)
+        if (!(inserter->one[kind] = prepare_bulk(store, kind, 1, error)) ||
+            !(inserter->many[kind] = prepare_bulk(store, kind, BULK_ROWS, error)))
             return -1;
     return 0;
 }
@@ -112,9 +64,9 @@ void inserter_release(struct inserter *inserter)
 {
     for (int i = 0; i < LOOKUPS; i++)
         statement_free(inserter->lookups[i]);
-    for (enum bulk_table table = 0; table < BULK_TABLES; table++) {
-        statement_free(inserter->one[table]);
-        statement_free(inserter->many[table]);
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++) {
+        statement_free(inserter->one[kind]);
+        statement_free(inserter->many[kind]);
     }
     intern_release(&inserter->texts);
     inserter_forget(inserter);
@@ -238,11 +190,11 @@ static int tell_communicator(struct inserter *inserter, int64_t id, const struct
         !communicator->members.present && !communicator->description.present && !communicator->is_named)
         return 0;
     if (statement_bind_integer(tell, 1, id, error) ||
-        statement_bind_text(tell, 2, batch_bytes(batch, communicator->name), error) ||
+        statement_bind_text(tell, 2, rows_bytes(&batch->rows, communicator->name), error) ||
         bind_unless_0(tell, 3, communicator->size, error) ||
         bind_unless_0(tell, 4, communicator->node_count, error) ||
-        statement_bind_text(tell, 5, batch_bytes(batch, communicator->members), error) ||
-        statement_bind_text(tell, 6, batch_bytes(batch, communicator->description), error) ||
+        statement_bind_text(tell, 5, rows_bytes(&batch->rows, communicator->members), error) ||
+        statement_bind_text(tell, 6, rows_bytes(&batch->rows, communicator->description), error) ||
         bind_unless_0(tell, 7, communicator->is_named ? (int64_t)communicator->hash : 0, error))
         return -1;
     return statement_step(tell, error);
@@ -293,18 +245,71 @@ static int put_member(struct inserter *inserter, struct insert_target *target,
     return 0;
 }
 
-static int put_rows(struct inserter *inserter, const struct insert_target *target, const struct batch *batch,
-                    enum bulk_table table, size_t count, struct error *error)
+/* What a number of the file's is in the store. */
+static int64_t id_of(const struct insert_target *target, enum field_kind kind, int64_t number)
 {
+    switch (kind) {
+    case FIELD_RECORD:
+    case FIELD_OPERATION:
+        return (int64_t)((uint64_t)target->file_id << 32 | (uint64_t)(target->first_ordinal + number));
+    case FIELD_PROCESS:
+        return target->processes[number];
+    case FIELD_MEMBER:
+        return target->members[number].id;
+    default:
+        return number;
+    }
+}
+
+/* The rows outlive the statement's step, so SQLite need not copy. */
+static int bind_cell(sqlite3_stmt *handle, int parameter, const struct rows *rows,
+                     const struct row_cell *cell)
+{
+    switch (cell->type) {
+    case ROW_INTEGER:
+        return sqlite3_bind_int64(handle, parameter, cell->integer);
+    case ROW_REAL:
+        return sqlite3_bind_double(handle, parameter, cell->real);
+    case ROW_TEXT:
+        return sqlite3_bind_text64(handle, parameter, rows->bytes.data + cell->offset, cell->length,
+                                   SQLITE_STATIC, SQLITE_UTF8);
+    case ROW_BLOB:
+        return sqlite3_bind_blob64(handle, parameter, rows->bytes.data + cell->offset, cell->length,
+                                   SQLITE_STATIC);
+    default:
+        return sqlite3_bind_null(handle, parameter);
+    }
+}
+
+/* Failures can only be lack of memory. */
+static int bind_rows(sqlite3_stmt *handle, const struct rows *rows, const struct insert_target *target,
+                     enum event_kind kind, size_t first, size_t count)
+{
+    const struct record_table *table = &record_tables[kind];
+    const struct row_cell *cells = rows_at(rows, kind, first);
+    int failed = 0;
+    for (int i = 0; i < table->field_count * (int)count; i++) {
+        struct row_cell cell = cells[i];
+        if (cell.type == ROW_INTEGER)
+            cell.integer = id_of(target, table->fields[i % table->field_count].kind, cell.integer);
+        failed |= bind_cell(handle, i + 1, rows, &cell);
+    }
+    return failed ? -1 : 0;
+}
+
+static int put_rows(struct inserter *inserter, const struct insert_target *target, const struct rows *rows,
+                    enum event_kind kind, struct error *error)
+{
+    size_t count = rows_count(rows, kind);
     for (size_t at = 0; at < count;) {
-        size_t rows = count - at >= BULK_ROWS ? BULK_ROWS : 1;
-        struct statement *statement = rows == 1 ? inserter->one[table] : inserter->many[table];
-        if (bind_rows(statement, batch, target, table, at, rows))
+        size_t some = count - at >= BULK_ROWS ? BULK_ROWS : 1;
+        struct statement *statement = some == 1 ? inserter->one[kind] : inserter->many[kind];
+        if (bind_rows(statement->handle, rows, target, kind, at, some))
             return store_error(inserter->store, error, "cannot bind values for table %s",
-                               bulk_tables[table].name);
+                               record_tables[kind].name);
         if (statement_step(statement, error) < 0)
             return -1;
-        at += rows;
+        at += some;
     }
     return 0;
 }
@@ -314,7 +319,7 @@ static int put_names(struct inserter *inserter, struct insert_target *target, co
 {
     for (size_t i = 0; i < batch->processes.count; i++) {
         const struct batch_process *process = &batch->processes.items[i];
-        if (put_process(inserter, target, batch_bytes(batch, process->host), process, error))
+        if (put_process(inserter, target, rows_bytes(&batch->rows, process->host), process, error))
             return -1;
     }
     for (size_t i = 0; i < batch->communicators.count; i++)
@@ -326,23 +331,24 @@ static int put_names(struct inserter *inserter, struct insert_target *target, co
     return 0;
 }
 
-void insert_target_hear(struct insert_target *target, size_t member, int64_t peer)
+static void hear_peer(struct target_member *heard, int64_t peer)
 {
-    struct target_member *heard = &target->members[member];
     if (peer <= heard->greatest_peer)
         return;
     heard->greatest_peer = peer;
     heard->has_news = 1;
 }
 
-static int tell_peers(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
+static int tell_peers(struct inserter *inserter, struct insert_target *target, const struct rows *rows,
                       struct error *error)
 {
     struct statement *tell = inserter->lookups[TELL_PEER];
-    for (size_t i = 0; i < batch->proxies.count; i++) {
-        const struct batch_proxy *row = &batch->proxies.items[i];
-        if (row->member >= 0)
-            insert_target_hear(target, (size_t)row->member, row->proxy.peer);
+    int of_member = record_table_find(&record_tables[EVENT_PROXY], "member_id"),
+        peer = record_table_find(&record_tables[EVENT_PROXY], "peer");
+    for (size_t i = 0; i < rows_count(rows, EVENT_PROXY); i++) {
+        const struct row_cell *row = rows_at(rows, EVENT_PROXY, i);
+        if (row[of_member].type == ROW_INTEGER && row[peer].type == ROW_INTEGER)
+            hear_peer(&target->members[row[of_member].integer], row[peer].integer);
     }
     for (size_t i = 0; i < target->member_count; i++) {
         struct target_member *member = &target->members[i];
@@ -360,25 +366,10 @@ static int tell_peers(struct inserter *inserter, struct insert_target *target, c
 int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
                  struct error *error)
 {
-    const size_t counts[BULK_TABLES] = {
-        [BULK_BLOCK] = batch->blocks.count,
-        [BULK_PROXY] = batch->proxies.count,
-        [BULK_TAG] = batch->tags.count,
-        [BULK_TAG_NAME] = batch->tag_names.count,
-        [BULK_ANCHOR] = batch->anchors.count,
-        [BULK_LOSS] = batch->losses.count,
-        [BULK_FACT] = batch->facts.count,
-        [BULK_STATUS] = batch->statuses.count,
-        [BULK_START] = batch->starts.count,
-        [BULK_WARNING] = batch->warnings.count,
-        [BULK_REGISTRATION] = batch->registrations.count,
-        [BULK_CALL] = batch->calls.count,
-        [BULK_SAMPLE] = batch->samples.count,
-    };
     if (put_names(inserter, target, batch, error))
         return -1;
-    for (enum bulk_table table = 0; table < BULK_TABLES; table++)
-        if (put_rows(inserter, target, batch, table, counts[table], error))
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++)
+        if (put_rows(inserter, target, &batch->rows, kind, error))
             return -1;
-    return tell_peers(inserter, target, batch, error);
+    return tell_peers(inserter, target, &batch->rows, error);
 }

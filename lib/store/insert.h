@@ -25,32 +25,6 @@ enum lookup {
     LOOKUPS
 };
 
-enum bulk_table {
-    BULK_BLOCK,
-    BULK_PROXY,
-    BULK_TAG,
-    BULK_TAG_NAME,
-    BULK_ANCHOR,
-    BULK_LOSS,
-    BULK_FACT,
-    BULK_STATUS,
-    BULK_START,
-    BULK_WARNING,
-    BULK_REGISTRATION,
-    BULK_CALL,
-    BULK_SAMPLE,
-    BULK_TABLES
-};
-
-/* Columns of the bulk tables, in the order in which rows are bound: the first one is the record's id. */
-struct bulk_layout {
-    const char *name;
-    const char *columns; /* "a, b, c" */
-    int column_count;
-};
-
-extern const struct bulk_layout bulk_tables[BULK_TABLES];
-
 /* So many rows go in at once, where there are so many. */
 enum { BULK_ROWS = 20 };
 
@@ -61,8 +35,8 @@ struct inserter {
     struct map communicators; /* hash, file or 0 -> communicator_id */
     struct map members;       /* communicator_id, rank, process_id -> member_id */
     struct statement *lookups[LOOKUPS];
-    struct statement *one[BULK_TABLES];  /* inserts one row */
-    struct statement *many[BULK_TABLES]; /* inserts BULK_ROWS rows: faster by half */
+    struct statement *one[EVENT_TABLES];  /* inserts one row */
+    struct statement *many[EVENT_TABLES]; /* inserts BULK_ROWS rows: faster by half */
 };
 
 /* A file on its way in: what its builder's numbers are in the store. */
@@ -96,10 +70,6 @@ void inserter_forget(struct inserter *inserter);
  * back. */
 int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
                  struct error *error);
-
-/* What peers network traffic names, of a member of `target` that has news, is written down with the next
- * batch. */
-void insert_target_hear(struct insert_target *target, size_t member, int64_t peer);
 
 void insert_target_release(struct insert_target *target);
 

@@ -12,39 +12,22 @@
  * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. Views are
  * dropped and made anew whenever the version changes, so that schemas/view/ holds their present form only.
  *
- * A change of the schema takes a line in `migrations` (a new view one in `views`) and what follows; `make
+ * A change of the schema takes a file in schemas/store (a new view a line in `views`) and what follows; `make
  * check` says what is missing.
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
  * - schemas/view/: behind each column of a view its type, unit and meaning, which lib/store/views.c takes
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
- * - lib/store/insert.c: a table of records among bulk_tables: its rows come, go and are merged with their
- * file. Where a join changes or removes rows of it: a table of their kind that keeps them
- * (018_recorded_again.sql), in schemas/ingest/recorded.sql and in record_tables_kept of
- * lib/store/record_tables.c
- * - lib/store/record_tables.c: a table that a join makes by record or by file, among those of removal
+ * - lib/model/record.c: a table of records, with what joins keep and make of them: its rows come, go and are
+ *   merged with their file; lib/model/event.h: a column of one
+ * - lib/store/record_tables.c: another table that goes with a file; schemas/ingest/write.sql, sweep: one that
+ *   says something of a process, a communicator or a member
  * - tests/unit/store/test_store.c: the number
  * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
  *   store of version 2 brought up to date
  */
 
-static const char *const migrations[] = {schema_store_002_base,
-                                         schema_store_003_of_run,
-                                         schema_store_004_unpacked_digest,
-                                         schema_store_005_loss_total,
-                                         schema_store_006_phases_and_named_tags,
-                                         schema_store_007_logs_in_parts,
-                                         schema_store_008_run_names,
-                                         schema_store_009_process_facts,
-                                         schema_store_010_group_status,
-                                         schema_store_011_told_steps,
-                                         schema_store_012_start_up_and_warnings,
-                                         schema_store_013_witnesses,
-                                         schema_store_014_registered_memory,
-                                         schema_store_015_calls,
-                                         schema_store_016_shards,
-                                         schema_store_017_members_of_process,
-                                         schema_store_018_recorded_again};
+static const char *const migrations[] = {SCHEMA_MIGRATIONS};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call};
 
@@ -62,9 +45,9 @@ static int read_number(struct store *store, const char *sql, int64_t *value, str
     if (code == SQLITE_ROW)
         *value = sqlite3_column_int64(statement, 0);
     else if ((code & 0xff) == SQLITE_NOTADB)
-        outcome = error_set(error, "it is not an SQLite file, so it cannot be a store");
+        outcome = error_set(error, "the file is not an SQLite database, so it is not a store");
     else
-        outcome = store_error(store, error, "cannot read its header");
+        outcome = store_error(store, error, "cannot read the file header");
     sqlite3_finalize(statement);
     return outcome;
 }
@@ -81,21 +64,21 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
         return 0;
     }
     if (application != STORE_APPLICATION_ID)
-        return error_set(error, "it is some other program's SQLite file, not a store");
+        return error_set(error, "the file is an SQLite database of another program, not a store");
     if (version > NEWEST)
         return error_set(
             error,
-            "it was made by a newer ncclprof: its schema is version %lld, this ncclprof " NCCLPROF_VERSION
-            " knows versions up to %d",
+            "the store was made by a newer ncclprof: its schema has version %lld; ncclprof " NCCLPROF_VERSION
+            " supports versions up to %d",
             (long long)version, (int)NEWEST);
     if (version < 1)
-        return error_set(error, "its schema's version, %lld, makes no sense: the file is damaged",
+        return error_set(error, "the store is damaged: its schema has version %lld, which does not exist",
                          (long long)version);
     if (version < OLDEST)
         return error_set(
             error,
-            "it was made by an earlier ncclprof: its schema is version %lld, this ncclprof " NCCLPROF_VERSION
-            " reads versions from %d on; ingest the traces into a new store",
+            "the store was made by an older ncclprof: its schema has version %lld; ncclprof " NCCLPROF_VERSION
+            " supports version %d or later. Ingest the traces into a new store",
             (long long)version, (int)OLDEST);
     *state = version == NEWEST ? SCHEMA_CURRENT : SCHEMA_OLDER;
     return 0;

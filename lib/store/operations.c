@@ -185,48 +185,23 @@ static int64_t get(const struct open_block *block, int column, int64_t unknown)
     return block_value(&block->rows, column, block->row, unknown);
 }
 
-static struct interval_ns get_interval(const struct open_block *block, int column)
-{
-    return (struct interval_ns){get(block, column, TIME_UNKNOWN), get(block, column + 1, TIME_UNKNOWN)};
-}
+#define GET_KNOWN(name, column, member, unknown, ...) .member = get(block, OPERATION_##name, unknown),
+#define GET_ALWAYS(name, column, member) GET_KNOWN(name, column, member, 0, )
+#define GET_NOT(...)
 
 static struct operation get_operation(const struct open_block *block)
 {
     int64_t flags = get(block, OPERATION_FLAGS, 0);
-    return (struct operation){
-        .ordinal = next_id(block) & INT64_C(0xffffffff),
-        .kind = (enum operation_kind)get(block, OPERATION_KIND, 0),
-        .function = (enum function)get(block, OPERATION_FUNCTION, 0),
-        .sequence = get(block, OPERATION_SEQUENCE, COUNT_UNKNOWN),
-        .count = get(block, OPERATION_COUNT, COUNT_UNKNOWN),
-        .datatype = (enum datatype)get(block, OPERATION_DATATYPE, 0),
-        .bytes = get(block, OPERATION_BYTES, COUNT_UNKNOWN),
-        .root = get(block, OPERATION_ROOT, COUNT_UNKNOWN),
-        .peer = get(block, OPERATION_PEER, COUNT_UNKNOWN),
-        .algorithm = (enum algorithm)get(block, OPERATION_ALGORITHM, 0),
-        .protocol = (enum protocol)get(block, OPERATION_PROTOCOL, 0),
-        .channel_count = get(block, OPERATION_CHANNEL_COUNT, COUNT_UNKNOWN),
-        .stream = (uint64_t)get(block, OPERATION_STREAM, 0),
-        .graph_captured = (flags & OPERATION_IS_CAPTURED) != 0,
-        .api = get_interval(block, OPERATION_API_BEGIN),
-        .enqueue = get_interval(block, OPERATION_ENQUEUE_BEGIN),
-        .device = get_interval(block, OPERATION_DEVICE_BEGIN),
-        .end_source = (enum end_source)get(block, OPERATION_END_SOURCE, 0),
-        .gpu_begin = (uint64_t)get(block, OPERATION_GPU_BEGIN, 0),
-        .gpu_end = (uint64_t)get(block, OPERATION_GPU_END, 0),
-        .duration_ns = get(block, OPERATION_DURATION, COUNT_UNKNOWN),
-        .initial_sync_ns = get(block, OPERATION_INITIAL_SYNC, 0),
-        .tag_is_number = (flags & OPERATION_HAS_NUMBER) != 0,
-        .is_symmetric = (flags & OPERATION_IS_SYMMETRIC) != 0,
-        .told_step = get(block, OPERATION_TOLD_STEP, -1) + 1,
-        .told_sequence = get(block, OPERATION_TOLD_SEQUENCE, -1) + 1,
-        .gpu_busy_ns = get(block, OPERATION_GPU_BUSY, 0),
-        .send_buffer = (uint64_t)get(block, OPERATION_SEND_BUFFER, 0),
-        .receive_buffer = (uint64_t)get(block, OPERATION_RECEIVE_BUFFER, 0),
-        .source = block_text(&block->rows, OPERATION_SOURCE, block->row),
-        .tag = block_text(&block->rows, OPERATION_TAG, block->row),
-        .unfinished = (flags & OPERATION_IS_UNFINISHED) != 0,
-    };
+    return (struct operation){.ordinal = next_id(block) & INT64_C(0xffffffff),
+                              .graph_captured = (flags & OPERATION_IS_CAPTURED) != 0,
+                              .tag_is_number = (flags & OPERATION_HAS_NUMBER) != 0,
+                              .is_symmetric = (flags & OPERATION_IS_SYMMETRIC) != 0,
+                              .told_step = get(block, OPERATION_TOLD_STEP, -1) + 1,
+                              .told_sequence = get(block, OPERATION_TOLD_SEQUENCE, -1) + 1,
+                              .source = block_text(&block->rows, OPERATION_SOURCE, block->row),
+                              .tag = block_text(&block->rows, OPERATION_TAG, block->row),
+                              .unfinished = (flags & OPERATION_IS_UNFINISHED) != 0,
+                              PACKED_OPERATION(GET_ALWAYS, GET_KNOWN, GET_KNOWN, GET_NOT)};
 }
 
 static void give(const struct open_block *block, struct stored_operation *stored)

@@ -26,17 +26,17 @@ struct packed_table {
     int ordered; /* blocks do not overlap and hold their rows by id */
 };
 
+/* Of what is packed. */
+#define SQL_INTEGER "INTEGER"
+#define SQL_TEXT "TEXT"
+#define SQL_BYTES "BLOB"
+#define TYPED_COLUMN(name, column, type) ", " #column " " SQL_##type
+#define INTEGER_COLUMN(name, column, ...) ", " #column " INTEGER"
+
 static const struct packed_table tables[] = {
     {.name = "operation",
-     .declaration =
-         "CREATE TABLE operation (operation_id INTEGER, member_id INTEGER, kind INTEGER, function INTEGER,"
-         "sequence INTEGER, count INTEGER, datatype INTEGER, bytes INTEGER, root INTEGER, peer INTEGER,"
-         "algorithm INTEGER, protocol INTEGER, channel_count INTEGER, stream INTEGER, api_begin_ns INTEGER,"
-         "api_end_ns INTEGER, enqueue_begin_ns INTEGER, enqueue_end_ns INTEGER, device_begin_ns INTEGER,"
-         "device_end_ns INTEGER, end_source INTEGER, gpu_begin INTEGER, gpu_end INTEGER, duration_ns INTEGER,"
-         "tag TEXT, flags INTEGER, byte_offset INTEGER, kernel_channels BLOB,"
-         "initial_sync_ns INTEGER, source TEXT, told_step INTEGER, told_sequence INTEGER,"
-         "gpu_busy_ns INTEGER, send_buffer INTEGER, receive_buffer INTEGER)",
+     .declaration = "CREATE TABLE operation (operation_id INTEGER, member_id INTEGER" PACKED_OPERATION(
+         INTEGER_COLUMN, INTEGER_COLUMN, INTEGER_COLUMN, TYPED_COLUMN) ")",
      .layout = &operation_layout,
      .source = "SELECT block_id, packed, member_id FROM operation_block",
      .shared = 1,

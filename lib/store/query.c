@@ -86,10 +86,10 @@ static int fail(struct query *query, struct error *error)
                          (long long)query->limits.seconds);
     int code = sqlite3_errcode(query->store->handle) & 0xff;
     if (code == SQLITE_AUTH)
-        return error_set(error, "the query is refused: it may only read (%s)",
+        return error_set(error, "the query was refused: queries may only read (%s)",
                          sqlite3_errmsg(query->store->handle));
     if (code == SQLITE_NOMEM)
-        return error_set(error, "the query needs more memory than it may have (1 GiB)");
+        return error_set(error, "the query needs more than 1 GiB of memory, which is the limit");
     return store_error(query->store, error, "the query failed");
 }
 
@@ -102,7 +102,7 @@ static int check_rest(struct query *query, const char *rest, struct error *error
             return fail(query, error);
         sqlite3_finalize(more);
         if (more)
-            return error_set(error, "only one statement at a time");
+            return error_set(error, "only one statement per query is allowed");
     }
     return 0;
 }
@@ -114,7 +114,7 @@ static int prepare(struct query *query, const char **sql, struct error *error)
         if (sqlite3_prepare_v2(query->store->handle, *sql, -1, &query->handle, sql) != SQLITE_OK)
             return fail(query, error);
     if (query->handle && (!sqlite3_stmt_readonly(query->handle) || sqlite3_column_count(query->handle) == 0))
-        return error_set(error, "the query is refused: it may only read");
+        return error_set(error, "the query was refused: queries may only read");
     return 0;
 }
 
@@ -194,7 +194,7 @@ struct query *query_open(struct store *store, const char *sql, const struct quer
     int is_end;
     struct query *query = query_open_first(store, &sql, limits, &is_end, error);
     if (is_end)
-        error_set(error, "there is no statement in it");
+        error_set(error, "the query contains no SQL statement");
     if (query && check_rest(query, sql, error)) {
         query_close(query);
         return NULL;

@@ -1,92 +1,116 @@
 #include "store/record_tables.h"
 
 #include "base/buffer.h"
-#include "schemas.h"
-#include "store/insert.h"
-#include "store/statement.h"
+#include "store/store.h"
 
 #include <string.h>
 
-const char *const record_tables_kept[BULK_TABLES] = {
-    [BULK_BLOCK] = "operation_recorded",     [BULK_PROXY] = "proxy_recorded",
-    [BULK_LOSS] = "loss_recorded",           [BULK_FACT] = "process_fact_recorded",
-    [BULK_STATUS] = "group_status_recorded", [BULK_START] = "start_up_recorded",
-    [BULK_WARNING] = "warning_recorded",     [BULK_REGISTRATION] = "registration_recorded"};
+#define OF_FILE "BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295"
 
-/* How long the name is of a table's id, which is its first column. */
-static int id_length(const struct bulk_layout *table)
+static int put_processes_of_file(struct buffer *sql, const struct record_table *table)
 {
-    return (int)strcspn(table->columns, ",");
-}
-
-static int names_process(const struct bulk_layout *table)
-{
-    return strstr(table->columns, " process_id,") != NULL;
-}
-
-static int put_processes_of_file(struct buffer *sql, const struct bulk_layout *table)
-{
-    return buffer_printf(sql,
-                         " UNION SELECT process_id FROM %s WHERE process_id IS NOT NULL"
-                         " AND %.*s BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295",
-                         table->name, id_length(table), table->columns);
+    return buffer_printf(sql, " UNION SELECT process_id FROM %s WHERE process_id IS NOT NULL AND %s " OF_FILE,
+                         table->name, record_table_id(table));
 }
 
 /* Rows of which an earlier form is kept count by that. */
-static int put_recorded_of_file(struct buffer *sql, const struct bulk_layout *table)
+static int put_recorded_of_file(struct buffer *sql, const struct record_table *table)
 {
-    static const char of_file[] = "BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295";
-    const char *kept = record_tables_kept[table - bulk_tables], *id = table->columns;
-    int length = id_length(table);
-    if (!kept)
-        return put_processes_of_file(sql, table);
-    return buffer_printf(sql,
-                         " UNION SELECT process_id FROM %s WHERE process_id IS NOT NULL AND %.*s %s"
-                         " AND %.*s NOT IN (SELECT %.*s FROM %s WHERE %.*s %s)"
-                         " UNION SELECT process_id FROM %s WHERE process_id IS NOT NULL AND %.*s %s",
-                         table->name, length, id, of_file, length, id, length, id, kept, length, id, of_file,
-                         kept, length, id, of_file);
+    const char *kept = table->kept, *id = record_table_id(table);
+    if (put_processes_of_file(sql, table))
+        return -1;
+    return kept ? buffer_printf(
+                      sql,
+                      " AND %s NOT IN (SELECT %s FROM %s WHERE %s " OF_FILE
+                      ")"
+                      " UNION SELECT process_id FROM %s WHERE process_id IS NOT NULL AND %s " OF_FILE,
+                      id, id, kept, id, kept, id)
+                : 0;
 }
 
-static int put_files_of_run(struct buffer *sql, const struct bulk_layout *table)
+static int put_files_of_run(struct buffer *sql, const struct record_table *table)
 {
-    return buffer_printf(sql,
-                         " UNION SELECT %.*s >> 32 FROM process_run JOIN %s USING (process_id)"
-                         " WHERE run_id = ?1",
-                         id_length(table), table->columns, table->name);
+    return buffer_printf(
+        sql, " UNION SELECT %s >> 32 FROM process_run JOIN %s USING (process_id) WHERE run_id = ?1",
+        record_table_id(table), table->name);
 }
 
-static int put_of_no_record(struct buffer *sql, const struct bulk_layout *table)
+static int put_of_no_record(struct buffer *sql, const struct record_table *table)
 {
     return buffer_printf(sql, " AND NOT EXISTS (SELECT 1 FROM %s WHERE %s.process_id = process.process_id)",
                          table->name, table->name);
 }
 
-static int put_without_process(struct buffer *sql, const struct bulk_layout *table)
+static int put_without_process(struct buffer *sql, const struct record_table *table)
 {
     return buffer_printf(sql,
                          " AND NOT EXISTS (SELECT 1 FROM %s WHERE process_id IS NOT NULL"
-                         " AND %.*s BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)",
-                         table->name, id_length(table), table->columns);
+                         " AND %s BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)",
+                         table->name, record_table_id(table));
+}
+
+static int is_put_back(const struct record_table *table)
+{
+    return table->kept && !table->is_put_back_by_joins;
+}
+
+static int put_back(struct buffer *sql, const struct record_table *table)
+{
+    return is_put_back(table)
+               ? buffer_printf(sql, "INSERT OR REPLACE INTO %s SELECT * FROM %s; DELETE FROM %s;",
+                               table->name, table->kept, table->kept)
+               : 0;
+}
+
+static int put_keeping(struct buffer *sql, const struct record_table *table)
+{
+    return is_put_back(table) ? buffer_printf(sql,
+                                              "INSERT OR IGNORE INTO %s SELECT * FROM %s"
+                                              " WHERE process_id IN (SELECT process_id FROM heard);",
+                                              table->kept, table->name)
+                              : 0;
+}
+
+static int put_moving(struct buffer *sql, const struct record_table *table)
+{
+    const char *name = table->name;
+    if (!is_put_back(table))
+        return 0;
+    return buffer_printf(sql,
+                         "UPDATE %s SET process_id ="
+                         " (SELECT as_process FROM heard WHERE heard.process_id = %s.process_id)",
+                         name, name) ||
+           (record_table_has(table, FIELD_MEMBER) &&
+            buffer_printf(sql,
+                          ", member_id = coalesce((SELECT as_member FROM heard_member"
+                          " WHERE heard_member.member_id = %s.member_id), member_id)",
+                          name)) ||
+           buffer_append_text(sql, " WHERE process_id IN (SELECT process_id FROM heard);");
 }
 
 static const struct {
     const char *marker;
-    int (*put)(struct buffer *sql, const struct bulk_layout *table);
-} forms[] = {{"/* processes of file ?1 */", put_processes_of_file},
+    int (*put)(struct buffer *sql, const struct record_table *table); /* NULL: about blocks alone */
+} forms[] = {{"/* columns of a block */", NULL},
+             {"/* processes of file ?1 */", put_processes_of_file},
              {"/* processes that file ?1 recorded */", put_recorded_of_file},
              {"/* files of run ?1 */", put_files_of_run},
              {"/* and of no record */", put_of_no_record},
-             {"/* and without a process */", put_without_process}};
+             {"/* and without a process */", put_without_process},
+             {"/* records go back */", put_back},
+             {"/* records of heard are kept */", put_keeping},
+             {"/* records of heard are moved */", put_moving}};
 
 enum { FORMS = sizeof forms / sizeof *forms };
 
 static int put_tables(struct buffer *sql, int form)
 {
     int failed = 0;
-    for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++)
-        if (names_process(&bulk_tables[table]))
-            failed = forms[form].put(sql, &bulk_tables[table]);
+    if (!forms[form].put)
+        return record_table_put_columns(&record_tables[EVENT_OPERATION], sql);
+    for (enum event_kind kind = 0; kind < EVENT_TABLES && !failed; kind++)
+        if (record_table_has(&record_tables[kind], FIELD_PROCESS))
+            failed = forms[form].put(sql, &record_tables[kind]);
     return failed;
 }
 
@@ -133,76 +157,115 @@ int record_tables_execute(struct store *store, const char *sql, struct error *er
     return failed;
 }
 
-/* What joins made of records: rows by the id of the record. */
-static const struct bulk_layout joined_tables[] = {{"operation_recorded", "block_id,", 0},
-                                                   {"operation_join_block", "block_id,", 0},
-                                                   {"proxy_recorded", "proxy_operation_id,", 0},
-                                                   {"call_join", "call_description_id,", 0}};
+/* Tables that have rows by the id of a record: of each kind up to so many. */
+enum { PLACES = 3 };
+
+static const char *place_of(const struct record_table *table, int place)
+{
+    return place == 0 ? table->name : place == 1 ? table->kept : table->joined;
+}
 
 /* By the number of the file; file itself is the last. */
 static const char *const file_tables[] = {"file_member", "ledger", "file"};
 
-enum {
-    JOINED_TABLES = sizeof joined_tables / sizeof *joined_tables,
-    FILE_TABLES = sizeof file_tables / sizeof *file_tables
-};
+enum { FILE_TABLES = sizeof file_tables / sizeof *file_tables };
 
-/* The table of that number, of those that have rows by the id of a record; NULL past the last. */
-static const struct bulk_layout *table_at(size_t number)
+/* Runs a sentence about ?1 and ?2, which it releases. */
+static int run(struct store *store, struct buffer *sql, int failed, int64_t one, int64_t two,
+               struct error *error)
 {
-    if (number < BULK_TABLES)
-        return &bulk_tables[number];
-    return number < BULK_TABLES + JOINED_TABLES ? &joined_tables[number - BULK_TABLES] : NULL;
+    struct statement *statement =
+        failed ? (error_no_memory(error), NULL) : store_prepare(store, sql->data, error);
+    failed = !statement || statement_bind_integer(statement, 1, one, error) ||
+             statement_bind_integer(statement, 2, two, error) || statement_step(statement, error) < 0;
+    statement_free(statement);
+    buffer_release(sql);
+    return failed ? -1 : 0;
 }
 
 /* Traffic names the operation that it is of, which is of the same file. */
-static int put_renumbering(struct buffer *sql, const struct bulk_layout *table)
-{
-    int length = id_length(table), is_traffic = strncmp(table->columns, "proxy_", strlen("proxy_")) == 0;
-    return buffer_printf(sql, "UPDATE %s SET %.*s = %.*s + ((?2 - ?1) << 32)%s", table->name, length,
-                         table->columns, length, table->columns,
-                         is_traffic ? ", operation_id = operation_id + ((?2 - ?1) << 32)" : "") ||
-           buffer_printf(sql, " WHERE %.*s BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295", length,
-                         table->columns);
-}
-
-static int renumber_table(struct store *store, const struct bulk_layout *table, int64_t from, int64_t to,
-                          struct error *error)
+static int renumber_place(struct store *store, const struct record_table *table, int place, int64_t from,
+                          int64_t to, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
-    int failed = put_renumbering(&sql, table) ? error_no_memory(error) : 0;
-    struct statement *update = failed ? NULL : store_prepare(store, sql.data, error);
-    failed = !update || statement_bind_integer(update, 1, from, error) ||
-             statement_bind_integer(update, 2, to, error) || statement_step(update, error) < 0;
-    statement_free(update);
-    buffer_release(&sql);
-    return failed ? -1 : 0;
+    const char *id = record_table_id(table);
+    int names_operation = place_of(table, place) != table->joined && record_table_has(table, FIELD_OPERATION);
+    int failed = buffer_printf(
+        &sql, "UPDATE %s SET %s = %s + ((?2 - ?1) << 32)%s WHERE %s " OF_FILE, place_of(table, place), id, id,
+        names_operation ? ", operation_id = operation_id + ((?2 - ?1) << 32)" : "", id);
+    return run(store, &sql, failed, from, to, error);
 }
 
 int record_tables_renumber(struct store *store, int64_t from, int64_t to, struct error *error)
 {
-    const struct bulk_layout *table;
-    for (size_t i = 0; (table = table_at(i)); i++)
-        if (renumber_table(store, table, from, to, error))
+    for (size_t i = 0; i < FILE_TABLES; i++) {
+        struct buffer sql = BUFFER_INIT;
+        int failed = buffer_printf(&sql, "UPDATE %s SET file_id = ?2 WHERE file_id = ?1", file_tables[i]);
+        if (run(store, &sql, failed, from, to, error))
             return -1;
+    }
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++)
+        for (int place = 0; place < PLACES; place++)
+            if (place_of(&record_tables[kind], place) &&
+                renumber_place(store, &record_tables[kind], place, from, to, error))
+                return -1;
     return 0;
 }
 
-struct statement *record_tables_removal(struct store *store, size_t number, int *is_past, struct error *error)
+int record_tables_move(struct store *store, enum field_kind whose, int64_t from, int64_t to,
+                       struct error *error)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct statement *statement = NULL;
-    const struct bulk_layout *table = table_at(number);
-    *is_past = number >= BULK_TABLES + JOINED_TABLES + FILE_TABLES;
-    if (*is_past)
-        return NULL;
-    if (table ? buffer_printf(&sql, "DELETE FROM %s WHERE %.*s BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295",
-                              table->name, id_length(table), table->columns)
-              : buffer_printf(&sql, "DELETE FROM %s WHERE file_id = ?1",
-                              file_tables[number - BULK_TABLES - JOINED_TABLES]))
+    const char *column = whose == FIELD_PROCESS ? "process_id" : "member_id";
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++) {
+        const struct record_table *table = &record_tables[kind];
+        /* Most tables find the records of a process at once, those of a member not. */
+        const char *of_process =
+            whose == FIELD_MEMBER && record_table_has(table, FIELD_PROCESS)
+                ? " AND process_id = (SELECT process_id FROM member WHERE member_id = ?1)"
+                : "";
+        for (int place = 0; place < 2 && record_table_has(table, whose); place++) {
+            struct buffer sql = BUFFER_INIT;
+            if (!place_of(table, place))
+                continue;
+            int failed = buffer_printf(&sql, "UPDATE %s SET %s = ?2 WHERE %s = ?1%s", place_of(table, place),
+                                       column, column, of_process);
+            if (run(store, &sql, failed, from, to, error))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_statement(struct store *store, struct statement **statements, size_t *count,
+                         struct buffer *sql, int failed, struct error *error)
+{
+    if (failed)
         error_no_memory(error);
     else
-        statement = store_prepare(store, sql.data, error);
-    buffer_release(&sql);
-    return statement;
+        statements[*count] = store_prepare(store, sql->data, error);
+    buffer_release(sql);
+    return failed || !statements[(*count)++] ? -1 : 0;
+}
+
+int record_tables_removal(struct store *store, struct statement *statements[REMOVAL_STATEMENTS],
+                          size_t *count, struct error *error)
+{
+    *count = 0;
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++)
+        for (int place = 0; place < PLACES; place++) {
+            struct buffer sql = BUFFER_INIT;
+            const char *name = place_of(&record_tables[kind], place);
+            if (name && add_statement(store, statements, count, &sql,
+                                      buffer_printf(&sql, "DELETE FROM %s WHERE %s " OF_FILE, name,
+                                                    record_table_id(&record_tables[kind])),
+                                      error))
+                return -1;
+        }
+    for (size_t i = 0; i < FILE_TABLES; i++) {
+        struct buffer sql = BUFFER_INIT;
+        if (add_statement(store, statements, count, &sql,
+                          buffer_printf(&sql, "DELETE FROM %s WHERE file_id = ?1", file_tables[i]), error))
+            return -1;
+    }
+    return 0;
 }

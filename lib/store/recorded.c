@@ -1,6 +1,7 @@
 #include "store/recorded.h"
 
 #include "schemas.h"
+#include "store/record_tables.h"
 #include "store/store.h"
 
 int recorded_restore(struct store *store, struct error *error)
@@ -10,7 +11,7 @@ int recorded_restore(struct store *store, struct error *error)
         return -1;
     if (!is_set_aside)
         return 0;
-    return store_execute(store, schema_ingest_recorded_restore, error) ||
+    return record_tables_execute(store, schema_ingest_recorded_restore, error) ||
                    store_set_fact(store, "joined", 0, error)
                ? -1
                : 1;

@@ -1,27 +1,13 @@
 #include "store/removal.h"
 
 #include "schemas.h"
-#include "store/record_tables.h"
 #include "store/store.h"
 
 int removal_init(struct removal *removal, struct store *store, struct error *error)
 {
-    int is_past = 0;
     *removal = (struct removal){.note = NULL};
     removal->note = record_tables_prepare(store, schema_ingest_write_note_departure, error);
-    if (!removal->note)
-        return -1;
-    for (; removal->count < REMOVAL_TABLES; removal->count++) {
-        struct statement *statement = record_tables_removal(store, removal->count, &is_past, error);
-        if (!statement)
-            break;
-        removal->statements[removal->count] = statement;
-    }
-    if (is_past)
-        return 0;
-    return removal->count < REMOVAL_TABLES
-               ? -1
-               : error_set(error, "there are more tables of records than %d", REMOVAL_TABLES);
+    return removal->note ? record_tables_removal(store, removal->statements, &removal->count, error) : -1;
 }
 
 void removal_release(struct removal *removal)

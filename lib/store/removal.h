@@ -2,6 +2,7 @@
 #define NCCLPROF_STORE_REMOVAL_H
 
 #include "base/error.h"
+#include "store/record_tables.h"
 #include "store/statement.h"
 
 #include <stddef.h>
@@ -14,11 +15,9 @@ struct store;
  * at its end sweep.
  */
 
-enum { REMOVAL_TABLES = 32 };
-
 struct removal {
-    struct statement *note; /* owned, as are those of the tables (record_tables.h) */
-    struct statement *statements[REMOVAL_TABLES];
+    struct statement *note; /* owned, as are those of the tables */
+    struct statement *statements[REMOVAL_STATEMENTS];
     size_t count;
 };
 

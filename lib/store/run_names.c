@@ -67,8 +67,7 @@ static int refuse(struct store *store, const char *text, struct error *error)
 {
     struct buffer some = BUFFER_INIT;
     if (name_some(store, &some, error) == 0)
-        error_set(error, "there is no run '%s'; the store holds %s%s", text, some.length ? "run " : "none",
-                  some.length ? some.data : "");
+        error_set(error, "no run '%s'; runs in the store: %s", text, some.length ? some.data : "none");
     buffer_release(&some);
     return -1;
 }

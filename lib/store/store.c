@@ -31,7 +31,7 @@ static int make_file(const char *path, struct error *error)
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (file < 0) {
         int number = errno;
-        return error_set_errno(error, number, "it cannot be %s",
+        return error_set_errno(error, number, "the file cannot be %s",
                                access(path, F_OK) ? "created" : "written to");
     }
     close(file);
@@ -43,16 +43,14 @@ static int check_file(const char *path, struct error *error)
 {
     struct stat status;
     if (stat(path, &status)) {
-        if (errno == ENOENT)
-            return error_set(error, "there is no such file; 'ncclprof ingest' makes one");
-        return error_set_errno(error, errno, "cannot look at the file");
+        return error_set_errno(error, errno, "cannot access the file");
     }
     if (!S_ISREG(status.st_mode))
-        return error_set(error, "it is %s, not a file",
+        return error_set(error, "the path is %s, not a file",
                          S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe");
     /* SQLite's smallest page; it would take a shorter file for an empty database and overwrite it. */
     if (status.st_size > 0 && status.st_size < 512)
-        return error_set(error, "it is not an SQLite file, so it cannot be a store");
+        return error_set(error, "the file is not an SQLite database, so it is not a store");
     return 0;
 }
 
@@ -108,7 +106,7 @@ static int distrust(struct store *store, struct error *error)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (sqlite3_db_config(store->handle, settings[i].setting, settings[i].on, (int *)NULL) != SQLITE_OK)
             return error_set(error,
-                             "SQLite %s refuses setting %d, without which a stranger's file is not safe",
+                             "SQLite %s refuses setting %d, which is needed to open untrusted files safely",
                              sqlite3_libversion(), settings[i].setting);
     return 0;
 }
@@ -142,7 +140,7 @@ static int open_file(struct store *store, enum store_mode mode, struct error *er
     sqlite3_free(name);
     if (code == SQLITE_OK)
         return 0;
-    return store->handle ? store_error(store, error, "cannot open it") : error_no_memory(error);
+    return store->handle ? store_error(store, error, "cannot open the file") : error_no_memory(error);
 }
 
 static struct store *connect(const char *path, enum store_mode mode, struct error *error)
@@ -160,7 +158,7 @@ static struct store *connect(const char *path, enum store_mode mode, struct erro
     }
     if (sqlite3_extended_result_codes(store->handle, 1) != SQLITE_OK ||
         sqlite3_busy_handler(store->handle, wait_for_others, NULL) != SQLITE_OK) {
-        store_error(store, error, "cannot set the connection up");
+        store_error(store, error, "cannot set up the SQLite connection");
         store_close(store);
         return NULL;
     }
@@ -182,7 +180,7 @@ static int prepare_schema(struct store *store, enum store_mode mode, struct erro
     if (state == SCHEMA_CURRENT)
         return 0;
     if (state == SCHEMA_EMPTY && mode != STORE_CREATE)
-        return error_set(error, "it is an empty file, not a store");
+        return error_set(error, "the file is empty, so it is not a store");
     if (mode == STORE_READ)
         return 1;
     return migrate_run(store, error);
@@ -207,10 +205,20 @@ static struct store *open_once(const char *path, enum store_mode mode, int *must
     return NULL;
 }
 
+static int is_missing(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) && errno == ENOENT;
+}
+
 struct store *store_open(const char *path, enum store_mode mode, struct error *error)
 {
+    if (mode != STORE_CREATE && is_missing(path)) {
+        error_set(error, "store '%s' does not exist; create it with: ncclprof ingest PATH...", path);
+        return NULL;
+    }
     if ((mode == STORE_CREATE && make_file(path, error)) || check_file(path, error)) {
-        error_wrap(error, "cannot use the store '%s'", path);
+        error_wrap(error, "cannot use store '%s'", path);
         return NULL;
     }
     int must_write = 0;
@@ -225,7 +233,7 @@ struct store *store_open(const char *path, enum store_mode mode, struct error *e
         store_close(mended);
     }
     if (!store)
-        error_wrap(error, "cannot use the store '%s'", path);
+        error_wrap(error, "cannot use store '%s'", path);
     return store;
 }
 

@@ -2,18 +2,13 @@
 
 #define NEAR(column) (1 + (column))
 
+#define FAR_FROM_OTHERS(...)
+#define NEAR_EARLIER(name, column, member, unknown, earlier) \
+    [OPERATION_##name] = {.minus = NEAR(OPERATION_##earlier)},
+#define OF_TYPE(name, column, kind) [OPERATION_##name] = {.type = BLOCK_##kind},
+
 static const struct block_column operation_columns[OPERATION_COLUMNS] = {
-    [OPERATION_API_END] = {.minus = NEAR(OPERATION_API_BEGIN)},
-    [OPERATION_ENQUEUE_BEGIN] = {.minus = NEAR(OPERATION_API_BEGIN)},
-    [OPERATION_ENQUEUE_END] = {.minus = NEAR(OPERATION_ENQUEUE_BEGIN)},
-    [OPERATION_DEVICE_BEGIN] = {.minus = NEAR(OPERATION_ENQUEUE_BEGIN)},
-    [OPERATION_DEVICE_END] = {.minus = NEAR(OPERATION_DEVICE_BEGIN)},
-    [OPERATION_GPU_END] = {.minus = NEAR(OPERATION_GPU_BEGIN)},
-    [OPERATION_TAG] = {.type = BLOCK_TEXT},
-    [OPERATION_KERNEL_CHANNELS] = {.type = BLOCK_BYTES},
-    [OPERATION_SOURCE] = {.type = BLOCK_TEXT},
-    [OPERATION_RECEIVE_BUFFER] = {.minus = NEAR(OPERATION_SEND_BUFFER)},
-};
+    PACKED_OPERATION(FAR_FROM_OTHERS, FAR_FROM_OTHERS, NEAR_EARLIER, OF_TYPE)};
 
 const struct block_layout operation_layout = {operation_columns, OPERATION_COLUMNS, OPERATION_COLUMNS_FIRST};
 

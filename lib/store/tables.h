@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/block_read.h"
+#include "model/event.h"
 
 /*
  * Tables that a store keeps packed, up to BLOCK_ROWS rows in one (model/block.h). A row's id is its block's
@@ -13,45 +14,14 @@
 
 enum { BLOCK_SPAN = 4096 };
 
-/* operation_block: operations of one member. Units and meaning: schemas/store and model/event.h. */
+/* operation_block: operations of one member, as model/event.h packs them. */
+#define NUMBERED(name, ...) OPERATION_##name,
 enum operation_column {
     OPERATION_ORDINAL,
-    OPERATION_KIND,
-    OPERATION_FUNCTION,
-    OPERATION_SEQUENCE,
-    OPERATION_COUNT,
-    OPERATION_DATATYPE,
-    OPERATION_BYTES,
-    OPERATION_ROOT,
-    OPERATION_PEER,
-    OPERATION_ALGORITHM,
-    OPERATION_PROTOCOL,
-    OPERATION_CHANNEL_COUNT,
-    OPERATION_STREAM,
-    OPERATION_API_BEGIN,
-    OPERATION_API_END,
-    OPERATION_ENQUEUE_BEGIN,
-    OPERATION_ENQUEUE_END,
-    OPERATION_DEVICE_BEGIN,
-    OPERATION_DEVICE_END,
-    OPERATION_END_SOURCE,
-    OPERATION_GPU_BEGIN,
-    OPERATION_GPU_END,
-    OPERATION_DURATION,
-    OPERATION_TAG,
-    OPERATION_FLAGS,
-    OPERATION_BYTE_OFFSET,
-    OPERATION_KERNEL_CHANNELS,
-    OPERATION_COLUMNS_FIRST, /* so many had blocks of form 1 */
-    OPERATION_INITIAL_SYNC = OPERATION_COLUMNS_FIRST,
-    OPERATION_SOURCE,
-    OPERATION_TOLD_STEP,
-    OPERATION_TOLD_SEQUENCE,
-    OPERATION_GPU_BUSY,
-    OPERATION_SEND_BUFFER,
-    OPERATION_RECEIVE_BUFFER,
-    OPERATION_COLUMNS
+    PACKED_OPERATION(NUMBERED, NUMBERED, NUMBERED, NUMBERED) OPERATION_COLUMNS,
+    OPERATION_COLUMNS_FIRST = OPERATION_KERNEL_CHANNELS + 1 /* so many had blocks of form 1 */
 };
+#undef NUMBERED
 
 /* Bits of OPERATION_FLAGS. */
 enum {

@@ -1,11 +1,11 @@
 #include "store/unload.h"
 
 #include "base/array.h"
+#include "base/ids.h"
 #include "schemas.h"
 #include "store/insert.h"
 #include "store/internal.h"
 #include "store/record_tables.h"
-#include "store/unload_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const char *const sentences[SENTENCES] = {
 struct unloader {
     struct store *store;
     struct statement *statements[SENTENCES];
-    struct statement *rows[BULK_TABLES]; /* NULL: there are none */
+    struct statement *rows[EVENT_TABLES]; /* NULL: there are none */
 };
 
 /* ---- files ---- */
@@ -89,20 +89,18 @@ void stored_files_release(struct stored_files *files)
 /* ---- statements ---- */
 
 /* Rows of file ?1 of a table, by id, from ?2 on; of `recorded`, if it is not NULL, what is there as well. */
-static int put_question(struct buffer *sql, const struct bulk_layout *table, const char *recorded)
+static int put_question(struct buffer *sql, const struct record_table *table, const char *recorded)
 {
     static const char of_file[] = "BETWEEN ?2 AND (?1 << 32) + 4294967295";
-    const char *columns = table->columns;
-    int length = (int)strcspn(columns, ",");
-    if (buffer_printf(sql, "SELECT %s FROM %s WHERE %.*s %s", columns, table->name, length, columns, of_file))
-        return -1;
-    if (recorded && buffer_printf(sql,
-                                  " AND %.*s NOT IN (SELECT %.*s FROM %s WHERE %.*s %s)"
-                                  " UNION ALL SELECT %s FROM %s WHERE %.*s %s",
-                                  length, columns, length, columns, recorded, length, columns, of_file,
-                                  columns, recorded, length, columns, of_file))
-        return -1;
-    return buffer_append_text(sql, " ORDER BY 1");
+    const char *id = record_table_id(table);
+    return buffer_append_text(sql, "SELECT ") || record_table_put_columns(table, sql) ||
+           buffer_printf(sql, " FROM %s WHERE %s %s", table->name, id, of_file) ||
+           (recorded &&
+            (buffer_printf(sql, " AND %s NOT IN (SELECT %s FROM %s WHERE %s %s) UNION ALL SELECT ", id, id,
+                           recorded, id, of_file) ||
+             record_table_put_columns(table, sql) ||
+             buffer_printf(sql, " FROM %s WHERE %s %s", recorded, id, of_file))) ||
+           buffer_append_text(sql, " ORDER BY 1");
 }
 
 /* Whether a table has rows; -1 on error. */
@@ -117,20 +115,20 @@ static int has_rows(struct store *store, const char *table, struct error *error)
 }
 
 /* Of a table that has none no file is asked for rows. */
-static int prepare_rows(struct unloader *unloader, enum bulk_table table, struct error *error)
+static int prepare_rows(struct unloader *unloader, enum event_kind kind, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
-    const char *recorded = record_tables_kept[table];
+    const char *recorded = record_tables[kind].kept;
     int is_recorded = recorded ? has_rows(unloader->store, recorded, error) : 0;
-    int is_there = is_recorded ? is_recorded : has_rows(unloader->store, bulk_tables[table].name, error);
+    int is_there = is_recorded ? is_recorded : has_rows(unloader->store, record_tables[kind].name, error);
     if (is_there <= 0)
         return is_there;
-    if (put_question(&sql, &bulk_tables[table], is_recorded ? recorded : NULL))
+    if (put_question(&sql, &record_tables[kind], is_recorded ? recorded : NULL))
         error_no_memory(error);
     else
-        unloader->rows[table] = store_prepare(unloader->store, sql.data, error);
+        unloader->rows[kind] = store_prepare(unloader->store, sql.data, error);
     buffer_release(&sql);
-    return unloader->rows[table] ? 0 : -1;
+    return unloader->rows[kind] ? 0 : -1;
 }
 
 struct unloader *unloader_new(struct store *store, struct error *error)
@@ -144,8 +142,8 @@ struct unloader *unloader_new(struct store *store, struct error *error)
     unloader->store = store;
     for (int i = 0; i < SENTENCES && !failed; i++)
         failed = !(unloader->statements[i] = record_tables_prepare(store, sentences[i], error));
-    for (enum bulk_table table = 0; table < BULK_TABLES && !failed; table++)
-        failed = prepare_rows(unloader, table, error);
+    for (enum event_kind kind = 0; kind < EVENT_TABLES && !failed; kind++)
+        failed = prepare_rows(unloader, kind, error);
     if (!failed)
         return unloader;
     unloader_free(unloader);
@@ -158,8 +156,8 @@ void unloader_free(struct unloader *unloader)
         return;
     for (int i = 0; i < SENTENCES; i++)
         statement_free(unloader->statements[i]);
-    for (enum bulk_table table = 0; table < BULK_TABLES; table++)
-        statement_free(unloader->rows[table]);
+    for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++)
+        statement_free(unloader->rows[kind]);
     free(unloader);
 }
 
@@ -192,6 +190,29 @@ static int take_entry(void *context, struct statement *row, struct error *error)
 
 /* ---- names ---- */
 
+/* Ids of the store that is read, ascending; at the same place stands what the inserter counts. */
+struct id_list {
+    int64_t *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+/* A part of a file: whom its rows name, told with the first part, and the rows. */
+struct names {
+    struct batch batch;
+    struct id_list processes;
+    struct id_list communicators;
+    struct id_list members;
+    enum event_kind kind; /* whose table is read next */
+    int64_t from_id;      /* its first row that has not been read */
+};
+
+/* Where an id stands; -1: it is not there. */
+static int64_t id_list_find(const struct id_list *list, int64_t id)
+{
+    return find_id(list->items, list->count, sizeof *list->items, 0, id);
+}
+
 static int append_id(struct id_list *list, int64_t id)
 {
     if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
@@ -212,7 +233,7 @@ static int take_process(void *context, struct statement *row, struct error *erro
     struct batch_process *process = &batch->processes.items[batch->processes.count++];
     *process =
         (struct batch_process){.pid = statement_integer(row, 2), .started_ns = statement_integer(row, 3)};
-    return batch_put_text(batch, host ? host : "", &process->host) ? error_no_memory(error) : 0;
+    return rows_put_text(&batch->rows, host ? host : "", &process->host) ? error_no_memory(error) : 0;
 }
 
 static int take_communicator(void *context, struct statement *row, struct error *error)
@@ -230,9 +251,9 @@ static int take_communicator(void *context, struct statement *row, struct error 
                                         .is_named = is_named,
                                         .size = statement_integer(row, 3),
                                         .node_count = statement_integer(row, 4)};
-    return batch_put_text(batch, statement_text(row, 2), &said->name) ||
-                   batch_put_text(batch, statement_text(row, 5), &said->members) ||
-                   batch_put_text(batch, statement_text(row, 6), &said->description)
+    return rows_put_text(&batch->rows, statement_text(row, 2), &said->name) ||
+                   rows_put_text(&batch->rows, statement_text(row, 5), &said->members) ||
+                   rows_put_text(&batch->rows, statement_text(row, 6), &said->description)
                ? error_no_memory(error)
                : 0;
 }
@@ -244,9 +265,8 @@ static int take_member(void *context, struct statement *row, struct error *error
     int64_t communicator = id_list_find(&names->communicators, statement_integer(row, 1));
     int64_t process = id_list_find(&names->processes, statement_integer(row, 2));
     if (communicator < 0 || process < 0)
-        return error_set(error, "a member is of a process or a communicator that is not there");
+        return error_set(error, "a member refers to a process or communicator that is not in this store");
     if (append_id(&names->members, statement_integer(row, 0)) ||
-        append_id(&names->peers, statement_integer_or(row, 4, INT64_MIN)) ||
         array_reserve((void **)&batch->members.items, &batch->members.capacity, batch->members.count + 1,
                       sizeof *batch->members.items))
         return error_no_memory(error);
@@ -267,68 +287,87 @@ static int read_names(struct unloader *unloader, struct unload *load, struct err
                : 0;
 }
 
-/* ---- rows read ---- */
+/* ---- rows ---- */
 
-static int take_bytes(struct rows *rows, const void *bytes, int length, struct cell_value *cell)
+/* The file's number of an id; -1: it names nothing that is there. */
+static int64_t number_of(const struct names *names, enum field_kind kind, int64_t id)
 {
-    cell->as.span.offset = rows->bytes.length;
-    cell->as.span.length = (size_t)length;
-    rows->size_bytes += (size_t)length;
-    return length ? buffer_append(&rows->bytes, bytes, (size_t)length) : 0;
-}
-
-static int take_cell(struct rows *rows, sqlite3_stmt *row, int column, struct cell_value *cell)
-{
-    cell->type = sqlite3_column_type(row, column);
-    switch (cell->type) {
-    case SQLITE_INTEGER:
-        cell->as.integer = sqlite3_column_int64(row, column);
-        return 0;
-    case SQLITE_FLOAT:
-        cell->as.real = sqlite3_column_double(row, column);
-        return 0;
-    case SQLITE_BLOB:
-        return take_bytes(rows, sqlite3_column_blob(row, column), sqlite3_column_bytes(row, column), cell);
-    case SQLITE_TEXT:
-        return take_bytes(rows, sqlite3_column_text(row, column), sqlite3_column_bytes(row, column), cell);
+    switch (kind) {
+    case FIELD_RECORD:
+    case FIELD_OPERATION:
+        return id & 0xffffffff;
+    case FIELD_PROCESS:
+        return id_list_find(&names->processes, id);
+    case FIELD_MEMBER:
+        return id_list_find(&names->members, id);
     default:
-        return 0;
+        return id;
     }
 }
 
-static int take_row(struct rows *rows, enum bulk_table table, sqlite3_stmt *row)
+static int take_bytes(struct row *to, enum row_type type, const void *bytes, int length)
 {
-    int columns = bulk_tables[table].column_count;
-    struct cell_value **cells = &rows->tables[table].cells;
-    size_t count = rows->tables[table].count;
-    if (array_reserve((void **)cells, &rows->tables[table].capacity, count + (size_t)columns, sizeof **cells))
-        return -1;
-    for (int i = 0; i < columns; i++)
-        if (take_cell(rows, row, i, &(*cells)[count + (size_t)i]))
+    struct buffer *all = &to->rows->bytes;
+    struct span span;
+    size_t at = all->length;
+    int failed = rows_put_bytes(to->rows, at, length && buffer_append(all, bytes, (size_t)length), &span);
+    return row_span(to, type, span) || failed;
+}
+
+static int take_cell(const struct names *names, enum field_kind kind, sqlite3_stmt *from, int column,
+                     struct row *to, struct error *error)
+{
+    int type = sqlite3_column_type(from, column), failed = 0;
+    int64_t number = type == SQLITE_INTEGER ? number_of(names, kind, sqlite3_column_int64(from, column)) : -1;
+    if (kind <= FIELD_MEMBER && type != SQLITE_NULL && number < 0)
+        return error_set(error, "table %s refers to a process that is not in this store",
+                         record_tables[to->kind].name);
+    if (type == SQLITE_INTEGER)
+        row_integer(to, number);
+    else if (type == SQLITE_FLOAT)
+        row_real(to, sqlite3_column_double(from, column));
+    else if (type == SQLITE_NULL)
+        row_null(to);
+    else if (type == SQLITE_BLOB)
+        failed =
+            take_bytes(to, ROW_BLOB, sqlite3_column_blob(from, column), sqlite3_column_bytes(from, column));
+    else
+        failed =
+            take_bytes(to, ROW_TEXT, sqlite3_column_text(from, column), sqlite3_column_bytes(from, column));
+    return failed ? error_no_memory(error) : 0;
+}
+
+static int take_row(struct names *names, sqlite3_stmt *from, struct error *error)
+{
+    const struct record_table *table = &record_tables[names->kind];
+    struct row to;
+    if (row_begin(&to, &names->batch.rows, names->kind))
+        return error_no_memory(error);
+    for (int i = 0; i < table->field_count; i++)
+        if (take_cell(names, table->fields[i].kind, from, i, &to, error))
             return -1;
-    rows->tables[table].count += (size_t)columns;
-    rows->size_bytes += (size_t)columns * sizeof **cells;
+    row_end(&to);
     return 0;
 }
 
 /* The rest of the table at hand, or as much of it as there is room for. */
 static int read_table(struct unloader *unloader, struct unload *load, struct error *error)
 {
-    struct rows *rows = load->rows;
-    struct statement *row = unloader->rows[rows->table];
+    struct names *names = load->names;
+    struct statement *row = unloader->rows[names->kind];
     if (!row)
         return 0;
     int more = statement_bind_integer(row, 1, load->file_id, error) ||
-                       statement_bind_integer(row, 2, rows->from_id, error)
+                       statement_bind_integer(row, 2, names->from_id, error)
                    ? -1
                    : 1;
     while (more == 1 && (more = statement_step(row, error)) == 1) {
-        if (rows->size_bytes >= UNLOAD_BYTES) {
-            rows->from_id = statement_integer(row, 0);
+        if (rows_size_bytes(&names->batch.rows) >= UNLOAD_BYTES) {
+            names->from_id = statement_integer(row, 0);
             break;
         }
-        if (take_row(rows, rows->table, row->handle))
-            more = error_no_memory(error);
+        if (take_row(names, row->handle, error))
+            more = -1;
     }
     statement_reset(row);
     return more;
@@ -341,13 +380,13 @@ static int64_t first_id(int64_t file_id)
 
 static int read_rows(struct unloader *unloader, struct unload *load, struct error *error)
 {
-    struct rows *rows = load->rows;
-    while (rows->table < BULK_TABLES) {
+    struct names *names = load->names;
+    while (names->kind < EVENT_TABLES) {
         int more = read_table(unloader, load, error);
         if (more)
             return more < 0 ? -1 : 0;
-        rows->table++;
-        rows->from_id = first_id(load->file_id);
+        names->kind++;
+        names->from_id = first_id(load->file_id);
     }
     load->is_all = 1;
     return 0;
@@ -362,7 +401,7 @@ static int is_there(struct unloader *unloader, const struct unload *load, struct
                     ? -1
                     : statement_step(row, error);
     statement_reset(row);
-    return found == 0 ? (error_set(error, "it was written to while it was merged"), 0) : found;
+    return found == 0 ? (error_set(error, "it was modified while it was merged"), 0) : found;
 }
 
 /* Reads some, all in one state of the store, whoever writes. */
@@ -376,20 +415,10 @@ static int read_some(struct unloader *unloader, struct unload *load, int is_firs
     return failed ? -1 : 0;
 }
 
-static void forget_rows(struct rows *rows)
-{
-    for (int i = 0; i < BULK_TABLES; i++)
-        rows->tables[i].count = 0;
-    buffer_clear(&rows->bytes);
-    rows->size_bytes = 0;
-}
-
 static void forget_names(struct names *names)
 {
     batch_clear(&names->batch);
-    names->processes.count = names->communicators.count = 0;
-    names->members.count = names->peers.count = 0;
-    names->are_put = 0;
+    names->processes.count = names->communicators.count = names->members.count = 0;
 }
 
 /* What an earlier file has left in memory serves the next one. */
@@ -397,12 +426,9 @@ static int begin_load(struct unload *load)
 {
     if (!load->names && (load->names = calloc(1, sizeof *load->names)))
         batch_init(&load->names->batch);
-    if (!load->rows)
-        load->rows = calloc(1, sizeof *load->rows);
-    if (!load->names || !load->rows)
+    if (!load->names)
         return -1;
     forget_names(load->names);
-    forget_rows(load->rows);
     ledger_release(&load->ledger);
     load->is_all = 0;
     load->bytes = 0;
@@ -416,15 +442,26 @@ int unloader_begin(struct unloader *unloader, struct unload *load, int64_t file_
         return error_no_memory(error);
     load->file_id = file_id;
     load->digest = digest;
-    load->rows->table = 0;
-    load->rows->from_id = first_id(file_id);
+    load->names->kind = 0;
+    load->names->from_id = first_id(file_id);
     return read_some(unloader, load, 1, error);
 }
 
 int unloader_more(struct unloader *unloader, struct unload *load, struct error *error)
 {
-    forget_rows(load->rows);
+    batch_clear(&load->names->batch);
     return read_some(unloader, load, 0, error);
+}
+
+int unload_put(struct unload *load, struct inserter *inserter, struct insert_target *target,
+               struct error *error)
+{
+    const struct batch *batch = &load->names->batch;
+    if (inserter_put(inserter, target, batch, error))
+        /* Rows that the other store's own constraints refuse are no fault of this one. */
+        return (sqlite3_errcode(inserter->store->handle) & 0xff) == SQLITE_CONSTRAINT ? 1 : -1;
+    load->bytes += batch_size_bytes(batch);
+    return 0;
 }
 
 void unload_release(struct unload *load)
@@ -434,14 +471,8 @@ void unload_release(struct unload *load)
         free(load->names->processes.items);
         free(load->names->communicators.items);
         free(load->names->members.items);
-        free(load->names->peers.items);
     }
-    for (int i = 0; load->rows && i < BULK_TABLES; i++)
-        free(load->rows->tables[i].cells);
-    if (load->rows)
-        buffer_release(&load->rows->bytes);
     free(load->names);
-    free(load->rows);
     ledger_release(&load->ledger);
     *load = (struct unload){.file_id = 0};
 }

@@ -2,6 +2,7 @@
 #define NCCLPROF_STORE_UNLOAD_H
 
 #include "base/error.h"
+#include "store/insert.h"
 #include "store/ledger.h"
 
 #include <stddef.h>
@@ -48,7 +49,7 @@ void unloader_free(struct unloader *unloader);
 
 /*
  * A file of the store on its way to another one, some MB of it at once: read here by one thread, put there by
- * another (unload_rows.h), or by the same one in turn.
+ * another, or by the same one in turn.
  *
  *     unloader_begin(unloader, &load, file_id, digest, error);     the first of it
  *     unload_put(&load, inserter, &target, error);
@@ -62,8 +63,7 @@ struct unload {
     uint64_t bytes;       /* of what was put so far, about */
     int64_t file_id;
     const char *digest;  /* borrowed */
-    struct names *names; /* owned, as are the rows */
-    struct rows *rows;
+    struct names *names; /* owned */
 };
 
 /* A load begins as zeros, and serves one file after another. */
@@ -72,5 +72,10 @@ void unload_release(struct unload *load);
 int unloader_begin(struct unloader *unloader, struct unload *load, int64_t file_id, const char *digest,
                    struct error *error);
 int unloader_more(struct unloader *unloader, struct unload *load, struct error *error);
+
+/* Puts what has been read. 1, with `error` set: the rows cannot be as they were read; -1: the store that is
+ * written failed. */
+int unload_put(struct unload *load, struct inserter *inserter, struct insert_target *target,
+               struct error *error);
 
 #endif

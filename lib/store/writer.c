@@ -6,7 +6,7 @@
 #include "store/record_tables.h"
 #include "store/recorded.h"
 #include "store/removal.h"
-#include "store/unload_rows.h"
+#include "store/unload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,7 +395,7 @@ static int end_transaction(struct writer *writer, struct error *error)
 int writer_commit(struct writer *writer, struct error *error)
 {
     if (writer->failed)
-        return error_set(error, "an earlier failure lost the transaction");
+        return error_set(error, "an earlier failure aborted the transaction");
     if (writer->in_transaction && end_transaction(writer, error))
         return -1;
     writer->in_transaction = writer->has_changed = writer->needs_sweep = 0;

@@ -31,7 +31,7 @@ int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
     const struct job_rank *of = &canvas->job->ranks[rank];
     struct strip strip = {.rank = rank,
                           .name = "calls",
-                          .description = "What the host did: from the call until it was enqueued."};
+                          .description = "Host: from the call until the operation was enqueued."};
     struct keyed *begins = array_new(of->count, sizeof *begins);
     struct keyed *scratch = array_new(of->count, sizeof *scratch);
     size_t count = 0;

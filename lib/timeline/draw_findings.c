@@ -83,7 +83,7 @@ int draw_findings(struct canvas *canvas, const struct step_span *spans, int32_t 
     struct words words = {.name = BUFFER_INIT, .text = BUFFER_INIT, .advice = BUFFER_INIT};
     struct strip strip = {.rank = rank,
                           .name = rank == NO_RANK ? "findings" : "Findings",
-                          .description = "What ncclprof diagnose says: click on one."};
+                          .description = "Findings of ncclprof diagnose. Click on a finding for details."};
     int failed = 0;
     for (size_t i = 0; !failed && i < findings->count; i++) {
         if (!is_drawn(canvas, &findings->items[i], rank))

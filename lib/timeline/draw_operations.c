@@ -144,14 +144,14 @@ static int name_operation(const struct job *job, const struct job_operation *ope
 static const char *say_times(const struct job_operation *operation)
 {
     if (operation->by_call)
-        return "as early as the calls of its ranks allow";
+        return "earliest time that the calls of its ranks allow";
     if (operation->end_ns == TIME_UNKNOWN)
-        return operation->unfinished ? "it never ended" : "its end is not recorded";
+        return operation->unfinished ? "it never ended" : "its end was not recorded";
     if (operation->start_ns == TIME_UNKNOWN)
-        return "its start is not recorded";
+        return "its start was not recorded";
     if (operation->ends == ENDS_ESTIMATED)
         return "its end is estimated";
-    return operation->inferred ? "its start is inferred" : NULL;
+    return operation->inferred ? "its start is estimated" : NULL;
 }
 
 static int describe(const struct canvas *canvas, size_t at, struct words *words)
@@ -243,7 +243,7 @@ static int draw_last(struct drawing *drawing, uint64_t track, size_t operation, 
     const struct perfetto_event event = {.track = track,
                                          .at_ns = begin_ns,
                                          .category = "waiting",
-                                         .name = "last to come",
+                                         .name = "arrived last",
                                          .arguments = &argument,
                                          .argument_count = 1,
                                          .arrows = drawing->waits->arrows,

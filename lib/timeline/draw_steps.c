@@ -189,8 +189,8 @@ int draw_steps(struct canvas *canvas, int32_t rank, struct error *error)
         .rank = rank,
         .strip = {.rank = rank,
                   .name = "Steps",
-                  .description = "Training steps, and in them phases: from the end of the operation before "
-                                 "to the end of the last of their own."},
+                  .description = "Training steps and their phases. A phase lasts from the end of the "
+                                 "operation before it to the end of its own last operation."},
         .ends = array_new(most, sizeof *drawing.ends),
         .scratch = array_new(most, sizeof *drawing.scratch),
     };

@@ -25,7 +25,7 @@ static const char *clock_method(const struct job_rank *rank)
 static int say_clock(const struct job_rank *rank, struct buffer *text)
 {
     if (!job_is_aligned(rank))
-        return buffer_append_text(text, "clock not aligned");
+        return buffer_append_text(text, "clock is not aligned");
     return buffer_append_text(text, "clock +-") || text_time(text, rank->clock_uncertainty_ns);
 }
 
@@ -35,7 +35,8 @@ static int add_process(struct canvas *canvas, int32_t number, const char *name, 
     const struct job_rank *rank = &canvas->job->ranks[number];
     const struct perfetto_track track = {.id = canvas_process(number),
                                          .name = "clock",
-                                         .description = "How its clock was aligned with the others'.",
+                                         .description =
+                                             "How the clock of the rank was aligned with the other clocks.",
                                          .process = name,
                                          .process_number = FIRST_PROCESS + number,
                                          .order = number,
@@ -91,7 +92,7 @@ static int draw_zero(struct canvas *canvas, struct error *error)
     int64_t wall_ns = canvas->clock.wall_ns;
     int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
     const struct perfetto_argument arguments[] = {
-        {"zero", "the first call or operation of the job, on the clock of the first rank", 0},
+        {"zero", "first call or operation of the job, on the clock of the first rank", 0},
         {"utc", utc.data, 0}};
     struct perfetto_event event = {
         .category = "clock", .name = "clock", .arguments = arguments, .argument_count = utc.length ? 2 : 1};

@@ -76,27 +76,40 @@ static int say_gpu(const struct finding *finding, const struct job *job, struct 
                : 0;
 }
 
+/* The command that shows it, last in the line, so that it can be copied. */
+static int confirm(struct buffer *text)
+{
+    return buffer_append_text(text, ". Confirm with: ncclprof ");
+}
+
+static int say_report(const struct finding *finding, const struct job *job, const char *keys,
+                      struct buffer *text)
+{
+    return confirm(text) || buffer_printf(text, "report --by %s", keys) ||
+           say_communicator(finding, job, text) || say_steps(finding, job, text);
+}
+
 static int advise_compute(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
+    return buffer_append_text(text, "check nvidia-smi -q") || say_gpu(finding, job, text) ||
            buffer_append_text(text, " (clocks, throttling, ECC) and dmesg (Xid) on ") ||
-           say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof steps") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
            say_steps(finding, job, text);
 }
 
 static int advise_start(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "the launcher's log, imports, image and file system on ") ||
-           say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof startup");
+    return buffer_append_text(text,
+                              "check the launcher's log, imports, container image and file system on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "startup");
 }
 
 static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     if (finding->at_start)
         return advise_start(finding, job, text);
-    return buffer_append_text(text, "py-spy dump, CPU load and data loading on ") ||
-           say_host(finding, job, text) ||
-           buffer_append_text(text, "; confirm with ncclprof steps --by tag") ||
+    return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps --by tag") ||
            say_steps(finding, job, text);
 }
 
@@ -116,9 +129,8 @@ static int advise_network(const struct finding *finding, const struct job *job, 
 {
     const struct roster_facts *facts = finding_facts(finding, job);
     const char *nic = finding->nic ? finding->nic : facts ? facts->nic : NULL;
-    if (buffer_append_text(text, "NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
-        (nic && buffer_printf(text, "%s on ", nic)) || say_host(finding, job, text) ||
-        buffer_append_text(text, "; confirm with ncclprof "))
+    if (buffer_append_text(text, "check NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
+        (nic && buffer_printf(text, "%s on ", nic)) || say_host(finding, job, text) || confirm(text))
         return -1;
     if (finding->broke)
         return buffer_append_text(text, "info --warnings");
@@ -132,10 +144,9 @@ static int advise_network(const struct finding *finding, const struct job *job, 
 /* What its host called did not end on its GPU. */
 static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
+    return buffer_append_text(text, "check nvidia-smi -q") || say_gpu(finding, job, text) ||
            buffer_append_text(text, " and dmesg (Xid) on ") || say_host(finding, job, text) ||
-           buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
-           say_communicator(finding, job, text) || say_steps(finding, job, text);
+           say_report(finding, job, "rank,function", text);
 }
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -145,43 +156,38 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
         return advise_gpu(finding, job, text);
     if (finding->is_unrecorded &&
         (buffer_append_text(text, "add the logs, dumps or traces of ") ||
-         finding_name_ranks(finding, job, text) || buffer_append_text(text, ", if there are any; ")))
+         finding_name_ranks(finding, job, text) || buffer_append_text(text, ", if they exist; ")))
         return -1;
     if (finding->unmade)
-        return buffer_append_text(text, "py-spy dump and stderr of ") ||
+        return buffer_append_text(text, "check py-spy dump and stderr of ") ||
                (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
                                               : finding_name_ranks(finding, job, text)) ||
                buffer_append_text(text,
-                                  ", and which network cards these use (NCCL_IB_HCA, "
-                                  "NCCL_SOCKET_IFNAME); confirm with ncclprof startup");
-    return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
-           (host && buffer_printf(text, " on host %s", host)) ||
-           buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
-           say_communicator(finding, job, text) || say_steps(finding, job, text);
+                                  ", and which network cards they use (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)") ||
+               confirm(text) || buffer_append_text(text, "startup");
+    return buffer_append_text(text, "check py-spy dump and stderr of ") ||
+           finding_name_ranks(finding, job, text) || (host && buffer_printf(text, " on host %s", host)) ||
+           buffer_printf(text, " to locate %s in the program", finding->rank_count > 1 ? "them" : "it") ||
+           say_report(finding, job, "rank,function", text);
 }
 
 static int advise_mismatch(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "the branch that ") || finding_name_ranks(finding, job, text) ||
-           buffer_append_text(text,
-                              " took in the program; confirm with ncclprof report --by "
-                              "rank,function,size") ||
-           say_communicator(finding, job, text) || say_steps(finding, job, text);
+    return buffer_append_text(text, "find the code path that ") || finding_name_ranks(finding, job, text) ||
+           buffer_append_text(text, " took in the program") ||
+           say_report(finding, job, "rank,function,size", text);
 }
 
 static int advise_ended(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
-           say_host(finding, job, text) ||
-           buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
-           say_communicator(finding, job, text) || say_steps(finding, job, text);
+    return buffer_append_text(text, "check stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
+           say_host(finding, job, text) || say_report(finding, job, "rank,function", text);
 }
 
 static int advise_error(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "the lines around it in the log, stderr and dmesg (Xid) on ") ||
-           say_host(finding, job, text) ||
-           buffer_append_text(text, "; confirm with ncclprof info --warnings");
+    return buffer_append_text(text, "check the log around that line, stderr and dmesg (Xid) on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "info --warnings");
 }
 
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
@@ -191,7 +197,6 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
         [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
         [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended,
         [FINDING_ERROR] = advise_error};
-    /* The command stands last. */
     return advise[finding->kind](finding, job, text) ||
                    (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))
                ? -1

@@ -5,12 +5,13 @@
 /* More than so many candidates are counted, and named in JSON alone. */
 enum { CANDIDATES_NAMED = 4, RANKS_NAMED = 16 };
 
-/* "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
+/* "rank 3 or rank 5", "one of 12 ranks (the first: rank 0)". */
 static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     size_t count = finding->candidate_count;
     if (count > CANDIDATES_NAMED)
-        return buffer_printf(text, "one of %zu ranks from rank %s on", count, job->ranks[finding->rank].name);
+        return buffer_printf(text, "one of %zu ranks (the first: rank %s)", count,
+                             job->ranks[finding->rank].name);
     for (size_t i = 0; i < count; i++)
         if (buffer_printf(text, "%srank %s",
                           i == 0          ? ""
@@ -60,7 +61,7 @@ int finding_name_all(const struct finding *finding, const struct job *job, struc
     const struct finding all = {
         .rank = finding->rank, .ranks = finding->candidates, .rank_count = finding->candidate_count};
     if (finding->candidate_count > RANKS_NAMED)
-        return buffer_printf(text, "%zu ranks from rank %s on", finding->candidate_count,
+        return buffer_printf(text, "%zu ranks (the first: rank %s)", finding->candidate_count,
                              job->ranks[finding->rank].name);
     return finding->candidate_count > 1 ? name_several(&all, job, text)
                                         : finding_name_ranks(finding, job, text);

@@ -36,43 +36,45 @@ static const struct phrase *phrase_for(const struct finding *finding)
         [FINDING_COMPUTE] = {{"GPU of ", "GPUs of "},
                              {" computes longer than its peers", " compute longer than their peers"}},
         [FINDING_HOST] = {{"host of ", "hosts of "},
-                          {" enqueues its operations late", " enqueue their operations late"}},
+                          {" enqueues operations late", " enqueue operations late"}},
         [FINDING_NETWORK] = {{"sends from ", "sends from "}, {" are slow", " are slow"}},
         [FINDING_MISSING] = {{"", ""},
-                             {" never started an operation that others wait in",
-                              " never started an operation that others wait in"}},
+                             {" never joined an operation that other ranks wait in",
+                              " never joined an operation that other ranks wait in"}},
         [FINDING_MISMATCH] = {{"", ""},
-                              {" called another operation than the other ranks",
-                               " called another operation than the other ranks"}},
+                              {" made a call that does not match the calls of the other ranks",
+                               " made a call that does not match the calls of the other ranks"}},
         [FINDING_ENDED_EARLY] = {{"", ""},
-                                 {" ended long before the others", " ended long before the others"}},
+                                 {" ended long before the other ranks",
+                                  " ended long before the other ranks"}},
         [FINDING_ERROR] = {{"", ""}, {" reported ", " reported "}}};
     static const struct phrase network[2][2] = {
         {{{"sends from ", "sends from "}, {" are slow", " are slow"}},
-         {{"sends from ", "sends from "}, {" stood still once", " stood still once"}}},
-        {{{"what is sent to ", "what is sent to "}, {" arrives slowly", " arrives slowly"}},
-         {{"what is sent to ", "what is sent to "}, {" stood still once", " stood still once"}}}};
+         {{"sends from ", "sends from "}, {" stalled once", " stalled once"}}},
+        {{{"data sent to ", "data sent to "}, {" arrives slowly", " arrives slowly"}},
+         {{"data sent to ", "data sent to "}, {" stalled once", " stalled once"}}}};
     static const struct phrase at_start = {{"", ""}, {" was late at start-up", " were late at start-up"}};
     static const struct phrase broke = {{"transfers of ", "transfers of "}, {" failed", " failed"}};
-    static const struct phrase never_ended = {
-        {"GPU of ", "GPUs of "},
-        {" never ended an operation that others wait for", " never ended operations that others wait for"}};
+    static const struct phrase never_ended = {{"GPU of ", "GPUs of "},
+                                              {" never finished an operation that other ranks wait for",
+                                               " never finished operations that other ranks wait for"}};
     static const struct phrase unrecorded = {
         {"other ranks wait for ", "other ranks wait for "},
         {", which left no record of its calls", ", which left no record of their calls"}};
     static const struct phrase unmade[] = {
         [UNMADE_ABSENT] = {{"", ""},
-                           {" never came to the making of a communicator that others wait in",
-                            " never came to the making of a communicator that others wait in"}},
-        [UNMADE_UNSEEN] = {{"", ""},
-                           {" has no line about the making of a communicator that others wait in",
-                            " have no line about the making of a communicator that others wait in"}},
+                           {" never joined the initialization of a communicator that other ranks wait in",
+                            " never joined the initialization of a communicator that other ranks wait in"}},
+        [UNMADE_UNSEEN] =
+            {{"", ""},
+             {" has no log line about the initialization of a communicator that other ranks wait in",
+              " have no log line about the initialization of a communicator that other ranks wait in"}},
         [UNMADE_ONE_OF] = {{"", ""},
-                           {" never came to the making of a communicator that others wait in",
-                            " never came to the making of a communicator that others wait in"}},
+                           {" never joined the initialization of a communicator that other ranks wait in",
+                            " never joined the initialization of a communicator that other ranks wait in"}},
         [UNMADE_STUCK] = {{"", ""},
-                          {" never got out of the making of a communicator",
-                           " never got out of the making of a communicator"}}};
+                          {" never finished the initialization of a communicator",
+                           " never finished the initialization of a communicator"}}};
     if (finding->never_ended || finding->is_unrecorded)
         return finding->never_ended ? &never_ended : &unrecorded;
     if (finding->unmade)
@@ -92,12 +94,30 @@ static int say_link(const struct finding *finding, const struct job *job, struct
            buffer_printf(text, "host %s and host %s failed", finding->link[0], finding->link[1]);
 }
 
+/* Did not join an operation that is known: the headline names it. */
+static int is_absent_from_known(const struct finding *finding)
+{
+    return finding->kind == FINDING_MISSING && finding->instance >= 0 && !finding->never_ended &&
+           !finding->is_unrecorded && !finding->unmade;
+}
+
+static int say_absence(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct job_instance *instance = &job->instances[finding->instance];
+    return finding_name_ranks(finding, job, text) || buffer_append_text(text, " never joined ") ||
+           text_operation(text, job, instance, instance->function);
+}
+
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct phrase *phrase = phrase_for(finding);
     int several = finding->rank_count > 1 || (finding_holds_of_all(finding) && finding->candidate_count > 1);
+    /* Of a host that is named with its ranks. */
+    several = several && !(finding->at_start && finding_whole_host(finding, job));
     if (finding->link[0])
         return say_link(finding, job, text);
+    if (is_absent_from_known(finding))
+        return say_absence(finding, job, text);
     return buffer_append_text(text, phrase->before[several]) ||
            (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
                                           : finding_name_ranks(finding, job, text)) ||
@@ -107,7 +127,7 @@ static int say_what(const struct finding *finding, const struct job *job, struct
             (buffer_append_text(text, ", for ") || text_time(text, finding->pause_ns)));
 }
 
-/* "; 7 to 30 before were not loaded": those of a break, where there is one at `step`. */
+/* "; steps 7-30 before were not loaded": those of a break, where there is one at `step`. */
 static int say_break(const struct job *job, int32_t step, const char *where, int *said, struct buffer *text)
 {
     if (step < 0 || step >= job->step_count || !job_is_break(job, step))
@@ -117,7 +137,7 @@ static int say_break(const struct job *job, int32_t step, const char *where, int
     *said = 1;
     return first == last
                ? buffer_printf(text, "%sstep %d %s was not loaded", before, first, where)
-               : buffer_printf(text, "%ssteps %d to %d %s were not loaded", before, first, last, where);
+               : buffer_printf(text, "%ssteps %d-%d %s were not loaded", before, first, last, where);
 }
 
 /* Where steps were not loaded it is not known exactly since when it was, until when, and whether in all. */
@@ -125,7 +145,7 @@ static int say_breaks(const struct finding *finding, const struct job *job, stru
 {
     int32_t breaks = job_breaks_in(job, finding->first_step, finding->last_step);
     int said = breaks > 0;
-    return (said && buffer_printf(text, " (%d of them judged",
+    return (said && buffer_printf(text, " (%d of them analyzed",
                                   (int)(finding->last_step - finding->first_step + 1 - breaks))) ||
            say_break(job, finding->first_step - 1, "before", &said, text) ||
            say_break(job, finding->last_step + 1, "after", &said, text) ||
@@ -145,48 +165,57 @@ static int say_steps(const struct finding *finding, const struct job *job, struc
         failed = buffer_printf(text, ", every %d%s step from %d to %d", finding->period,
                                text_ordinal(finding->period), first, last);
     else
-        failed = buffer_printf(text, ", steps %d to %d", first, last);
+        failed = buffer_printf(text, ", steps %d-%d", first, last);
     return failed || say_breaks(finding, job, text);
 }
 
-/* ": 4.8 ms of 62 ms a step, 24 ms in all": what it cost, and of how long steps were with it. */
-static int say_cost(const struct finding *finding, struct buffer *text)
+/* "4.8 ms per step (62 ms instead of 57.2 ms), 24 ms in total"; nothing where it cost nothing. */
+static int say_cost(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t each_ns = finding->lost_ns / finding_steps(finding);
+    int is_one = finding_steps(finding) == 1, has_step = finding->step_ns > 0;
     if (finding->lost_ns <= 0)
         return 0;
-    if (buffer_append_text(text, ": ") || text_time(text, each_ns))
+    if (text_time(text, each_ns))
         return -1;
-    if (finding->step_ns <= 0)
-        return buffer_append_text(text, finding_steps(finding) > 1 ? " a step lost" : " lost");
-    if (buffer_append_text(text, finding_steps(finding) > 1 ? " of " : " of the step's ") ||
-        text_time(text, finding->step_ns + each_ns))
-        return -1;
-    return finding_steps(finding) > 1 &&
-           (buffer_append_text(text, " a step, ") || text_time(text, finding->lost_ns) ||
-            buffer_append_text(text, finding->breaks ? " in what was judged" : " in all"));
+    if (is_one)
+        return has_step && (buffer_append_text(text, " of this ") ||
+                            text_time(text, finding->step_ns + each_ns) || buffer_append_text(text, " step"));
+    return buffer_append_text(text, " per step") ||
+           (has_step && (buffer_append_text(text, " (") || text_time(text, finding->step_ns + each_ns) ||
+                         buffer_append_text(text, " instead of ") || text_time(text, finding->step_ns) ||
+                         buffer_append_byte(text, ')'))) ||
+           buffer_append_text(text, ", ") || text_time(text, finding->lost_ns) ||
+           buffer_append_text(text, finding->breaks ? " in total in the analyzed steps" : " in total");
 }
 
-static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)
+int finding_say_headline(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *tag = job_tag(job, finding->tag);
-    return say_steps(finding, job, text) ||
-           (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
-           say_cost(finding, text);
+    return say_what(finding, job, text) || say_steps(finding, job, text) ||
+                   (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
+                   (is_absent_from_known(finding) &&
+                    buffer_append_text(text, "; other ranks are waiting in it"))
+               ? -1
+               : 0;
 }
 
 int finding_say(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return say_what(finding, job, text) || say_where(finding, job, text) ? -1 : 0;
+    return finding_say_headline(finding, job, text) ||
+                   (finding->lost_ns > 0 &&
+                    (buffer_append_text(text, "; costs ") || say_cost(finding, job, text)))
+               ? -1
+               : 0;
 }
 
-/* A line below the sentence. */
-static int add_line(const char *before, const struct buffer *line, struct buffer *out)
+/* A line below the headline. */
+static int add_line(const char *name, const struct buffer *line, const char *end, struct buffer *out)
 {
     if (!line->length)
         return 0;
-    return buffer_append_text(out, before) || escape_terminal(out, line->data, line->length) ||
-           buffer_append_text(out, ".\n");
+    return buffer_printf(out, "    %s: ", name) || escape_terminal(out, line->data, line->length) ||
+           buffer_append_text(out, end);
 }
 
 /* So many phases are named, the others summed. */
@@ -207,24 +236,30 @@ static int say_phases(const struct finding *finding, const struct job *job, stru
         if ((double)phase->excess_ns < PART_NAMED * (double)excess_ns)
             break;
         rest_ns -= phase->excess_ns;
-        if ((i && buffer_append_text(text, ", ")) || text_time(text, phase->excess_ns) ||
-            (tag && (buffer_append_text(text, " in ") || buffer_append_text(text, tag))))
+        if ((i && buffer_append_text(text, ", ")) ||
+            (tag && (buffer_append_text(text, tag) || buffer_append_byte(text, ' '))) ||
+            text_time(text, phase->excess_ns))
             return -1;
     }
     return (double)rest_ns >= PART_NAMED * (double)excess_ns &&
-           (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
-            buffer_append_text(text, " elsewhere"));
+           (buffer_append_text(text, ", other phases ") || text_time(text, rest_ns));
 }
 
 /* Why the job lost more or less than its phases were late or slow by. */
-static const char *say_difference(const struct finding *finding, int64_t excess_ns)
+static int say_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
 {
     if (finding->lost_ns > excess_ns)
-        return ": others that it made late were late in turn";
-    return finding->kind == FINDING_NETWORK ? ": transfers overlap" : ": the rest nobody had to wait for";
+        return buffer_append_text(text, ". The cost is higher (") || text_time(text, finding->lost_ns) ||
+               buffer_append_text(text, ") because it delayed other ranks, which delayed more ranks");
+    return buffer_append_text(text, ". ") ||
+           (finding->lost_ns > 0 ? text_time(text, finding->lost_ns) : buffer_append_text(text, "None")) ||
+           buffer_append_text(text, " of ") || text_time(text, excess_ns) ||
+           buffer_append_text(text, finding->kind == FINDING_NETWORK
+                                        ? " delayed the job; transfers overlap"
+                                        : " delayed the job; the rest was hidden");
 }
 
-/* "Late by 20.1 ms in forward, 19.2 ms in backward; the job lost 30.0 ms: ...". */
+/* "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
 static int say_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
@@ -232,13 +267,10 @@ static int say_breakdown(const struct finding *finding, const struct job *job, s
     if (!finding->phase_count ||
         (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
         return 0;
-    return buffer_append_text(text, finding->kind == FINDING_NETWORK ? "Slow by " : "Late by ") ||
-           say_phases(finding, job, text) ||
-           (!adds_up && (buffer_append_text(text, "; the job lost ") || text_time(text, finding->lost_ns) ||
-                         buffer_append_text(text, say_difference(finding, excess_ns))));
+    return say_phases(finding, job, text) || (!adds_up && say_difference(finding, excess_ns, text));
 }
 
-/* "First seen 2026-11-25T10:12:04.120000Z, 1.2 s after the job began, at train.py:123". */
+/* "2026-11-25T10:12:04.120000Z, 1.2 s after the job started, at train.py:123". */
 static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
                      struct buffer *text)
 {
@@ -246,21 +278,21 @@ static int say_first(const struct finding *finding, const struct job *job, const
     int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
     if (!has_time && !has_since && !source)
         return 0;
-    return buffer_append_text(text, "First seen") ||
-           (has_time && (buffer_append_byte(text, ' ') || text_utc(text, record->wall_ns))) ||
+    return (has_time && text_utc(text, record->wall_ns)) ||
            (has_since &&
-            (buffer_append_text(text, has_time ? ", " : " ") || text_time(text, finding->since_ns) ||
-             buffer_append_text(text, " after the job began"))) ||
-           (source && (buffer_append_text(text, has_time || has_since ? ", at " : " at ") ||
+            (buffer_append_text(text, has_time ? ", " : "") || text_time(text, finding->since_ns) ||
+             buffer_append_text(text, " after the job started"))) ||
+           (source && (buffer_append_text(text, has_time || has_since ? ", at " : "at ") ||
                        buffer_append_text(text, source)));
 }
 
 typedef int (*line_maker)(const struct finding *, const struct job *, struct buffer *);
 
-static int add_made(const struct finding *finding, const struct job *job, line_maker make, struct buffer *out)
+static int add_made(const struct finding *finding, const struct job *job, const char *name, line_maker make,
+                    struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
-    int failed = make(finding, job, &line) || add_line("    ", &line, out);
+    int failed = make(finding, job, &line) || add_line(name, &line, ".\n", out);
     buffer_release(&line);
     return failed;
 }
@@ -269,19 +301,18 @@ static int add_first(const struct finding *finding, const struct job *job, const
                      struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
-    int failed = say_first(finding, job, record, &line) || add_line("    ", &line, out);
+    int failed = say_first(finding, job, record, &line) || add_line("First seen", &line, ".\n", out);
     buffer_release(&line);
     return failed;
 }
 
-/* "Reported in node3.log at byte 20511." */
+/* "Reported in: node3.log, byte 20511." */
 static int add_place(const struct finding *finding, const struct job_record *record, struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
-    int failed =
-        finding->warning && record->file &&
-        (buffer_printf(&line, "Reported in %s at byte %lld", record->file, (long long)record->byte_offset) ||
-         add_line("    ", &line, out));
+    int failed = finding->warning && record->file &&
+                 (buffer_printf(&line, "%s, byte %lld", record->file, (long long)record->byte_offset) ||
+                  add_line("Reported in", &line, ".\n", out));
     buffer_release(&line);
     return failed;
 }
@@ -289,22 +320,40 @@ static int add_place(const struct finding *finding, const struct job_record *rec
 static int add_advice(const struct finding *finding, const struct job *job, int names_run, struct buffer *out)
 {
     struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, names_run, &advice) || add_line("    Next: ", &advice, out);
+    int failed = finding_advise(finding, job, names_run, &advice) || add_line("Next", &advice, "\n", out);
     buffer_release(&advice);
     return failed;
 }
 
+static int has_tags(const struct finding *finding)
+{
+    for (size_t i = 0; i < finding->phase_count; i++)
+        if (finding->phases[i].tag >= 0)
+            return 1;
+    return 0;
+}
+
+static int add_headline(const struct finding *finding, const struct job *job, struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = finding_say_headline(finding, job, &line) || escape_terminal(out, line.data, line.length) ||
+                 buffer_append_byte(out, '\n');
+    buffer_release(&line);
+    return failed;
+}
+
 int finding_add_paragraph(const struct finding *finding, const struct job *job,
-                          const struct job_record *record, int names_run, int colours, const char *text,
-                          struct buffer *out)
+                          const struct job_record *record, int names_run, int colours, struct buffer *out)
 {
     const char *confidence = confidence_name(finding->confidence);
     return (names_run && buffer_printf(out, "run %lld: ", (long long)job->run_id)) ||
                    buffer_printf(out, "%s (", finding_kind_name(finding->kind)) ||
                    colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
-                   buffer_append_text(out, " confidence): ") || escape_terminal(out, text, strlen(text)) ||
-                   buffer_append_text(out, ".\n") || add_line("    ", &finding->evidence, out) ||
-                   add_place(finding, record, out) || add_made(finding, job, say_breakdown, out) ||
+                   buffer_append_text(out, " confidence): ") || add_headline(finding, job, out) ||
+                   add_made(finding, job, "Cost", say_cost, out) ||
+                   add_line("Evidence", &finding->evidence, ".\n", out) || add_place(finding, record, out) ||
+                   add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", say_breakdown,
+                            out) ||
                    add_first(finding, job, record, out) || add_advice(finding, job, names_run, out)
                ? -1
                : 0;

@@ -34,46 +34,46 @@ static int say_slowest(const struct job *job, const struct transfer_excess *tran
     int64_t usual_ns = transfer_usual_ns(instance, &transfers[number]);
     if (usual_ns == TIME_UNKNOWN)
         return 0;
-    if (buffer_append_text(text, ": ") || text_operation(text, job, instance, instance->function) ||
-        buffer_printf(text, " took %.1f ms to transfer, usually %.1f ms", (double)instance->transfer_ns / 1e6,
-                      (double)usual_ns / 1e6))
+    if (buffer_append_text(text, ". ") || text_operation(text, job, instance, instance->function) ||
+        buffer_printf(text, " had a transfer time of %.1f ms (baseline %.1f ms)",
+                      (double)instance->transfer_ns / 1e6, (double)usual_ns / 1e6))
         return -1;
     if (instance->members != 2 || instance->sender >= 0)
         return 0;
-    return buffer_printf(text, " (ranks %s and %s)", job->ranks[job->operations[members[0]].rank].name,
+    return buffer_printf(text, ", between ranks %s and %s", job->ranks[job->operations[members[0]].rank].name,
                          job->ranks[job->operations[members[1]].rank].name);
 }
 
 static int say_steps(const struct longer_steps *longer, const struct longer_row *row, struct buffer *text)
 {
     int first = (int)row->run_first, last = (int)row->run_last;
-    int failed = first == last ? buffer_printf(text, "step %d lasted", first)
-                               : buffer_printf(text, "steps %d to %d lasted", first, last);
-    failed = failed || buffer_printf(text, " %.1f ms%s, usually %.1f ms", (double)row->took_ns / 1e6,
+    int failed = first == last ? buffer_printf(text, "step %d took", first)
+                               : buffer_printf(text, "steps %d-%d took", first, last);
+    failed = failed || buffer_printf(text, " %.1f ms%s (baseline %.1f ms)", (double)row->took_ns / 1e6,
                                      first == last ? "" : " each", (double)row->usual_ns / 1e6);
     if (!failed && longer->period)
-        return buffer_printf(text,
-                             ", as every %d steps: a checkpoint or an evaluation does that, and it is no "
-                             "fault of a rank",
-                             (int)longer->period);
-    return failed || buffer_append_text(text, ": the trace cannot tell whose fault it is");
+        return buffer_printf(
+            text,
+            "; this repeats every %d steps, which suggests a checkpoint or evaluation, not a "
+            "slow rank",
+            (int)longer->period);
+    return failed || buffer_append_text(text, "; the cause cannot be determined from this trace");
 }
 
-/* "; before AllReduce in phase backward (operation 3 of the step) 5.8 ms more passed, on 7 of 8 ranks". */
+/* ". Most of the increase: 5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), on 7 of 8 ranks". */
 static int say_grown(const struct job *job, const struct grown_operation *grown, struct buffer *text)
 {
     const struct job_operation *operation = &job->operations[grown->operation];
-    const char *tag = job_tag(job, operation->tag), *name = function_name(operation->function);
-    if (buffer_append_text(text, grown->transfers ? ": " : ": before ") ||
-        buffer_append_text(text, name ? name : "an operation") ||
-        buffer_printf(text, " on communicator %s, operation %d of the step",
-                      job->communicators[operation->communicator].label, (int)grown->position) ||
-        (tag && (buffer_append_text(text, " in phase ") || buffer_append_text(text, tag))) ||
-        buffer_append_text(text, grown->transfers ? ", took " : ", ") || text_time(text, grown->grown_ns))
+    const char *tag = job_tag(job, operation->tag);
+    if (buffer_append_text(text, ". Most of the increase: ") || text_time(text, grown->grown_ns) ||
+        buffer_append_text(text, grown->transfers ? " in the transfer time of " : " before ") ||
+        text_place(text, grown->position + 1, "the step", function_name(operation->function),
+                   &job->communicators[operation->communicator]) ||
+        (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))))
         return -1;
     if (grown->transfers)
-        return buffer_append_text(text, " longer to transfer");
-    if (buffer_append_text(text, " more passed on "))
+        return 0;
+    if (buffer_append_text(text, ", on "))
         return -1;
     return grown->ranks > 1 ? buffer_printf(text, "%d of %d ranks", (int)grown->ranks, (int)grown->of_ranks)
                             : buffer_printf(text, "rank %s", job->ranks[grown->rank].name);
@@ -83,7 +83,7 @@ static int say_last(const struct job *job, const struct grown_operation *grown, 
 {
     return grown->last_rank < 0
                ? 0
-               : buffer_printf(text, "; rank %s came last to it in %d of %d steps",
+               : buffer_printf(text, ". Rank %s arrived last there in %d of %d steps",
                                job->ranks[grown->last_rank].name, (int)grown->times_last, (int)grown->times);
 }
 
@@ -153,11 +153,12 @@ static int caution_grown_load(const struct job *job, const struct longer_steps *
             continue;
         if (table_add_warning(
                 table, error,
-                "run %lld: steps became longer with their bytes: %.1f ms in steps %d to %d, %.1f "
-                "ms in steps %d to %d, which move %.2f times as many: that is load, no fault",
-                (long long)job->run_id, (double)before.usual_ns / 1e6, (int)job_run_step(job, before.first),
-                (int)job_run_step(job, before.last), (double)after.usual_ns / 1e6,
-                (int)job_run_step(job, after.first), (int)job_run_step(job, after.last),
+                "run %lld: steps %d-%d took %.1f ms instead of %.1f ms (steps %d-%d) because they move %.2f "
+                "times as many bytes: this is more load, not a fault",
+                (long long)job->run_id, (int)job_run_step(job, after.first),
+                (int)job_run_step(job, after.last), (double)after.usual_ns / 1e6,
+                (double)before.usual_ns / 1e6, (int)job_run_step(job, before.first),
+                (int)job_run_step(job, before.last),
                 before.bytes > 0 ? (double)after.bytes / (double)before.bytes : 0.0))
             return -1;
     }

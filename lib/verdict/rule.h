@@ -115,10 +115,9 @@ struct rule {
     enum confidence at_most; /* what is believed of what it speaks of */
     enum rule_side side;
     enum limit_id limit;
-    const char
-        *needs; /* what the record must have, or the accusation be, for it to be asked; NULL: nothing */
-    const char *measure; /* what is read */
-    const char *says;    /* where it speaks: "it ..." */
+    const char *needs;   /* "applies to ...": the traces or faults that it is asked of; NULL: all */
+    const char *measure; /* "measures ..." */
+    const char *says;    /* the reason for less confidence, a main clause */
 };
 
 extern const struct rule rules[RULE_COUNT];
@@ -126,7 +125,7 @@ extern const struct rule rules[RULE_COUNT];
 /* Whether a reading is on the side of the limit on which the rule speaks. */
 int rule_speaks(enum rule_id rule, double reading);
 
-/* "below", "from" or "above". */
+/* "less than", "at least" or "more than". */
 const char *rule_side_name(enum rule_side side);
 
 /* The rule of a name of so many bytes; -1: there is none. */

@@ -34,12 +34,14 @@ static int explain(const struct readings *readings, enum rule_id id, struct buff
 {
     const struct rule *rule = &rules[id];
     const struct limit *limit = &limits[rule->limit];
+    double reading = readings->values[id];
     int speaks = readings_speak(readings, id);
-    return buffer_printf(out, "    rule %s ", rule->name) ||
-           (speaks ? buffer_printf(out, "speaks: it %s; %.4g,", rule->says, readings->values[id])
-                   : buffer_printf(out, "is quiet: %.4g, it would speak", readings->values[id])) ||
-           buffer_printf(out, " %s %.4g %s (at most %s)\n", rule_side_name(rule->side), limit->value,
-                         limit->unit, confidence_name(rule->at_most));
+    const char *at_most = confidence_name(rule->at_most);
+    return (speaks ? buffer_printf(out, "    limits to %s  %s: %s: %.4g", at_most, rule->name, rule->says,
+                                   reading)
+                   : buffer_printf(out, "    passed  %s: %.4g", rule->name, reading)) ||
+           buffer_printf(out, "%s%s (at most %s if %s %.4g)\n", *limit->unit ? " " : "", limit->unit, at_most,
+                         rule_side_name(rule->side), limit->value);
 }
 
 int readings_explain(const struct readings *readings, struct buffer *out)
@@ -54,5 +56,5 @@ int readings_explain(const struct readings *readings, struct buffer *out)
         if (readings->asked[i] && !readings_speak(readings, (enum rule_id)i))
             failed = explain(readings, (enum rule_id)i, out);
     }
-    return failed || (!asked && buffer_append_text(out, "    no rule was asked\n")) ? -1 : 0;
+    return failed || (!asked && buffer_append_text(out, "    no check applies to this finding\n")) ? -1 : 0;
 }

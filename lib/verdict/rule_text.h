@@ -9,7 +9,7 @@
 /* "rules": [...]: each that was asked, in the order of the table. */
 int readings_add_json(const struct readings *readings, struct buffer *json);
 
-/* A line for each: those that speak, the strictest first, then those that are quiet. */
+/* A line for each: those that limit the confidence, the strictest first, then those that passed. */
 int readings_explain(const struct readings *readings, struct buffer *out);
 
 #endif

@@ -8,16 +8,17 @@ static const struct {
     const char *said;
     const char *remedy;
 } gap_texts[GAP_COUNT] = {
-    [GAP_NO_STEP] = {"in_no_step", "in no recognised step", "tags of phases tell steps: ncclprof-plugin(7)"},
-    [GAP_NO_TIME] = {"without_time", "with no duration",
-                     "record kernels, with a plugin that notes every stop: ncclprof-plugin(7)"},
-    [GAP_NO_OPERATION] = {"without_operation", "called with no operation in the trace",
-                          "record collectives and point-to-point operations, in larger pools"},
-    [GAP_LOST] = {"lost", "lost by the recorder", "larger pools, or shorter intervals between dumps"},
-    [GAP_LEFT_OUT] = {"left_out", "left out by the recorder's filter for small ones",
-                      "NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES=0 records them"},
-    [GAP_ENDED_EARLY] = {"ended_early", "after a rank's file had ended", "ingest whole files"},
-    [GAP_DAMAGED] = {"damaged", "in damaged lines or dropped events", "ncclprof info --ledger"},
+    [GAP_NO_STEP] = {"in_no_step", "outside any detected step",
+                     "tag phases to mark steps: ncclprof-plugin(7)"},
+    [GAP_NO_TIME] = {"without_time", "without a duration",
+                     "record kernels with a plugin that records every stop event: ncclprof-plugin(7)"},
+    [GAP_NO_OPERATION] = {"without_operation", "called, but without an operation in the trace",
+                          "record collectives and point-to-point operations, with larger pools"},
+    [GAP_LOST] = {"lost", "lost by the recorder", "use larger pools or shorter intervals between dumps"},
+    [GAP_LEFT_OUT] = {"left_out", "filtered out by the recorder as too small",
+                      "record them with NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES=0"},
+    [GAP_ENDED_EARLY] = {"ended_early", "after the end of a rank's file", "ingest complete files"},
+    [GAP_DAMAGED] = {"damaged", "in damaged lines or dropped events", "see: ncclprof info --ledger"},
 };
 
 /* Why there are no times where kernels were recorded, and had those of other operations; what closes the gap.
@@ -27,41 +28,38 @@ static const struct {
     const char *said;
 } astray_texts[] = {
     {ASTRAY_AFTER_BROADCAST,
-     "kernel times belong to another operation: NCCL 2.29.2 and later does not count the kernels of "
+     "kernel times belong to other operations, because NCCL 2.29.2 and later does not count the kernels of "
      "ncclBroadcast (NVIDIA/nccl#2368); set NCCL_ALLGATHERV_ENABLE=0, or record with PyTorch's profiler"},
     {ASTRAY_AFTER_SELF_SEND,
-     "kernel times belong to another operation: NCCL 2.26 to 2.30 gives the times of other operations once "
-     "a rank has sent to itself, as in an all-to-all: ingest PyTorch's profiler alone"},
+     "kernel times belong to other operations, because NCCL 2.26 to 2.30 mixes them up after a rank has sent "
+     "to itself, as in an all-to-all; ingest only the traces of PyTorch's profiler"},
     {ASTRAY_IMPOSSIBLE,
-     "kernel times belong to another operation: kernels begin before they are called, as NCCL's host and "
-     "GPU count them apart, after ncclBroadcast for one (NVIDIA/nccl#2368); set NCCL_ALLGATHERV_ENABLE=0, "
-     "or record with PyTorch's profiler"},
+     "kernel times belong to other operations: kernels start before they are called, because NCCL's host and "
+     "GPU count them differently, for example after ncclBroadcast (NVIDIA/nccl#2368); set "
+     "NCCL_ALLGATHERV_ENABLE=0, or record with PyTorch's profiler"},
 };
 
 static const char *const blind_texts[] = {
     [BLIND_NO_OPERATIONS] =
-        "the traces hold no operations (record collectives, point-to-point operations and "
-        "kernels: ncclprof-plugin(7))",
+        "the traces contain no operations. Record collectives, point-to-point operations and "
+        "kernels: see ncclprof-plugin(7)",
     [BLIND_NO_TIMES] =
-        "no operation says when it ran (record kernels; with NCCL Inspector "
-        "NCCL_INSPECTOR_DUMP_VERBOSE=1, with Flight Recorder TORCH_NCCL_ENABLE_TIMING=1; logs tell no times)",
+        "the trace has no timestamps. Record kernel times: NCCL_INSPECTOR_DUMP_VERBOSE=1 (Inspector) or "
+        "TORCH_NCCL_ENABLE_TIMING=1 (Flight Recorder). NCCL logs have no times",
     [BLIND_CALLS] =
-        "calls and durations do not tell when operations ran, as ranks use several communicators in a step, "
-        "or "
-        "hosts ran ahead of their GPUs (record kernels: with PyTorch's profiler, or with a plugin: "
-        "ncclprof-plugin(7))",
+        "calls and durations do not show when operations ran, because ranks use several communicators in a "
+        "step, or hosts ran ahead of their GPUs. Record kernels with PyTorch's profiler or a plugin: see "
+        "ncclprof-plugin(7)",
     [BLIND_NO_ENDS] =
-        "no operation says when it ended, as NVIDIA's example plugin notes the stop of a kernel's "
-        "channel 0 alone (record with another plugin: ncclprof-plugin(7))",
+        "operations have no end times, because NVIDIA's example plugin records the stop of a kernel on "
+        "channel 0 only. Record with another plugin: see ncclprof-plugin(7)",
     [BLIND_ONE_RANK] =
-        "only one rank left a trace, and there is nobody to compare it with (ingest the files of "
-        "all ranks)",
+        "only one rank has a trace, so there is no rank to compare it with. Ingest the files of all ranks",
     [BLIND_FEW_STEPS] =
-        "fewer than three steps could be told apart (record more of them, or tag their phases: "
-        "ncclprof-plugin(7))",
+        "fewer than 3 steps detected. Record more steps, or tag phases: see ncclprof-plugin(7)",
     [BLIND_IRREGULAR] =
-        "less than half of what ranks did has its place in a recurring step (tags of phases tell "
-        "steps: ncclprof-plugin(7))",
+        "fewer than half of the operations belong to a repeating step. Tag phases to mark steps: see "
+        "ncclprof-plugin(7)",
 };
 
 static const char *astray_text(const struct scope *scope)
@@ -89,12 +87,12 @@ int scope_say_judged(const struct scope *scope, struct buffer *text)
     if (failed || scope->last_step < 0)
         return failed;
     if (scope->loaded_steps)
-        return buffer_printf(text, ", %d of %d steps, from %d to %d", (int)scope->loaded_steps,
+        return buffer_printf(text, ", %d of %d steps, from step %d to %d", (int)scope->loaded_steps,
                              (int)scope->run_steps, (int)scope->first_step, (int)scope->last_step) ||
                (scope->rounds > 1 && buffer_printf(text, ", in %d rounds", (int)scope->rounds));
     return scope->first_step == scope->last_step
                ? buffer_printf(text, ", step %d", (int)scope->first_step)
-               : buffer_printf(text, ", steps %d to %d", (int)scope->first_step, (int)scope->last_step);
+               : buffer_printf(text, ", steps %d-%d", (int)scope->first_step, (int)scope->last_step);
 }
 
 static int separate(struct buffer *text, size_t start)
@@ -107,9 +105,8 @@ static int say_ranks(const struct scope *scope, struct buffer *text)
     int64_t absent = scope->ranks - scope->recorded_ranks;
     return absent <= 0 || !scope->recorded_ranks
                ? 0
-               : buffer_printf(text, "%lld rank%s that left no trace (ingest %s file%s, too)",
-                               (long long)absent, absent == 1 ? "" : "s", absent == 1 ? "its" : "their",
-                               absent == 1 ? "" : "s");
+               : buffer_printf(text, "%lld rank%s without a trace (ingest %s file%s)", (long long)absent,
+                               absent == 1 ? "" : "s", absent == 1 ? "its" : "their", absent == 1 ? "" : "s");
 }
 
 static const char *remedy_of(const struct scope *scope, int gap)
@@ -131,14 +128,25 @@ static int say_from(const struct scope *scope, int first, struct buffer *text)
     return 0;
 }
 
+int scope_name_gaps(const struct scope *scope, struct buffer *text)
+{
+    size_t start = text->length;
+    for (int gap = 0; gap < GAP_COUNT; gap++)
+        if (scope->gaps[gap] &&
+            (separate(text, start) ||
+             buffer_printf(text, "%lld %s", (long long)scope->gaps[gap], gap_texts[gap].said)))
+            return -1;
+    return 0;
+}
+
 int scope_say_gaps(const struct scope *scope, struct buffer *text)
 {
     struct buffer gaps = BUFFER_INIT;
     int failed = say_from(scope, 0, &gaps);
     if (!failed && scope->networks_only)
         failed = buffer_append_text(text,
-                                    "late ranks, as no operation says when it ran (record kernels, which "
-                                    "takes NCCL 2.26 or later)") ||
+                                    "late ranks, because the trace has no timestamps (record kernels: NCCL "
+                                    "2.26 or later)") ||
                  (gaps.length && buffer_append_text(text, "; "));
     failed = failed || buffer_append(text, gaps.data, gaps.length);
     buffer_release(&gaps);
@@ -149,12 +157,12 @@ int scope_say_gaps(const struct scope *scope, struct buffer *text)
 int scope_say_blindness(const struct scope *scope, struct buffer *text)
 {
     if (scope->blindness == BLIND_LITTLE)
-        return buffer_append_text(text, "no more than ") || scope_say_judged(scope, text) ||
-               buffer_append_text(text, " can be held against what is usual; not judged: ") ||
+        return buffer_append_text(text, "only ") || scope_say_judged(scope, text) ||
+               buffer_append_text(text, " have a baseline to compare with. Not analyzed: ") ||
                scope_say_gaps(scope, text);
     struct buffer gaps = BUFFER_INIT;
     int failed = buffer_append_text(text, blind_text(scope)) || say_from(scope, GAP_NO_OPERATION, &gaps) ||
-                 (gaps.length && (buffer_append_text(text, "; not judged either: ") ||
+                 (gaps.length && (buffer_append_text(text, ". Also not analyzed: ") ||
                                   buffer_append(text, gaps.data, gaps.length)));
     buffer_release(&gaps);
     return failed ? -1 : 0;

@@ -34,30 +34,35 @@ static int is_called_by_all(const struct attendance_count *count)
     return count->recorded >= count->size && count->instance->members >= count->instance->expected;
 }
 
-static int say_ranks(int64_t count, struct buffer *text)
+/* "Only 1 of 4 ranks has a record"; of a communicator of unknown size "Only 1 rank has a record, and ...". */
+static int say_recorded(const struct attendance_count *count, struct buffer *text)
 {
-    return buffer_printf(text, "%lld rank%s", (long long)count, count == 1 ? "" : "s");
+    long long recorded = (long long)count->recorded;
+    const char *has = recorded == 1 ? "has" : "have";
+    if (count->is_sized)
+        return buffer_printf(text, "%s%lld of %lld ranks %s a record",
+                             count->recorded < count->size ? "Only " : "", recorded, (long long)count->size,
+                             has);
+    return buffer_printf(text, "Only %lld rank%s %s a record, and no record shows how many ranks there are",
+                         recorded, recorded == 1 ? "" : "s", has);
 }
 
 int standstill_say_reason(const struct standstill *standstill, const struct job *job, struct buffer *text)
 {
     struct attendance_count count = count_members(standstill, job);
-    int is_by_all = is_called_by_all(&count);
     if (text_operation(text, job, count.instance, count.instance->function))
         return -1;
-    if (is_by_all && count.is_sized)
-        return buffer_append_text(text,
-                                  " was called by all its ranks and never ended; the trace does not "
-                                  "tell why: the network or the transport between GPUs (P2P, "
-                                  "NVLink), a GPU, or what the recorder leaves out (sizes, roots)");
-    if (buffer_append_text(text, " never ended. ") ||
-        (is_by_all ? buffer_append_text(text, "The ") || say_ranks(count.recorded, text) ||
-                         buffer_append_text(text, " that left a record called it, and")
-                   : buffer_append_text(text, "Only ") || say_ranks(count.recorded, text) ||
-                         (count.is_sized && buffer_printf(text, " of %lld", (long long)count.size)) ||
-                         buffer_append_text(text, count.is_sized ? " left a record" : " left a record, and")))
-        return -1;
-    return count.is_sized ? 0 : buffer_append_text(text, " no record tells how many ranks there are");
+    if (!is_called_by_all(&count))
+        return buffer_append_text(text, " never finished. ") || say_recorded(&count, text);
+    if (!count.is_sized)
+        return buffer_printf(text,
+                             " never finished. The %lld rank%s with a record called it, and no record shows "
+                             "how many ranks there are",
+                             (long long)count.recorded, count.recorded == 1 ? "" : "s");
+    return buffer_append_text(text,
+                              " was called by all its ranks and never finished. The trace does not show why. "
+                              "Possible causes: the network, the transport between GPUs (P2P, NVLink), a "
+                              "GPU, or a difference that is not recorded (sizes, roots)");
 }
 
 /* " (1, 2, 5, 6 and 7)": those of the job, where it has no more. */
@@ -88,10 +93,11 @@ int standstill_say_remedy(const struct standstill *standstill, const struct job 
     int64_t lacking = count.size - count.recorded;
     if (is_called_by_all(&count) && count.is_sized)
         /* Dumps without timing do not tell which GPUs began a call. */
-        return buffer_append_text(text, job->calls && !job->timed_operations
-                                            ? "with TORCH_NCCL_ENABLE_TIMING=1 the next dump tells whose GPU "
-                                              "began it; NCCL_DEBUG=INFO logs show the transport"
-                                            : "NCCL_DEBUG=INFO logs show the transport");
+        return buffer_append_text(text,
+                                  job->calls && !job->timed_operations
+                                      ? "set TORCH_NCCL_ENABLE_TIMING=1, so that the next dump shows which "
+                                        "GPUs started it; NCCL_DEBUG=INFO logs show the transport"
+                                      : "set NCCL_DEBUG=INFO: its logs show the transport");
     if (!count.is_sized || lacking < 1)
         return buffer_append_text(text, "add the logs, dumps or traces of the other ranks");
     return buffer_append_text(text, "add the logs, dumps or traces of the other ") ||

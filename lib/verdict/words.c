@@ -43,12 +43,36 @@ int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, con
            text_time(text, other_steps_ns);
 }
 
+/* A group may be named by a number, as torch's are. */
+static int is_ranks(const char *label)
+{
+    return label[strspn(label, "0123456789,-")] == '\0' && strpbrk(label, ",-");
+}
+
 int text_communicator(struct buffer *text, const struct job_communicator *communicator)
 {
     const char *label = communicator->label;
-    /* A group may be named by a number, as torch's are. */
-    int is_ranks = label[strspn(label, "0123456789,-")] == '\0' && strpbrk(label, ",-");
-    return buffer_append_text(text, is_ranks ? "ranks " : "communicator ") || buffer_append_text(text, label);
+    return buffer_append_text(text, is_ranks(label) ? "ranks " : "communicator ") ||
+           buffer_append_text(text, label);
+}
+
+int text_on_communicator(struct buffer *text, const struct job_communicator *communicator)
+{
+    return text_on_label(text, communicator->label);
+}
+
+int text_on_label(struct buffer *text, const char *label)
+{
+    return buffer_printf(text, is_ranks(label) ? " on communicator {%s}" : " on communicator %s", label);
+}
+
+int text_place(struct buffer *text, int32_t number, const char *step, const char *function,
+               const struct job_communicator *communicator)
+{
+    return buffer_printf(text, "operation %d of %s (%s", (int)number, step,
+                         function ? function : "function unknown") ||
+           (communicator && (buffer_append_text(text, ", ") || text_communicator(text, communicator))) ||
+           buffer_append_byte(text, ')');
 }
 
 int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,
@@ -57,15 +81,15 @@ int text_operation(struct buffer *text, const struct job *job, const struct job_
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     const char *name = function_name(function);
     int64_t lacking = communicator->size - (int64_t)communicator->seat_count;
-    if (buffer_append_text(text, name ? name : "an operation") ||
-        (instance->sequence >= 0 && buffer_printf(text, " number %lld", (long long)instance->sequence)) ||
+    if (buffer_append_text(text, name ? name : "operation") ||
+        (instance->sequence >= 0 && buffer_printf(text, " #%lld", (long long)instance->sequence)) ||
         (instance->sender >= 0 && buffer_printf(text, " from rank %s", job->ranks[instance->sender].name)) ||
         (instance->receiver >= 0 &&
          buffer_printf(text, " to rank %s", job->ranks[instance->receiver].name)) ||
-        buffer_printf(text, " on communicator %s", communicator->label))
+        text_on_communicator(text, communicator))
         return -1;
     return communicator->hash && lacking > 0
-               ? buffer_printf(text, " (of %s%lld ranks)", communicator->size_is_known ? "" : "at least ",
+               ? buffer_printf(text, " of %s%lld ranks", communicator->size_is_known ? "" : "at least ",
                                (long long)communicator->size)
                : 0;
 }

@@ -23,8 +23,16 @@ int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, con
 /* "ranks 6-7", "communicator dp3": a communicator by its label, which may be the ranks in it. */
 int text_communicator(struct buffer *text, const struct job_communicator *communicator);
 
+/* " on communicator {6-7}", " on communicator dp3". */
+int text_on_communicator(struct buffer *text, const struct job_communicator *communicator);
+int text_on_label(struct buffer *text, const char *label);
+
+/* "operation 11 of the step (AllReduce, ranks 0-7)": `communicator`: NULL where it differs, or is unknown. */
+int text_place(struct buffer *text, int32_t number, const char *step, const char *function,
+               const struct job_communicator *communicator);
+
 /*
- * "AllReduce number 5 on communicator 0-3", "Send number 2 from rank 0 to rank 4 on communicator 0,4": by
+ * "AllReduce #5 on communicator {0-3}", "Send #2 from rank 0 to rank 4 on communicator {0,4}": by
  * what v_instance (ncclprof-store(5)) finds it. Of a communicator of which ranks left no trace, how many it
  * has.
  */

@@ -27,7 +27,8 @@ static int append_escaped(struct buffer *line, const char *text)
 int change_line_text(enum change change, const struct noted *noted, int64_t at_ns, int names_run,
                      struct buffer *line)
 {
-    return append_time(line, at_ns) || buffer_printf(line, " %s: ", change_name(change)) ||
+    return append_time(line, at_ns) ||
+                   buffer_printf(line, " %s: ", change == CHANGE_OVER ? "ended" : change_name(change)) ||
                    (names_run && noted->run &&
                     (append_escaped(line, noted->run) || buffer_append_text(line, ": "))) ||
                    buffer_printf(line, "%s (%s confidence): ", noted->kind, noted->confidence) ||

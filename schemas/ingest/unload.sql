@@ -1,5 +1,5 @@
 -- What a merge reads of a shard (lib/store/unload.c): the files, and of file ?1 those whom its rows name. The rows
--- themselves are read by the columns that lib/store/insert.c fills.
+-- themselves are read by the columns that lib/model/record.c lists.
 
 -- statement: files
 SELECT file_id, path, file_set, dialect, digest, unpacked_digest, bytes, unpacked_bytes, status, events, skipped, modified_ns,
@@ -37,9 +37,9 @@ SELECT communicator_id, hash, name, size, node_count, member_list, description, 
  ORDER BY communicator_id
 -- statement: members
 SELECT member_id, coalesce(recorded.communicator_id, member.communicator_id), coalesce(recorded.process_id, member.process_id),
-       coalesce(recorded.rank, member.rank), greatest_peer
-  FROM (SELECT member_id, greatest_peer FROM file_member WHERE file_id = ?1
-        UNION SELECT member_id, greatest_peer FROM file_member_recorded WHERE file_id = ?1) AS said
+       coalesce(recorded.rank, member.rank)
+  FROM (SELECT member_id FROM file_member WHERE file_id = ?1
+        UNION SELECT member_id FROM file_member_recorded WHERE file_id = ?1) AS said
   LEFT JOIN member_recorded AS recorded USING (member_id)
   LEFT JOIN member USING (member_id)
  WHERE coalesce(recorded.process_id, member.process_id) IS NOT NULL

@@ -5,9 +5,8 @@ SELECT process_id FROM changed_process ORDER BY process_id;
 
 -- Blocks go back to what was recorded.
 -- statement: restore
-INSERT OR REPLACE INTO operation_block
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed
+INSERT OR REPLACE INTO operation_block (/* columns of a block */)
+SELECT /* columns of a block */
   FROM operation_recorded WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1);
 -- statement: forget_recorded
 DELETE FROM operation_recorded WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1);
@@ -37,9 +36,8 @@ SELECT packed FROM operation_block WHERE block_id = ?1;
 
 -- statement: keep_recorded
 -- Block ?1 as it is, before another takes its place.
-INSERT OR IGNORE INTO operation_recorded
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0
+INSERT OR IGNORE INTO operation_recorded (/* columns of a block */, doubles)
+SELECT /* columns of a block */, 0
   FROM operation_block WHERE block_id = ?1;
 -- statement: tell_doubles
 UPDATE operation_recorded SET doubles = ?2, first_double = ?3 WHERE block_id = ?1;
@@ -63,13 +61,7 @@ DELETE FROM proxy_operation
 
 -- statement: next_file
 SELECT max(file_id) + 1 FROM file;
--- File ?1 becomes number ?2, and its records with it (lib/store/record_tables.c).
--- statement: renumber_file
-UPDATE file SET file_id = ?2 WHERE file_id = ?1;
--- statement: renumber_ledger
-UPDATE ledger SET file_id = ?2 WHERE file_id = ?1;
--- statement: renumber_members
-UPDATE file_member SET file_id = ?2 WHERE file_id = ?1;
+-- File ?1 becomes number ?2: beside its records and its own rows (lib/store/record_tables.c).
 -- statement: renumber_unhashed
 UPDATE communicator SET unhashed_file_id = ?2 WHERE unhashed_file_id = ?1;
 -- statement: renumber_clock_steps
@@ -110,7 +102,7 @@ SELECT first, other FROM found
                     WHERE process_id IN (first, other) AND dialect NOT GLOB 'inspector*')
  LIMIT 1;
 
--- All that process ?2 has becomes process ?1's.
+-- All that process ?2 has becomes process ?1's; its records: lib/store/record_tables.c.
 -- statement: unite_members
 INSERT OR IGNORE INTO member (communicator_id, rank, process_id)
 SELECT communicator_id, rank, ?1 FROM member WHERE process_id = ?2;
@@ -119,14 +111,6 @@ SELECT communicator_id, rank, ?1 FROM member WHERE process_id = ?2;
 SELECT old.member_id, new.member_id
   FROM member old JOIN member new ON new.communicator_id = old.communicator_id AND new.rank = old.rank
  WHERE old.process_id = ?2 AND new.process_id = ?1;
--- statement: unite_process
-UPDATE tag_mark SET process_id = ?1 WHERE process_id = ?2;
--- statement: unite_anchors
-UPDATE clock_anchor SET process_id = ?1 WHERE process_id = ?2;
--- statement: unite_losses
-UPDATE loss SET process_id = ?1 WHERE process_id = ?2;
--- statement: unite_facts
-UPDATE process_fact SET process_id = ?1 WHERE process_id = ?2;
 -- statement: unite_changes
 INSERT OR IGNORE INTO changed_process (process_id) SELECT ?1 FROM process WHERE process_id = ?2;
 -- statement: forget_changes
@@ -136,21 +120,7 @@ DELETE FROM clock_step WHERE process_id = ?2;
 -- statement: forget_process
 DELETE FROM process WHERE process_id = ?2;
 
--- All that member ?2 has becomes member ?1's.
--- statement: move_operations
-UPDATE operation_block SET member_id = ?1 WHERE member_id = ?2;
--- statement: move_recorded
-UPDATE operation_recorded SET member_id = ?1 WHERE member_id = ?2;
--- statement: move_proxies
-UPDATE proxy_operation SET member_id = ?1 WHERE member_id = ?2;
--- statement: move_proxies_recorded
-UPDATE proxy_recorded SET member_id = ?1 WHERE member_id = ?2;
--- statement: move_tags
-UPDATE tag_mark SET member_id = ?1 WHERE member_id = ?2;
--- statement: move_losses
-UPDATE loss SET member_id = ?1 WHERE member_id = ?2;
--- statement: move_facts
-UPDATE process_fact SET member_id = ?1 WHERE member_id = ?2;
+-- All that member ?2 has becomes member ?1's, likewise.
 -- statement: move_files
 INSERT OR IGNORE INTO file_member (file_id, member_id, greatest_peer)
 SELECT file_id, ?1, greatest_peer FROM file_member WHERE member_id = ?2;

@@ -19,9 +19,8 @@ SELECT group_status_id >> 32 AS file_id, member_id
 CREATE TEMP TABLE older_block AS
 SELECT block_id FROM older_dump JOIN operation_block USING (member_id) WHERE block_id >> 32 = older_dump.file_id;
 
-INSERT OR REPLACE INTO operation_recorded
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles, repeated_by)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0, 2
+INSERT OR REPLACE INTO operation_recorded (/* columns of a block */, doubles, repeated_by)
+SELECT /* columns of a block */, 0, 2
   FROM older_block JOIN operation_block USING (block_id);
 INSERT OR REPLACE INTO fact (name, value) SELECT 'set_aside', 1 FROM older_block LIMIT 1;
 DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM older_block);

@@ -45,16 +45,10 @@ CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
  WHERE file.dialect IN ('nccl-log', 'nccl-ras');
 
-INSERT OR REPLACE INTO operation_recorded
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles, repeated_by)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0, 1
+INSERT OR REPLACE INTO operation_recorded (/* columns of a block */, doubles, repeated_by)
+SELECT /* columns of a block */, 0, 1
   FROM heard_block JOIN operation_block USING (block_id);
-INSERT OR IGNORE INTO process_fact_recorded SELECT * FROM process_fact WHERE process_id IN (SELECT process_id FROM heard);
-INSERT OR IGNORE INTO start_up_recorded SELECT * FROM start_up WHERE process_id IN (SELECT process_id FROM heard);
-INSERT OR IGNORE INTO group_status_recorded SELECT * FROM group_status WHERE process_id IN (SELECT process_id FROM heard);
-INSERT OR IGNORE INTO warning_recorded SELECT * FROM warning WHERE process_id IN (SELECT process_id FROM heard);
-INSERT OR IGNORE INTO registration_recorded SELECT * FROM registration WHERE process_id IN (SELECT process_id FROM heard);
-INSERT OR IGNORE INTO loss_recorded SELECT * FROM loss WHERE process_id IN (SELECT process_id FROM heard);
+/* records of heard are kept */
 INSERT OR IGNORE INTO file_member_recorded
 SELECT * FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 INSERT OR IGNORE INTO member_recorded
@@ -67,28 +61,13 @@ DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM heard_b
 DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM heard_block);
 
 UPDATE process_fact
-   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = process_fact.member_id), member_id),
-       host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id)),
-       process_id = (SELECT as_process FROM heard WHERE heard.process_id = process_fact.process_id)
- WHERE process_id IN (SELECT process_id FROM heard);
-UPDATE start_up
-   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = start_up.member_id), member_id),
-       process_id = (SELECT as_process FROM heard WHERE heard.process_id = start_up.process_id)
- WHERE process_id IN (SELECT process_id FROM heard);
-UPDATE group_status
-   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = group_status.member_id), member_id),
-       process_id = (SELECT as_process FROM heard WHERE heard.process_id = group_status.process_id)
- WHERE process_id IN (SELECT process_id FROM heard);
-UPDATE warning SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = warning.process_id)
+   SET host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id))
  WHERE process_id IN (SELECT process_id FROM heard);
 -- What is torn in the log is not lost.
 DELETE FROM loss
  WHERE process_id IN (SELECT process_id FROM heard)
    AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
-UPDATE registration
-   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = registration.member_id), member_id),
-       process_id = (SELECT as_process FROM heard WHERE heard.process_id = registration.process_id)
- WHERE process_id IN (SELECT process_id FROM heard);
+/* records of heard are moved */
 DELETE FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 DELETE FROM member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
 UPDATE member SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = member.process_id)

@@ -41,9 +41,8 @@ VALUES (?1, coalesce((SELECT as_process_id FROM witness WHERE process_id = ?2), 
 INSERT OR REPLACE INTO witness_member (member_id, as_member_id)
 VALUES (?1, coalesce((SELECT as_member_id FROM witness_member WHERE member_id = ?2), ?2));
 -- statement: keep_recorded
-INSERT OR IGNORE INTO operation_recorded
-       (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles)
-SELECT block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, 0
+INSERT OR IGNORE INTO operation_recorded (/* columns of a block */, doubles)
+SELECT /* columns of a block */, 0
   FROM operation_block WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1);
 -- statement: count_recorded
 UPDATE operation_recorded SET doubles = operations, first_double = coalesce(first_double, 0)

@@ -3,13 +3,13 @@
 -- damage is 1 for lost or unreadable input, 0 for input that was understood but not stored.
 CREATE VIEW v_ledger AS
 SELECT f.file_id, -- integer: file
-       f.path, -- text: its path
-       f.dialect, -- text: its format and version
-       l.reason, -- text: why it became nothing
-       l.damage, -- integer: 1: lost or unreadable; 0: understood, not modelled
-       l.count, -- integer: how many
-       l.first_offset, -- integer bytes: where the first stands in the unpacked file
-       l.example -- text: what stood there, cut short
+       f.path, -- text: path of the file
+       f.dialect, -- text: format and version of the file
+       l.reason, -- text: why the input gave no event
+       l.damage, -- integer: 1: lost or unreadable; 0: understood, but not stored
+       l.count, -- integer: number of occurrences
+       l.first_offset, -- integer bytes: byte offset of the first occurrence in the unpacked file
+       l.example -- text: text of the first occurrence, shortened
 FROM ledger l
 JOIN file f ON f.file_id = l.file_id
 UNION ALL
@@ -98,9 +98,9 @@ CREATE VIEW v_loss AS
 SELECT x.loss_id, -- integer: number of the record
        x.process_id, -- integer: process
        x.what, -- text: kind of event
-       x.events, -- integer: how many
+       x.events, -- integer: number of occurrences
        x.member_id, -- integer: rank of a communicator; NULL: the process as a whole
-       x.is_total, -- integer: 1: all so far; 0: since the record before
+       x.is_total, -- integer: 1: total so far; 0: since the previous record
        x.loss_id >> 32 AS file_id -- integer: file
 FROM loss x;
 
@@ -109,6 +109,6 @@ CREATE VIEW v_dropped AS
 SELECT process_id, -- integer: process
        member_id, -- integer: rank of a communicator; NULL: the process as a whole
        what, -- text: kind of event
-       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events -- integer: how many
+       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events -- integer: number of occurrences
 FROM loss
 GROUP BY process_id, member_id, what, is_total;

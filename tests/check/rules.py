@@ -31,21 +31,25 @@ def prose(text):
     return "".join(("\\&" if line[0] in ".'" else "") + line + "\n" for line in lines)
 
 
+def unit_of(limit):
+    return f" {limit['unit']}" if limit["unit"] else ""
+
+
 def paragraph(rule, limits):
     limit = limits[rule["limit"]]
     return (f".It Li {rule['name']} Pq {', '.join(rule['kinds'])}; at most {rule['at_most']}\n"
-            + (prose(f"needs {rule['needs']}") if rule["needs"] else "")
-            + prose(f"reads {rule['measure']}")
-            + prose(f"speaks {rule['side']} {limit['value']:g} {limit['unit']} ({limit['name']}): it {rule['says']}"))
+            + (prose(f"applies to {rule['needs']}") if rule["needs"] else "")
+            + prose(f"{'is' if rule['measure'][0].isdigit() else 'measures'} {rule['measure']}")
+            + prose(f"if {rule['side']} {limit['value']:g}{unit_of(limit)} (limit {limit['name']}): {rule['says']}"))
 
 
 def tables(table):
     """The two sections of the page."""
     limits = {limit["name"]: limit for limit in table["limits"]}
-    return (".Ss Reasons not to believe a finding\n.Bl -tag -width Ds\n"
+    return (".Ss Checks that limit the confidence of a finding\n.Bl -tag -width Ds\n"
             + "".join(paragraph(rule, limits) for rule in table["rules"])
             + ".El\n.Ss Limits\n.Bl -tag -width Ds\n"
-            + "".join(f".It Li {limit['name']} , {limit['value']:g} {limit['unit']}\n".replace("--", "\\-\\-")
+            + "".join(f".It Li {limit['name']} , {limit['value']:g}{unit_of(limit)}\n".replace("--", "\\-\\-")
                       + prose(limit["found"]) for limit in table["limits"])
             + ".El\n")
 

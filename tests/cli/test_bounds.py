@@ -38,8 +38,8 @@ class Bounds(Case):
                          {("host", 2, phase, last + phase, EVERY) for phase in (3, 4)})
         self.ingest_late(66)
         self.check_notes("replayed", expected=[
-            "run 1: only the 64 largest suspicions are replayed; the cost of 2 more is not known, and findings "
-            "may be missing here"])
+            "run 1: only the 64 largest suspected faults are replayed; the cost of 2 more is unknown, and findings "
+            "may be missing"])
 
     def ingest_streams(self, between):
         """Two ranks with two streams: a call that ends at 4 ms of each step, so many short ones on the other before it
@@ -61,5 +61,5 @@ class Bounds(Case):
         self.check_notes("in flight", expected=[])
         self.ingest_streams(64)
         self.check_notes("in flight", expected=[
-            "run 1: own times of 10 operations may be shorter than measured: "
+            "run 1: the gap times of 10 operations may be shorter than measured: "
             "more than 64 operations of their rank were in flight"])

@@ -217,7 +217,7 @@ class Buffers(Case):
         self.run_program("ingest", ".")
         row, _ = self.one()
         self.assertEqual((row["registered_share"], row["used_share"], row["failed_calls"]), (1, 0.5, 2))
-        self.assertEqual(row["reason"], "NCCL could not use it (2 calls)")
+        self.assertEqual(row["reason"], "NCCL could not use the registration (2 calls)")
 
     def test_addresses_are_exact(self):
         """Of 64 bits, beyond those of a double; sizes that overflow."""
@@ -242,7 +242,7 @@ class Buffers(Case):
         self.run_program("ingest", ".")
         row, warnings = self.one()
         self.assertEqual((row["registered_share"], row["used_share"]), (0, 0))
-        self.assertIn("had no REG", " ".join(warnings))
+        self.assertIn("lacked REG", " ".join(warnings))
 
     def test_nothing_recorded(self):
         """Says so, and what would record it."""

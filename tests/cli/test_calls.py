@@ -9,7 +9,7 @@ from tests.cli.support import TOP, Case, event
 
 FIXTURE = TOP / "fixtures/call-description"
 NOTHING = "call description without an operation"
-SEVERAL = "call description that several operations fit"
+SEVERAL = "call description that matches several operations"
 CUT = "call description that cannot be read"
 
 
@@ -83,7 +83,7 @@ class Calls(Case):
         lines = [json.dumps(one) for one in strange] + [json.dumps(call)[:80], json.dumps(call)[:-20]]
         self.ingest_traces(self.printed(lines), status=1)
         self.assertEqual(self.joined("c.process_id IS NULL"), {})
-        self.assertEqual(self.ledger(), {NOTHING: 3, "call description of a rank that is not known": 1,
+        self.assertEqual(self.ledger(), {NOTHING: 3, "call description of an unknown rank": 1,
                                          "call description of an unknown call": 1, CUT: 2})
 
     def test_what_could_be_of_several_has_none(self):
@@ -139,7 +139,7 @@ class Calls(Case):
         self.ingest(TOP / "fixtures/tp2dp2pp2-clean")
         answer = self.json("report", "--cross-node")
         self.assertEqual(answer["rows"], [])
-        self.assertRegex(answer["warnings"][0], "of [0-9]+ operations it is not known whether they are between hosts")
+        self.assertRegex(answer["warnings"][0], "[0-9]+ operations are left out because it is unknown whether they are between hosts")
 
     def test_a_batch_of_sends_and_receives(self):
         """Marks of one call come before all of its operations: by their correlation id, whatever else is called meanwhile."""

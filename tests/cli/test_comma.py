@@ -32,7 +32,7 @@ class Comma(Case):
         self.run_program("ingest", FIXTURE)
         answer = self.json("diagnose")
         self.assertEqual(answer["findings"], [])
-        self.assertTrue(any("late ranks cannot be told" in warning for warning in answer["warnings"]))
+        self.assertTrue(any("late ranks cannot be detected" in warning for warning in answer["warnings"]))
 
     def test_told_by_content(self):
         for name in ("a", "b"):

@@ -36,8 +36,8 @@ class Copies(Case):
         found = self.diagnosis()
         count = len(beside)
         self.assertEqual(found.pop("warnings"),
-                         [f"{count} file{'s' if count > 1 else ''} beside the traces repeat{'' if count > 1 else 's'} another one, or its "
-                          "beginning; the longest of each is used"])
+                         [f"{count} file{'s' if count > 1 else ''} duplicate{'' if count > 1 else 's'} another file or its "
+                          "beginning; the longest file is used"])
         self.assertEqual(found, {key: value for key, value in self.alone.items() if key != "warnings"})
         noted = self.rows("SELECT sum(count) FROM v_ledger WHERE reason = 'another file is a copy of this one, or of its beginning'")
         self.assertEqual(noted, [(count,)])
@@ -125,6 +125,6 @@ class Copies(Case):
         self.write("traces/part.json", self.traces[name][:len(self.traces[name]) // 2])
         self.store.unlink()
         told = self.run_program("ingest", "traces")
-        self.assertIn("1 file left out: beginnings of others\n", told.err)
+        self.assertIn("1 file skipped: identical to the beginning of another file\n", told.err)
         files = {file["path"] for file in json.loads(self.run_program("ingest", "traces", "--format", "json").out)["files"]}
         self.assertFalse(any(path.endswith("part.json") for path in files))

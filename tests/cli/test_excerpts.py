@@ -29,14 +29,14 @@ class Excerpts(Bench):
         self.assertLess(coverage["loaded_operations"], coverage["operations"] * most)
         self.assertEqual((coverage["steps"], coverage["operations"]), (STEPS, OPERATIONS))
         self.assertEqual(coverage["missing_operations"], 0)
-        self.assertIn(f"{coverage['loaded_steps']} of {STEPS} steps were loaded and judged", answer["warnings"][0])
+        self.assertIn(f"{coverage['loaded_steps']} of {STEPS} steps were loaded and analyzed", answer["warnings"][0])
 
     def test_a_fault_of_many_steps_has_its_first_and_last(self):
         self.play(JOB + "--fault compute:2:100:200:20%")
         found, answer = self.told("--memory", "1")
         self.assertEqual(found, [("compute", 2, 100, 200)])
         self.check_excerpts(answer)
-        self.assertRegex(answer["findings"][0]["text"], r"steps 100 to 200 \(\d+ of them judged")
+        self.assertRegex(answer["findings"][0]["text"], r"steps 100-200 \(\d+ of them analyzed")
         self.assertIn("--step 100-200", answer["findings"][0]["next"])
 
     def test_one_step_is_found_among_all(self):
@@ -62,7 +62,7 @@ class Excerpts(Bench):
         self.check_excerpts(answer)
         loaded = answer["coverage"][0]["loaded_steps"]
         text = self.run_program("diagnose", "--memory", "1").out
-        self.assertIn("nothing stands out", text)
+        self.assertIn("no problem found", text)
         self.assertIn(f"{loaded} of {STEPS} steps, from ", text)
         self.assertIn(f"8 ranks on 2 hosts, {STEPS} steps", text)
 
@@ -84,7 +84,7 @@ class Excerpts(Bench):
     def test_memory_is_a_number(self):
         self.play("--shape ddp --ranks 2 --layers 2 --steps 4 --dialect inspector-2.30 --seed 1")
         for text in ["much", "-1", "1G", "9223372036854775807"]:
-            self.assertIn("--memory takes a whole number", self.run_program("diagnose", "--memory", text, status=2).err)
+            self.assertIn("invalid --memory", self.run_program("diagnose", "--memory", text, status=2).err)
 
     WAITED = ("own_us", "inherited_us", "network_us", "unexplained_us")
 
@@ -98,8 +98,8 @@ class Excerpts(Bench):
         self.play(options)
         whole, rows = (self.json("stragglers", "--memory", memory) for memory in ["0", "1"])
         self.assertEqual([warning for warning in whole["warnings"] if "rows of" in warning], [])
-        self.assertRegex(rows["warnings"][0], r"is read of all steps, in ([3-9]|1\d) rows of them")
-        self.assertRegex(rows["warnings"][1], fr"diagnose finds in \d+ of {steps} steps, loaded at once: .*\(--memory \d+ ")
+        self.assertRegex(rows["warnings"][0], r"cover all steps, in ([3-9]|1\d) blocks of consecutive steps")
+        self.assertRegex(rows["warnings"][1], fr"are based on \d+ of {steps} steps; .*\(--memory \d+ ")
         return [{row["rank"]: row for row in answer["rows"]} for answer in (whole, rows)], self.waited(whole), self.waited(rows)
 
     def test_stragglers_reads_all_steps(self):
@@ -163,8 +163,8 @@ class Rounds(Bench):
         self.assertEqual(self.json("diagnose", "--memory", "3", "-j", "1"), answer)
         self.assertEqual(self.json("diagnose", "--memory", "3", "-j", "3"), answer)
         text = " ".join(self.run_program("diagnose", "--memory", "3").out.split())
-        self.assertIn("steps 12 to 22 (8 of them judged)", text)
-        self.assertIn(" pieces and 5 rounds:", text)
+        self.assertIn("steps 12-22 (8 of them analyzed)", text)
+        self.assertIn(" blocks and 5 rounds:", text)
 
     def check_as_whole(self, answer):
         """What is told of them is what is told where memory holds all."""
@@ -179,7 +179,7 @@ class Rounds(Bench):
             # No more is lost than was planted: a fifth of a step, in eleven of them.
             self.assertGreater(found["lost_us"], 0)
             self.assertLess(found["lost_us"], 11 * STEP_US / 5)
-            self.assertIn("of them judged", found["text"])
+            self.assertIn("of them analyzed", found["text"])
             self.assertTrue(set(found["waiting_ranks"]) <= set(whole[key]["waiting_ranks"]))
 
     def test_a_healthy_job_stays_one(self):

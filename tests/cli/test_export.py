@@ -234,8 +234,8 @@ class Export(Case):
     def test_places_that_cannot_be_written(self):
         self.run_program("ingest", SLOW)
         self.write("file", "x")
-        for to, output, why in (("sqlite", "-", "takes a file"), ("csv", "-", "takes a directory"), ("sqlite", ".", "directory"),
-                                ("sqlite", "/dev/null", "no file"), ("csv", "file", "no directory"),
+        for to, output, why in (("sqlite", "-", "needs a file"), ("csv", "-", "needs a directory"), ("sqlite", ".", "directory"),
+                                ("sqlite", "/dev/null", "not a regular file"), ("csv", "file", "not a directory"),
                                 ("sqlite", "none/o.db", "No such file"), ("csv", "none/o", "No such file"),
                                 ("prometheus", "none/o", "No such file")):
             with self.subTest(to=to, output=output):
@@ -244,16 +244,16 @@ class Export(Case):
 
     def test_usage(self):
         self.run_program("ingest", SLOW)
-        for words, why in ((["-o", "x"], "--to is missing"), (["--to", "xml", "-o", "x"], "not 'xml'"),
-                           (["--to", "csv"], "--output is missing"),
-                           (["--to", "prometheus", "--proxy-steps", "-o", "x"], "goes with"),
+        for words, why in ((["-o", "x"], "missing option --to"), (["--to", "xml", "-o", "x"], "invalid --to 'xml'"),
+                           (["--to", "csv"], "missing option --output"),
+                           (["--to", "prometheus", "--proxy-steps", "-o", "x"], "needs --to"),
                            (["--to", "csv", "-o", "x", "--rank", "1"], "--rank does not apply"),
                            (["--to", "csv", "-o", "x", "--step", "1"], "--step does not apply")):
             self.assertIn(why, self.run_program("export", *words, status=2).err)
         self.assertFalse((self.folder / "x").exists())
 
     def test_of_traces_without_a_store(self):
-        self.assertIn("tables of", self.run_program("export", "--to", "sqlite", "-o", "o.db", SLOW).out)
+        self.assertIn("14 tables with", self.run_program("export", "--to", "sqlite", "-o", "o.db", SLOW).out)
         self.assertEqual(self.connect("o.db").execute("SELECT count(*) FROM v_rank").fetchone(), (8,))
         self.assertFalse(self.store.exists())
 

@@ -32,19 +32,19 @@ class Finding(Case):
                 self.ingest_fixture(name)
                 summary = self.json("diagnose")["summary"]
                 said = self.run_program("diagnose").whole.partition("\n\n")[0]
-                ranks, steps, usual = re.match(r"(\d+) ranks.*?, (\d+) steps, usually (\S+ \S+)(?:;|\n)", said).groups()
+                ranks, steps, usual = re.match(r"(\d+) ranks.*?, (\d+) steps, baseline step (\S+ \S+)\n", said).groups()
                 self.assertEqual((int(ranks), int(steps)), (summary["ranks"], summary["steps"]))
                 self.assertAlmostEqual(us(usual) / summary["step_us_usual"], 1, delta=0.01)
-                shares = re.search(r"^time: (\S+) % in communication; (\S+) % waiting", said, re.M).groups()
+                shares = re.search(r"^time per rank: (\S+) % in communication, including (\S+) % waiting", said, re.M).groups()
                 for share, key in zip(shares, ("communication_share", "waiting_share")):
                     self.assertAlmostEqual(float(share) / 100, summary[key], delta=0.006)
-                self.assertEqual("; stopped in step " in said, name in STOPPED)
-                self.assertEqual("longer: " in said, bool(summary["longer_steps"]))
+                self.assertEqual("\nstopped in step " in said, name in STOPPED)
+                self.assertEqual("slow steps: " in said, bool(summary["longer_steps"]))
 
     def test_a_loss_is_of_something(self):
         self.ingest_fixture("tp2dp2pp2-slow-rank")
         summary = self.json("diagnose")["summary"]
-        said = re.search(r"^lost: (\S+ \S+) of (\S+ \S+) \((\S+) %\); findings explain (\S+ \S+), (\S+ \S+) unexplained",
+        said = re.search(r"^time lost: (\S+ \S+) of (\S+ \S+) \((\S+) %\); findings explain (\S+ \S+), (\S+ \S+) unexplained",
                          self.run_program("diagnose").whole, re.M)
         for text, key in zip((said[1], said[2], said[4], said[5]), ("lost_us", "steps_us", "explained_us", "unexplained_us")):
             self.assertAlmostEqual(us(text) / summary[key], 1, delta=0.01, msg=key)
@@ -56,7 +56,7 @@ class Finding(Case):
             self.ingest_fixture(name)
             report = self.json("diagnose")
             for finding in report["findings"]:
-                said = re.search(r": (\S+ [mun]?s) of (?:the step's )?(\S+ [mun]?s)", finding["text"])
+                said = re.search(r"; costs (\S+ [mun]?s) (?:per step \(|of this )(\S+ [mun]?s)", finding["text"])
                 steps = finding["last_step"] - finding["first_step"] + 1
                 self.assertAlmostEqual(us(said[1]) / (finding["lost_us"] / steps), 1, delta=0.01)
                 step_us = report["summary"]["step_us_usual"] + finding["lost_us"] / steps
@@ -69,7 +69,7 @@ class Finding(Case):
             self.ingest_fixture(name)
             for finding in self.json("diagnose")["findings"]:
                 with self.subTest(fixture=name, finding=finding["text"]):
-                    said = re.search(r"; confirm with ncclprof (\S.*)$", finding["next"])
+                    said = re.search(r"\. Confirm with: ncclprof (\S.*)$", finding["next"])
                     self.assertTrue(self.json(*shlex.split(said[1]))["rows"])
                     self.assertIn(f"rank {finding['rank']}", finding["next"])
 
@@ -85,8 +85,8 @@ class Finding(Case):
         self.assertAlmostEqual(finding["excess_us"] - finding["overlapped_us"], finding["lost_us"], places=2)
         self.assertEqual(finding["tag"], max(phases, key=phases.get))
         self.assertEqual(finding["waiting_ranks"], [0, 2, 3, 4, 5, 6, 7])
-        self.assertRegex(self.run_program("diagnose").whole, r"Late by 41\.4 ms in optimizer, 40\.1 ms in backward, .* in grad_sync, "
-                         r".* in forward; the job lost 130 ms: the rest nobody had to wait for\.")
+        self.assertRegex(self.run_program("diagnose").whole, r"Excess by phase: optimizer 41\.4 ms, backward 40\.1 ms, grad_sync .*, "
+                         r"forward .*\. 130 ms of 161 ms delayed the job; the rest was hidden\.")
 
     def test_where_it_shows_first(self):
         """The record at that offset of that file is an operation that began then, of the rank, in the first step."""

@@ -64,7 +64,7 @@ class ReadingTest(Dumps):
         ranks = self.rows("SELECT global_rank FROM job_rank WHERE process_id IS NOT NULL ORDER BY 1")
         self.assertIn((2,), ranks)
         reasons = {row["reason"] for row in self.json("info", "--ledger")["rows"]}
-        self.assertIn("dump that does not tell its rank", reasons)
+        self.assertIn("dump without its rank", reasons)
 
     def test_sends_and_receives_tell_the_rank(self):
         job = Job(4, {"5": [1, 3], "0": [0, 1, 2, 3]})
@@ -154,7 +154,7 @@ class StandstillTest(Dumps):
         job.call("0", state="scheduled", line=12)
         self.assertEqual(self.accused_of(job), [])
         undetermined, = self.answer["summary"]["undetermined"]
-        self.assertIn("called by all its ranks and never ended", undetermined["reason"])
+        self.assertIn("called by all its ranks and never finished", undetermined["reason"])
         self.assertIn("TORCH_NCCL_ENABLE_TIMING", undetermined["remedy"])
         self.assertEqual(self.run_program("diagnose", "--exit-code", status=4).returncode, 4)
 
@@ -203,14 +203,14 @@ class StandstillTest(Dumps):
             for seconds in (0.003, -0.4):
                 with self.subTest(called=called, done=done, seconds=seconds):
                     self.assertEqual(self.snapshot(seconds, called, done), [])
-                    self.assertTrue(any("while the job ran" in warning for warning in self.answer["warnings"]))
+                    self.assertTrue(any("so the job was running" in warning for warning in self.answer["warnings"]))
 
     def test_a_dump_that_was_waited_for_accuses(self):
         """After the watchdog's timeout, or copied, or with a time that makes no sense; and where one rank is gone."""
         for seconds in (15.2, 86400, -86400):
             with self.subTest(seconds=seconds):
                 self.assertEqual(self.snapshot(seconds, [9, 9, 8, 9], [8, 8, 8, 8]), [(2, "missing", "high")])
-                self.assertFalse(any("while the job ran" in warning for warning in self.answer["warnings"]))
+                self.assertFalse(any("so the job was running" in warning for warning in self.answer["warnings"]))
         self.assertEqual(self.snapshot(0.1, [9, 9, 9, 9], [8, 8, 8, 8], only=[0, 1, 3]), [(2, "missing", "medium")])
 
     def test_dumps_of_few_ranks_name_nobody(self):
@@ -220,9 +220,9 @@ class StandstillTest(Dumps):
         job.call("0", state="scheduled", line=20, but=[5])
         self.assertEqual(self.accused_of(job, only=[0, 3]), [])
         undetermined, = self.answer["summary"]["undetermined"]
-        self.assertIn("Only 2 ranks of 6 left a record", undetermined["reason"])
+        self.assertIn("Only 2 of 6 ranks have a record", undetermined["reason"])
         self.assertIn("the other 4 ranks (1, 2, 4 and 5)", undetermined["remedy"])
-        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith("who is at fault cannot be"))
+        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith("the rank at fault cannot be"))
         self.assertEqual(self.accused_of(job, only=[0, 1, 3]), [((2, 4, 5), "missing", "low", "/home/user/train.py:20")])
         self.run_program("diagnose", "--exit-code", status=3)
 
@@ -235,7 +235,7 @@ class StandstillTest(Dumps):
         (folder / "rank_1.json").write_text('{"ok": false, "reason": "no reply in 5 s"}')
         self.assertEqual(self.accused(folder), [(1, "missing", "medium", "/home/user/train.py:22")])
         finding, = self.answer["findings"]
-        self.assertIn("Of rank 1 there is no dump: no reply in 5 s", finding["evidence"])
+        self.assertIn("For rank 1 there is no dump: no reply in 5 s", finding["evidence"])
         self.assertTrue(finding["at"]["file"].endswith("rank_1.json"))
         self.assertIn("no dump", {row["reason"] for row in self.json("info", "--ledger")["rows"]})
 
@@ -379,7 +379,7 @@ class StandstillTest(Dumps):
         for rank in 0, 1:
             (folder / f"nccl_trace_rank_{rank}").rename(folder / f"nccl_trace_rank_{rank}.json")
         job.write(folder)
-        self.assertIn("2 files left out", self.run_program("ingest", folder).err)
+        self.assertIn("2 files skipped", self.run_program("ingest", folder).err)
         self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(2,)])
 
     def test_members_of_a_launch_have_its_state(self):
@@ -493,7 +493,7 @@ class TimingTest(Dumps):
             self.timed(job, "2", step, "all_reduce", 0, self.late(step, set(), set()))
             self.timed(job, "0", step, "all_reduce", 100, self.late(step, {2, 3}, set()))
         self.assertEqual([found for found in self.accused_of(job) if found[2] != "low"], [])
-        self.assertIn("could not be judged: calls and durations do not tell when operations ran",
+        self.assertIn("not enough data: calls and durations do not show when operations ran",
                       self.run_program("diagnose").flat)
 
 

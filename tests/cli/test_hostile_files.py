@@ -39,7 +39,7 @@ class HostileFiles(Case):
         self.assertIn("neither a file nor a directory", self.measured("ingest", "a.json", status=1).err)
         (self.folder / "traces").mkdir()
         os.symlink("/dev/zero", self.folder / "traces/a.json")
-        self.assertIn("left out", self.measured("ingest", "traces", status=1).err)
+        self.assertIn("not a regular file, skipped", self.measured("ingest", "traces", status=1).err)
 
     def test_endless_standard_input(self):
         """/dev/zero on standard input is read, as any pipe: it can be stopped."""
@@ -172,7 +172,7 @@ class HostileFiles(Case):
                 packed.write(b"x" * (1 << 20))
             packed.write(b'"},\n' + all_reduce(9, 0, 1000, 12481426919102447117, 50000.0).encode() + b"{}]\n")
         result = self.measured("ingest", "--max-ratio", "0", "long.json.gz", status=1, seconds=PATIENCE_S)
-        self.assertIn("could not be read", result.err)
+        self.assertIn("parts skipped, first at byte", result.err)
         self.assertEqual(self.info()["collectives"], 6)
 
     def test_a_higher_limit_brings_in_the_rest(self):
@@ -223,7 +223,7 @@ class HostileFiles(Case):
                 with self.subTest(name=name, words=words):
                     self.measured(*words, status=0)
         result = self.measured("stalls", "--matrix", status=1)
-        self.assertIn("3001 senders are too many for a matrix", result.err)
+        self.assertIn("3001 senders and 3004 columns are too many for a matrix", result.err)
 
     def test_tags_of_many_communicators(self):
         """A process sets a tag on each of its communicators: that costs about what the communicators alone do."""
@@ -365,7 +365,7 @@ class HostileQueries(Case):
         """SQLite looks at no clock inside a function; the time limit holds all the same."""
         endless = "SELECT instr(zeroblob(60000000), zeroblob(30000000) || x'01')"
         result = self.run_program("query", "--timeout", "1", endless, status=1)
-        self.assertIn("longer than", result.err)
+        self.assertIn("the time limit was exceeded", result.err)
 
     def test_one_call_that_lasts_can_be_left(self):
         endless = "SELECT instr(zeroblob(60000000), zeroblob(30000000) || x'01')"

@@ -26,10 +26,14 @@ class Html(Case):
                 diagnosis, page = self.json("diagnose", status=None), self.page(status=None)
                 told = [one for one in diagnosis["findings"] if one["confidence"] != "low" or one["kind"] == "missing"]
                 shown = list(page.root.every("article"))
-                self.assertEqual([one.first("h3").text for one in shown], [one["text"] for one in diagnosis["findings"]])
+                # The cost is a line of its own.
+                self.assertEqual([one.first("h3").text for one in shown],
+                                 [one["text"].partition("; costs ")[0] for one in diagnosis["findings"]])
                 for article, finding in zip(shown, diagnosis["findings"]):
                     words = " ".join(paragraph.text for paragraph in article.every("p"))
                     self.assertIn(finding["evidence"], words)
+                    cost = finding["text"].partition("; costs ")[2]
+                    self.assertEqual(f"Cost: {cost}." in words, bool(cost))
                     self.assertIn(finding["next"], words)
                     self.assertIn(f"{finding['confidence']} confidence", words)
                 verdict = page.root.first("div", class_="verdict")
@@ -56,7 +60,7 @@ class Html(Case):
     def test_network_evidence(self):
         """TRUTH: sends of rank 1 were delayed by 150 us in steps 6 to 8."""
         figure = self.page(TOP / "fixtures/tp2dp2pp2-slow-sender").root.first("article").first("figure")
-        self.assertIn("what it sends", figure.first("figcaption").text)
+        self.assertIn("data that it sends", figure.first("figcaption").text)
         dots = Page.dots(figure)
         self.assertEqual([step for step, dot in dots.items() if dot[1]], [6, 7, 8])
         for us, is_out, peers in dots.values():
@@ -73,7 +77,7 @@ class Html(Case):
         facts = page.root.first("dl", class_="facts")
         facts = dict(zip([one.text for one in facts.every("dt")], [one.text for one in facts.every("dd")]))
         self.assertEqual((facts["Stopped"], facts["Ranks"]), ("in step 6", "8"))
-        self.assertNotIn("Lost", facts)
+        self.assertNotIn("Time lost", facts)
         open_bars = {rank for rank, bars in page.lanes(6).items() if any(bar[5] == 1 for bar in bars)}
         self.assertIn("7", open_bars)  # in the ReduceScatter that rank 5 never enters
         self.assertNotIn("5", open_bars)
@@ -123,7 +127,7 @@ class Html(Case):
         worst = max(range(4, 8), key=lengths.get)
         titles = [one["title"] for one in self.page().data["runs"][0]["lanes"]]
         self.assertRegex(titles[0], rf"^Step {worst}, .*: compute, rank 1$")
-        self.assertRegex(titles[1], r"^Step [1-3], .*: a usual one, for comparison$")
+        self.assertRegex(titles[1], r"^Step [1-3], .*: baseline step, for comparison$")
 
     def test_only_one_script_and_one_style_may_run(self):
         page = self.page(SLOW)
@@ -187,11 +191,11 @@ class Html(Case):
         """The page is written, says so, and the exit status does, too."""
         self.write("dump_1.json", "[\n" + tag("forward", 0, 1, 5) + "{}]\n")
         page = self.page("dump_1.json", status=1)
-        self.assertIn("not judged", page.root.first("h1").text)
+        self.assertIn("not enough data", page.root.first("h1").text)
         self.write("inspector.log", inspector_trace())
         page = self.page("inspector.log", status=None)
         self.assertIn("doubt", page.root.first("div", class_="verdict").attributes["class"])
-        self.assertIn("could not be judged", page.section("Summary").text)
+        self.assertIn("not enough data", page.section("Summary").text)
 
     def test_several_runs(self):
         self.run_program("ingest", SLOW, TOP / "fixtures/tp2dp2pp2-clean")
@@ -200,9 +204,9 @@ class Html(Case):
         self.assertIn("2 runs: 1 finding", page.root.first("h1").text)
         self.assertEqual(len(page.data["runs"]), 2)
         links = [one.text for one in page.root.first("nav").every("a")]
-        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): nothing stands out"])
+        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): no problem found"])
         for run, name in ((1, "slow-rank"), (2, "clean")):
-            self.assertIn("Judged", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
+            self.assertIn("Analyzed", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
         alone = self.page("--run", "tp2dp2pp2-clean")
         self.assertEqual([run["id"] for run in alone.data["runs"]], [2])
 

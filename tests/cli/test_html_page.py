@@ -43,9 +43,9 @@ class HtmlPage(Case):
         self.measure(page)
         page.click("canvas", *self.cell(1, 5))
         said = page.text("output")
-        self.assertRegex(said, r"^rank 1, step 5: lasted .* Finding: compute\.$")
+        self.assertRegex(said, r"^rank 1, step 5: took .* Finding: compute\.$")
         # What is said has three figures of the value, and the value is within 2 %.
-        for name, words in (("duration_us", r"lasted ([\d.]+ ms)"), ("own_us", r"late by itself ([\d.]+ ms)")):
+        for name, words in (("duration_us", r"took ([\d.]+ ms)"), ("own_us", r"own delay ([\d.]+ ms)")):
             shown = float(re.search(words, said).group(1).split()[0]) * 1e3
             self.assertAlmostEqual(shown, rows[1, 5][name], delta=0.025 * rows[1, 5][name])
         page.focus("canvas")
@@ -83,9 +83,9 @@ class HtmlPage(Case):
         page.focus(picture)
         page.press("ArrowRight")
         first = page.text(".lanes output")
-        self.assertRegex(first, r"^rank 0: \w+ on .*, phase forward, began at ")
+        self.assertRegex(first, r"^rank 0: \w+ on .*, phase forward, started at ")
         page.press("End")
-        self.assertRegex(page.text(".lanes output"), r"^rank 0: AllReduce on ranks 0-7, phase optimizer, .* of which it waited [\d.]+ ms")
+        self.assertRegex(page.text(".lanes output"), r"^rank 0: AllReduce on ranks 0-7, phase optimizer, .* including [\d.]+ ms waiting for the last rank")
         page.press("ArrowDown")
         self.assertRegex(page.text(".lanes output"), r"^rank 1: ")
         page.press("+", "-", "0")
@@ -183,7 +183,7 @@ class HtmlPage(Case):
         page.click(".tools input[type=checkbox]")
         page.focus("canvas")
         page.press("ArrowDown")
-        self.assertRegex(page.text("output"), r"^node\d+ \(8 ranks\), step 0: .* at most\.")
+        self.assertRegex(page.text("output"), r"^node\d+ \(8 ranks\), step 0: .* \(largest values\)\.")
         page.click(".tools input[type=checkbox]")
         page.focus("input[type=search]")
         page.call("Input.insertText", text="70")

@@ -78,7 +78,7 @@ class Inspector(Case):
         self.assertEqual(summary["not_judged"]["lost"], 4 * 2 * 10)
         self.assertEqual(summary["not_judged"]["damaged"], 4 * 2 * 10)
         self.assertEqual(self.info()["dropped"], 4 * 2 * 20)
-        self.assertNotIn("missing from their sequences", " ".join(self.json("diagnose")["warnings"]))
+        self.assertNotIn("missing from the trace", " ".join(self.json("diagnose")["warnings"]))
 
     def test_links(self):
         """Waits of both sides of an edge, and the slow one named."""
@@ -164,7 +164,7 @@ class Inspector(Case):
         orphans = next(number for number, line in enumerate(cut[1:]) if "header" in line)
         file = self.ingest("whole.log", status=1)["whole.log"]
         self.assertEqual((file["status"], file["skipped"]), ("partial", orphans))
-        self.assertIn("record without a communicator) at byte 0", file["reason"])
+        self.assertIn("first at byte 0 (record without a communicator)", file["reason"])
         self.assertEqual(self.rows("SELECT DISTINCT hash <> 0 FROM communicator"), [(1,)])
         self.store.unlink()
         self.write("orphans.log", "".join(lines[1:6]))
@@ -221,7 +221,7 @@ class LeftOut(Case):
         coverage = diagnosis["coverage"][0]
         self.assertEqual((coverage["missing_operations"], coverage["left_out_operations"]), (4 * 29, 4 * 29))
         self.assertEqual(len(diagnosis["warnings"]), 1)
-        self.assertIn("on all ranks alike: left out by the recorder's filter", diagnosis["warnings"][0])
+        self.assertIn("missing on every rank: filtered out", diagnosis["warnings"][0])
         self.assertEqual([(finding["rank"], finding["confidence"]) for finding in diagnosis["findings"]], [(2, "high")])
 
     def test_not_alike(self):
@@ -230,7 +230,7 @@ class LeftOut(Case):
         coverage = diagnosis["coverage"][0]
         self.assertGreater(coverage["missing_operations"], 0)
         self.assertEqual(coverage["left_out_operations"], 0)
-        self.assertIn("operations are missing from their sequences", diagnosis["warnings"][0])
+        self.assertIn("operations are missing from the trace", diagnosis["warnings"][0])
         self.assertNotIn("filter", diagnosis["warnings"][0])
         self.assertNotIn("high", {finding["confidence"] for finding in diagnosis["findings"]})
 

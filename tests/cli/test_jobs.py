@@ -74,13 +74,13 @@ class Jobs(Case):
 
     def test_a_run_that_is_not_there(self):
         """No wrong usage: it is the store that lacks it."""
-        for count, holds in enumerate((f"run 1 ({JOBS[0]})", f"run 1 ({JOBS[0]}), 2 ({JOBS[1]})"), 1):
+        for count, holds in enumerate((f"1 ({JOBS[0]})", f"1 ({JOBS[0]}), 2 ({JOBS[1]})"), 1):
             self.ingest(JOBS[count - 1])
             for command in OF_JOBS:
                 with self.subTest(command=command, holds=holds):
                     result = self.run_program(command, "--run", "7", status=1)
                     self.assertEqual((result.out, result.err),
-                                     ("", f"ncclprof: there is no run '7'; the store holds {holds}\n"))
+                                     ("", f"ncclprof: no run '7'; runs in the store: {holds}\n"))
                     self.run_program(command, "--run", "0", status=1)
         self.run_program("stalls", "--states", "--run", "3", status=1)
 
@@ -138,15 +138,15 @@ class Incomplete(Case):
         for command in ("diagnose", "stragglers"):
             said = self.warnings(command, "tp2dp2pp2-kill")
             # Of 13 communicators: the world, and rank 2's with its tensor, data and pipeline partner.
-            self.assertIn("run 1: only 7 of 8 ranks left a trace (none of rank 2): 4 communicators are incomplete", said)
+            self.assertIn("run 1: only 7 of 8 ranks have a trace (no trace of rank 2); 4 communicators are incomplete", said)
 
     def test_healthy_but_for_a_file(self):
         """Nothing stands out in what is there, and the guilty one may be who is not."""
         pids = self.pids_of_world("tp2dp2pp2-clean")
         said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[7]])
-        self.assertRegex(" ".join(said), r"only 7 of 8 ranks left a trace \(none of rank 7\)")
+        self.assertRegex(" ".join(said), r"only 7 of 8 ranks have a trace \(no trace of rank 7\)")
         said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[rank] for rank in (1, 2, 4, 5, 7)])
-        self.assertRegex(" ".join(said), r"only 3 of 8 ranks left a trace \(none of ranks 1, 2, 4, 5 and 1 more\)")
+        self.assertRegex(" ".join(said), r"only 3 of 8 ranks have a trace \(no trace of ranks 1, 2, 4, 5 and 1 more\)")
 
     def test_a_file_that_was_lost(self):
         """The example plugin writes one for each communicator and rank. Whoever lost one has gaps that look like lateness."""
@@ -200,7 +200,7 @@ class Incomplete(Case):
             self.run_program("ingest", self.folder)
             for command in ("diagnose", "stragglers"):
                 said = " ".join(self.json(command)["warnings"])
-                self.assertIn("ranks of one process cannot be told apart", said)
+                self.assertIn("several ranks share a process and cannot be distinguished", said)
             findings = self.json("diagnose", "--all")["findings"]
             self.assertEqual([finding for finding in findings if finding["confidence"] != "low"], [])
             if clocks:
@@ -215,14 +215,14 @@ class Incomplete(Case):
             for path in (TOP / "fixtures/fsdp-clean").glob("*.gz"):
                 self.write(path.name[:-3], re.sub(rb'(?<="pid": )(\d+)', pid, gzip.decompress(path.read_bytes())))
             self.run_program("ingest", self.folder)
-            self.assertNotIn("cannot be told apart", " ".join(self.json("diagnose")["warnings"]))
+            self.assertNotIn("cannot be distinguished", " ".join(self.json("diagnose")["warnings"]))
             told.append(self.rows("SELECT communicator, function, rank, count(*) AS operations FROM v_operation GROUP BY 1, 2, 3"))
         self.assertEqual(told[1], told[0])
 
     def test_communicators_alone(self):
         """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
         self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
-        self.assertIn("run 1: 1 communicator has ranks that left no trace", self.json("diagnose")["warnings"])
+        self.assertIn("run 1: 1 communicator has ranks without a trace", self.json("diagnose")["warnings"])
 
     def test_the_last_records_only(self):
         """What the recorder has no room for any more is gone from the front."""
@@ -238,8 +238,8 @@ class Incomplete(Case):
                                       "WHERE least > 2 AND 4 * least > kept "
                                       "UNION ALL SELECT count(*) FROM (SELECT 1 FROM v_operation "
                                       "GROUP BY rank, communicator_id, function)")
-            self.assertEqual(f"run 1: {late[0]} of {all_} sequences of operations begin in the middle" in warnings, said)
-            self.assertEqual("less than half of what ranks did has its place in a step" in warnings, said)
+            self.assertEqual(f"run 1: {late[0]} of {all_} operation sequences start late" in warnings, said)
+            self.assertEqual("fewer than half of the operations belong to a repeating step" in warnings, said)
 
     def test_one_log_of_several(self):
         """The commonest mistake of all is to copy one rank's files."""
@@ -247,9 +247,9 @@ class Incomplete(Case):
         for command in ("diagnose", "stragglers"):
             said = self.warnings(command, "tp2dp2pp2-clean", [pids[rank] for rank in range(8) if rank != 3])
             # This dialect does not say how many ranks a communicator has: so many at least.
-            self.assertRegex(" ".join(said), r"run 1: only 1 of at least \d ranks left a trace \(none of ranks 0, 1, ")
+            self.assertRegex(" ".join(said), r"run 1: only 1 of at least \d ranks has a trace \(no trace of ranks 0, 1, ")
         self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
-            "could not be judged: only one rank left a trace"))
+            "not enough data: only one rank has a trace"))
 
     def test_whole_jobs_are_not_warned_of(self):
         for fixture in ("tp2dp2pp2-clean", "tp2dp2pp2-hang", "fsdp-clean"):
@@ -257,7 +257,7 @@ class Incomplete(Case):
                 self.store.unlink(missing_ok=True)
                 self.run_program("ingest", TOP / "fixtures" / fixture, status=None)
                 said = " ".join(self.json(command)["warnings"])
-                self.assertNotRegex(said, "left a trace|left no trace", (fixture, command))
+                self.assertNotRegex(said, "ranks? ha(s|ve) a trace|without a trace", (fixture, command))
 
 
 class Arrival(Case):

@@ -234,7 +234,7 @@ class Join(Case):
                    + all_reduce(9, 4, 1004, 9, 500.0) + "{}]\n")
         self.ingest("a.json", "b.json", status=1)
         report = self.json("diagnose")
-        self.assertIn("no communicator holds all processes", " ".join(report["warnings"]))
+        self.assertIn("no communicator contains all processes", " ".join(report["warnings"]))
         self.assertEqual([(finding["kind"], finding["rank"], finding["process"]) for finding in report["findings"]],
                          [("missing", None, "process:1004")])
 

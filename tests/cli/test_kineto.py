@@ -186,7 +186,7 @@ class Kineto(Case):
                  for file in self.json("ingest", FIXTURES / "kineto-damaged", status=1)["files"]}
         for name, offset in (("kineto-rank1.json.gz", 16664), ("kineto-rank2.tmp.gz", 131047)):
             self.assertEqual((files[name]["dialect"], files[name]["status"], files[name]["events"]), ("kineto", "partial", 32))
-            self.assertTrue(files[name]["reason"].endswith(f"at byte {offset}"), files[name]["reason"])
+            self.assertIn(f"at byte {offset} (", files[name]["reason"])
 
     def test_events_and_groups_without_a_name(self):
         """Numbers and nothing in the place of names: the events are passed over, all others are read as before."""
@@ -215,7 +215,7 @@ class Kineto(Case):
                                   and event["name"] != "record_param_comms"]
         self.write("one.json", json.dumps(content))
         result = self.run_program("ingest", "one.json")
-        self.assertIn("no operation of NCCL is in it", result.flat + result.err)
+        self.assertIn("it has no NCCL operation", result.flat + result.err)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Parts(Case):
         """But for the run's name, and the warning that operations are in several files, which comes with them and only then."""
         found = self.json("diagnose", "--all")
         about = [text for text in found["warnings"] if "are in several files" in text]
-        self.assertEqual(about, [f"{self.doubles()} operations are in several files (copies, or parts of one log); each counts "
+        self.assertEqual(about, [f"{self.doubles()} operations are in several files (copies, or parts of one log); duplicate records are counted "
                                  "once"] if self.doubles() else [])
         coverage = [{key: value for key, value in row.items() if key != "run_name"} for row in found["coverage"]]
         return {**found, "coverage": coverage, "warnings": [text for text in found["warnings"] if text not in about]}
@@ -165,8 +165,8 @@ class OfPairs(Parts):
         lines = [line.replace(b":65536,", b":32768,") if number in (7, 9) else line for number, line in enumerate(self.lines)]
         self.write("logs/a.log", b"".join(lines))
         self.answers("logs", self.receives)
-        said = ("run 1: send 7 from rank 0 to rank 1 on communicator 0-1 and its receive differ in size: 32768 bytes sent, "
-                "65536 received; 1 more pair differs; the program does that, or records between them are lost")
+        said = ("run 1: Send #7 from rank 0 to rank 1 on communicator {0-1} and its receive differ in size: 32768 bytes sent, "
+                "65536 received; 1 more pair differs; the program does this, or records between them are lost")
         for command in ("report", "stragglers", "diagnose"):
             self.assertIn(said, self.warnings(command))
 
@@ -204,8 +204,8 @@ class OfClocks(Parts):
 
     def test_the_fixture(self):
         self.check(lines_of(CLOCK / "node2-pid22.log.gz"), -40000)
-        said = ("run 1: the clock of rank 2 (node2, process 22) stepped back by 40.0 ms before AllReduce number 16 on "
-                "communicator 0-3, step 16; later times are kept as if it had not")
+        said = ("run 1: the clock of rank 2 (node2, process 22) jumped back by 40.0 ms before AllReduce #16 on "
+                "communicator {0-3}, step 16; later timestamps are corrected")
         for command in ("report", "stragglers", "diagnose", "clocks"):
             self.assertIn(said, self.warnings(command))
 
@@ -217,7 +217,7 @@ class OfClocks(Parts):
 
     def test_several_steps(self):
         self.check(self.stepped((14, -1500000), (30, -700000), (40, 900000)), -1500000, -700000, 900000)
-        self.assertIn("stepped back by 1.50 s before AllReduce number 7 on communicator 0-3, step 7, and 2 more times by less",
+        self.assertIn("jumped back by 1.50 s before AllReduce #7 on communicator {0-3}, step 7, and 2 more times by less",
                       " ".join(self.warnings()))
 
     def test_in_parts(self):

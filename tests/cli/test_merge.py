@@ -299,7 +299,7 @@ class Lacking(Merge):
         self.assertEqual(answer["totals"]["ingested"], 24)
         diagnosis = self.run_program("--store", merged, "diagnose", "--exit-code", "--format", "json", status=4)
         notes = " ".join(json.loads(diagnosis.out)["warnings"])
-        self.assertIn("shard 2/4 is missing, and what it would tell was not judged", notes)
+        self.assertIn("shard 2/4 is missing; the missing data was not analyzed", notes)
         for command in ("stragglers", "steps", "report", "stalls"):
             self.assertIn("shard 2/4", " ".join(self.json("--store", merged, command)["warnings"]))
         told = self.json("--store", merged, "info", "--shards")["rows"]
@@ -319,7 +319,7 @@ class Lacking(Merge):
         self.run_program("--store", store, "ingest", "-q", "--shard", CLEAN)
         merged = self.folder / "merged.db"
         _, said = self.merge(merged, store, more=["--expect", "3"], status=1)
-        self.assertIn("1 shard of 3 is there", said)
+        self.assertIn("only 1 of 3 shards are present", said)
         self.assertIn("only 1 of 3 shards", " ".join(self.json("--store", merged, "steps")["warnings"]))
         self.merge(merged, store, more=["--expect", "1"])
         self.assertEqual(self.json("--store", merged, "steps")["warnings"], [])
@@ -359,7 +359,7 @@ class Lacking(Merge):
         merged = self.folder / "merged.db"
         answer, said = self.merge(merged, bad, status=1)
         self.assertEqual([file["status"] for file in answer["files"]].count("failed"), 1)
-        self.assertIn("is of nobody who is there", said)
+        self.assertIn("refers to a process that is not in this store", said)
         self.assertEqual(len(dump(merged)["file"]), 31)
         self.assertIn("lacks files", " ".join(self.json("--store", merged, "steps")["warnings"]))
 
@@ -388,10 +388,10 @@ class Killed(Merge):
         task.send_signal(signal.SIGKILL)
         task.wait()
         _, said = self.merge(merged, store, other, status=1)
-        self.assertIn("its ingest did not end", said)
+        self.assertIn("its ingest did not finish", said)
         self.assertIn("0/2", said)
         self.assertGreaterEqual(len(dump(merged)["file"]), 16 + 5)
-        self.assertIn("is not all there", " ".join(self.json("--store", merged, "steps")["warnings"]))
+        self.assertIn("is incomplete; the missing data was not analyzed", " ".join(self.json("--store", merged, "steps")["warnings"]))
         again = self.json("--store", store, "ingest", "--range", "0/2", *files)
         self.assertEqual([file["status"] for file in again["files"]][:5], ["unchanged"] * 5)
         self.merge(merged, store, other)
@@ -491,6 +491,6 @@ class Tasks(Merge):
         for words, why in ((["merge", "-o", shard, plain], "is a shard itself"),
                            (["merge", "--shard", "-o", plain, shard], "is a store, not a shard"),
                            (["--store", plain, "ingest", "--shard", CLEAN], "is a store, not a shard"),
-                           (["merge", "-o", plain, plain], "it is the store that is merged into")):
+                           (["merge", "-o", plain, plain], "it is the output store itself")):
             self.assertIn(why, self.run_program(*words, status=1).err, words)
-        self.assertIn("SHARD... is missing", self.run_program("merge", "-o", plain, status=2).err)
+        self.assertIn("missing argument SHARD...", self.run_program("merge", "-o", plain, status=2).err)

@@ -125,7 +125,7 @@ class Moved(Case):
                 words = f"'{PROGRAM}' ingest <(cat {communicator}-0.json) <(cat {communicator}-1.json)"
                 said = subprocess.run(["bash", "-c", words], cwd=self.folder, env={**os.environ, "NCCLPROF_STORE": str(self.store)},
                                       check=True, capture_output=True).stdout
-                self.assertIn(b"2 unchanged" if times else b"2 ingested", said)
+                self.assertIn(b"2 files unchanged" if times else b"2 files ingested", said)
         self.check_two_jobs()
 
     def test_a_job_of_several_communicators_through_pipes(self):
@@ -140,9 +140,9 @@ class Moved(Case):
         for command in ("report", "stragglers", "diagnose"):
             warnings = " ".join(self.json(command)["warnings"])
             if count:
-                self.assertIn(f"{count} collectives have the same number in several Inspector logs", warnings)
+                self.assertIn(f"{count} collectives have the same sequence number in several Inspector logs", warnings)
             else:
-                self.assertNotIn("alike", warnings)
+                self.assertNotIn("in several Inspector logs", warnings)
         left_out = self.rows("SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason = 'duplicate operation'")
         self.assertEqual(left_out, [(doubles,)])
 
@@ -205,4 +205,4 @@ class Moved(Case):
 
     def test_a_name_that_begins_the_reason(self):
         self.write("1", b"damaged\n" + FIRST.read_bytes()[:3000])
-        self.assertIn("ncclprof: 1: 1 piece of it could not be read", self.run_program("ingest", "-q", "1", status=1).err)
+        self.assertIn("ncclprof: 1: damaged: 1 part skipped", self.run_program("ingest", "-q", "1", status=1).err)

@@ -61,7 +61,7 @@ class Nsys(Case):
         self.assertEqual(self.ingest_one(path)["events"], 48)
         self.assertEqual(self.rows("SELECT count(*), count(bytes), count(duration_us) FROM v_operation"), [(48, 0, 0)])
         ledger = {row["reason"]: row["count"] for row in self.json("info", "--ledger")["rows"]}
-        self.assertEqual(ledger["kernel of no call"], 36)
+        self.assertEqual(ledger["kernel without a call"], 36)
 
     def test_an_export_without_calls_says_how_to_get_them(self):
         path = self.load("DROP TABLE NVTX_EVENTS; DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;")

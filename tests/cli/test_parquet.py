@@ -203,27 +203,27 @@ class Parquet(Case):
     def test_places_that_cannot_be_written(self):
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
         self.write("file", "x")
-        for output, why in ("-", "takes a directory"), ("file", "no directory"), ("none/o", "No such file"):
+        for output, why in ("-", "needs a directory"), ("file", "is not a directory"), ("none/o", "No such file"):
             self.assertIn(why, self.export(output, status=1).err)
 
     def test_usage(self):
         self.run_program("ingest", TOP / "fixtures/fsdp-clean")
         for words, why in ((["--rows-per-group", 0], "at least 1"), (["--rows-per-group", "many"], "'many'"),
-                           (["--compression", "zstd"], "gzip or none, not 'zstd'"),
+                           (["--compression", "zstd"], "invalid --compression 'zstd': expected gzip or none"),
                            (["--rank", 1], "--rank does not apply")):
             self.assertIn(why, self.export("o", *words, status=2).err)
         for to in "csv", "sqlite", "prometheus":
             for words in ["--rows-per-group", 5], ["--compression", "none"]:
                 said = self.run_program("export", "--to", to, "-o", "o", *words, status=2)
-                self.assertIn(f"{words[0]} goes with parquet", said.err)
+                self.assertIn(f"{words[0]} needs --to parquet", said.err)
         self.assertFalse((self.folder / "o").exists())
 
     def test_a_damaged_store_is_told(self):
         """Text where a number belongs has no place in a column of numbers; rows that cannot be read are no rows."""
         rows = len(list((TOP / "fixtures/tp2dp2pp2-slow-rank").glob("*.json*")))
         last = "WHERE file_id = (SELECT max(file_id) FROM file)"
-        for sql, why in ((f"UPDATE file SET events = 'many' {last}", f"row {rows}: events is a text where a whole number belongs"),
-                         (f"UPDATE file SET bytes = 1.5 {last}", f"row {rows}: bytes is a real where a whole number belongs"),
+        for sql, why in ((f"UPDATE file SET events = 'many' {last}", f"row {rows}: column events holds text instead of an integer"),
+                         (f"UPDATE file SET bytes = 1.5 {last}", f"row {rows}: column bytes holds a real number instead of an integer"),
                          ("UPDATE operation_block SET packed = x'00'", "v_operation")):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")

@@ -68,7 +68,7 @@ class Prometheus(Case):
         self.ingest(TOP / "fixtures/inspector-2.30", FIXTURE / "tagged.prom")
         answer = self.json("report")
         self.assertTrue(all("samples" not in row for row in answer["rows"]))
-        self.assertIn("3 averages of Prometheus text are not in these rows: --samples shows them", answer["warnings"])
+        self.assertIn("3 averages from Prometheus text are not shown; use --samples", answer["warnings"])
         self.assertEqual(sum(row["samples"] for row in self.json("report", "--samples")["rows"]), 3)
 
     def test_nothing_is_judged(self):
@@ -80,5 +80,5 @@ class Prometheus(Case):
                           'nccl_bus_bandwidth_gbs{collective="Send"} NaN\nnccl_bus_bandwidth_gbs{node="a"} 3\nnode_load1 0.5\n')
         self.ingest(path, status=1)
         self.assertEqual(sorted(self.rows("SELECT reason, damage, count FROM v_ledger")),
-                         [("average that is no number", 1, 1), ("labels that cannot be read", 1, 1),
-                          ("metric of another kind", 0, 2), ("unreadable line", 1, 1)])
+                         [("average that is not a number", 1, 1), ("unknown metric", 0, 2),
+                          ("unreadable labels", 1, 1), ("unreadable line", 1, 1)])

@@ -55,12 +55,12 @@ class Query(Case):
         self.assertEqual(self.run_program("query", stdin="SELECT 1 AS a; SELECT 2 AS b").out, "a\n1\n\nb\n2\n")
         result = self.run_program("query", "--format", "csv", stdin="SELECT 1 AS a; DELETE FROM file; SELECT 2", status=1)
         self.assertEqual(result.out, "a\n1\n")
-        self.assertIn("it may only read", result.err)
+        self.assertIn("queries may only read", result.err)
         for nothing in ("", " ;-- nothing\n"):
             self.assertEqual(self.run_program("query", "--format", "csv", stdin=nothing, status=None).out, "")
-        self.assertIn("no statement", self.run_program("query", stdin="", status=1).err)
+        self.assertIn("no SQL statement", self.run_program("query", stdin="", status=1).err)
         self.assertIn("zero byte", self.run_program("query", stdin=b"SELECT 1\0", status=1).err)
-        self.assertIn("more than 1 MiB", self.run_program("query", stdin=" " * (1 << 20) + "SELECT 1", status=1).err)
+        self.assertIn("larger than 1 MiB", self.run_program("query", stdin=" " * (1 << 20) + "SELECT 1", status=1).err)
 
     def test_views_are_listed_with_their_columns(self):
         rows = {row["view"]: row["columns"].split(", ") for row in self.json("query", "--schema")["rows"]}

@@ -44,12 +44,12 @@ class ReadAgain(Case):
         self.assertEqual({name: (file["status"], file["read_again"]) for name, file in files.items()},
                          {"a.json": ("ingested", True), "b.json": ("ingested", True), "c.json": ("unchanged", False)})
         self.assertEqual(len(said), 1)
-        self.assertIn("2 files are read again: their reader has improved since", said[0])
+        self.assertIn("2 files were read again because ncclprof's reader for them has improved", said[0])
         files, said = self.ingest("a.json", "b.json", "c.json")
         self.assertEqual(({file["status"] for file in files.values()}, said), ({"unchanged"}, []))
         self.change("UPDATE file SET reader_version = 0 WHERE path LIKE '%c.json'")
         files, said = self.ingest("c.json")
-        self.assertIn("1 file is read again: its reader has improved since", said[0])
+        self.assertIn("1 file was read again because ncclprof's reader for it has improved", said[0])
         self.change("UPDATE file SET reader_version = 0")
         self.assertEqual(self.ingest("a.json", more=["-q"])[1], [])
 

@@ -15,7 +15,8 @@ class Rules(Case):
     def table(self):
         """{rule: (side, at most)}, as the manual has them."""
         page = (TOP / "man/ncclprof-diagnosis.7").read_text()
-        rules = re.findall(r"^\.It Li ([\w-]+) Pq .*; at most (\w+)\n(?:(?!\.It|Speaks).*\n)*Speaks (\w+) ", page, re.M)
+        rules = re.findall(r"^\.It Li ([\w-]+) Pq .*; at most (\w+)\n(?:(?!\.It|If (?:less|at|more)).*\n)*If (less than|at least|more than) ",
+                           page, re.M)
         return {name: (side, at_most) for name, at_most, side in rules}
 
     def check_confidence(self, finding, table):
@@ -24,8 +25,8 @@ class Rules(Case):
         for rule in finding["rules"]:
             side, at_most = table[rule["name"]]
             self.assertEqual(rule["at_most"], at_most)
-            speaks = {"below": rule["reading"] < rule["limit"], "from": rule["reading"] >= rule["limit"],
-                      "above": rule["reading"] > rule["limit"]}[side]
+            speaks = {"less than": rule["reading"] < rule["limit"], "at least": rule["reading"] >= rule["limit"],
+                      "more than": rule["reading"] > rule["limit"]}[side]
             self.assertEqual(rule["speaks"], speaks, rule)
             if speaks:
                 allowed = min(allowed, at_most, key=SURE.index)
@@ -48,16 +49,17 @@ class Rules(Case):
         for percent, count in (("3", 0), ("30", 1)):
             finding = self.json("diagnose", "--min-gain", percent)["findings"][0]
             text = self.run_program("diagnose", "--explain", "--min-gain", percent).whole
-            spoke = re.findall(r"^    rule ([\w-]+) speaks: it .*; ([\d.e+-]+), (?:below|from|above) .* \(at most (\w+)\)$", text, re.M)
-            quiet = re.findall(r"^    rule ([\w-]+) is quiet: ", text, re.M)
+            spoke = re.findall(r"^    limits to (\w+)  ([\w-]+): .*: ([\d.e+-]+) .*\(at most \1 if (?:less than|at least|more than) ",
+                               text, re.M)
+            quiet = re.findall(r"^    passed  ([\w-]+): ", text, re.M)
             self.assertEqual(len(spoke), count)
-            self.assertEqual({name for name, _, _ in spoke}, {rule["name"] for rule in finding["rules"] if rule["speaks"]})
+            self.assertEqual({name for _, name, _ in spoke}, {rule["name"] for rule in finding["rules"] if rule["speaks"]})
             self.assertEqual(quiet, [rule["name"] for rule in finding["rules"] if not rule["speaks"]])
-            self.assertLess(text.find("speaks"), text.find("is quiet"))
-        self.assertEqual((spoke[0][0], spoke[0][2]), ("worth-sure", "medium"))
+            self.assertLess(text.find("    limits to "), text.find("    passed  "))
+        self.assertEqual(spoke[0][:2], ("medium", "worth-sure"))
         # Worth 32 ms of 55 in each step, by TRUTH: twice 30 %, but for what the clocks say of both.
-        self.assertAlmostEqual(float(spoke[0][1]), 32 / 55 / 0.3, delta=0.05)
-        self.assertNotIn("    rule ", self.run_program("diagnose").out)
+        self.assertAlmostEqual(float(spoke[0][2]), 32 / 55 / 0.3, delta=0.05)
+        self.assertNotIn("    passed  ", self.run_program("diagnose").out)
 
     def test_nothing_is_divided_by_no_gain(self):
         self.ingest_fixture("tp2dp2pp2-slow-rank")

@@ -243,13 +243,13 @@ class CannotTell(Case):
             self.run_program("ingest", TOP / "fixtures" / fixture, status=None)
         answer = self.json("stalls")
         self.assertEqual(answer["rows"], [])
-        self.assertTrue(any("stalls cannot be told" in warning for warning in answer["warnings"]), answer["warnings"])
+        self.assertTrue(any("stalls cannot be detected" in warning for warning in answer["warnings"]), answer["warnings"])
 
     def test_too_few_steps(self):
         self.run_program("ingest", TOP / "fixtures/v1-states-documentation", status=None)
         answer = self.json("stalls")
         self.assertEqual({row["verdict"] for row in answer["rows"]}, {"unknown"})
-        self.assertTrue(any("fewer than three" in warning for warning in answer["warnings"]), answer["warnings"])
+        self.assertTrue(any("fewer than 3 training steps" in warning for warning in answer["warnings"]), answer["warnings"])
         figures = {(row["send_wait_us_p50"], row["recv_wait_us_p50"]) for row in answer["rows"]}
         self.assertEqual(figures, {(24.27, None), (None, 69.27)})
 
@@ -274,8 +274,8 @@ class States(Case):
         self.assertEqual(self.json("stalls")["rows"], self.json("stalls", "--states")["rows"])
         self.assertEqual(len(self.json("stalls", "--rank", "0")["rows"]), 4)
         readings = collections.Counter(reading for _, reading in expected.values())
-        note, = [warning for warning in self.json("diagnose")["warnings"] if "proxy operations never ended" in warning]
-        self.assertIn("run 1: 9 proxy operations never ended: ", note)
+        note, = [warning for warning in self.json("diagnose")["warnings"] if "proxy operations never finished" in warning]
+        self.assertIn("run 1: 9 proxy operations never finished: ", note)
         for reading, count in readings.items():
             self.assertRegex(note, rf"\b{count} '{reading}' \(rank [01] to rank [12](, and others)?\)")
 
@@ -287,7 +287,7 @@ class States(Case):
         self.run_program("ingest", TOP / "fixtures/dialect-2.23-states", status=None)
         rows = self.json("stalls", "--states")["rows"]
         self.assertEqual([(row["direction"], row["channel"], row["done"], row["reading"]) for row in rows],
-                         [("send", 1, 1, "sent, not delivered; behind it no credit or no data")])
+                         [("send", 1, 1, "in flight, not acknowledged; then waiting for receiver credit or for data")])
 
     def test_counters_that_nobody_kept(self):
         """An older interface before a newer NCCL: all of them are 0, and the ends of the operations are there."""
@@ -304,7 +304,7 @@ class States(Case):
         self.assertTrue(rows)
         self.assertNotIn("5", {row["rank"] for row in rows})
         self.assertEqual({row["reading"] for row in rows if row["direction"] == "recv" and row["peer"] == "5"},
-                         {"nothing arrived", "never begun"})
+                         {"no data arrived", "never started"})
 
 
 class SecondReading(Case):

@@ -27,17 +27,17 @@ class BrokenStores(Case):
 
     def test_text(self):
         self.store.write_text("my notes\n" * 100)
-        self.check_refused("not an SQLite file")
+        self.check_refused("not an SQLite database")
 
     def test_short_text(self):
         self.store.write_text("x")
-        self.check_refused("not an SQLite file")
+        self.check_refused("not an SQLite database")
 
     def test_other_database(self):
         with sqlite3.connect(self.store) as store:
             store.execute("CREATE TABLE address (name)")
         store.close()
-        self.check_refused("some other program's SQLite file")
+        self.check_refused("SQLite database of another program")
 
     def test_newer_schema(self):
         self.write("a.json", trace())
@@ -53,7 +53,7 @@ class BrokenStores(Case):
         with sqlite3.connect(self.store) as store:
             store.execute("PRAGMA user_version = 1")
         store.close()
-        self.check_refused("earlier ncclprof", "version 1", "ingest the traces into a new store")
+        self.check_refused("older ncclprof", "version 1", "Ingest the traces into a new store")
 
     def test_directory(self):
         self.store.mkdir()
@@ -106,7 +106,7 @@ class BrokenStores(Case):
         self.assertEqual(reading.returncode, 0, reading.stderr)
         writing = run("ingest", self.folder / "b.json")
         self.assertEqual(writing.returncode, 1)
-        self.assertIn("it cannot be written to: Permission denied", writing.stderr)
+        self.assertIn("the file cannot be written to: Permission denied", writing.stderr)
 
     def test_what_an_earlier_version_joined(self):
         """Other rules made the tables: they are made anew, without being asked for."""
@@ -157,7 +157,7 @@ class BrokenStores(Case):
             begun = time.monotonic()
             result = self.run_program("ingest", "b.json", status=1)
             self.assertGreater(time.monotonic() - begun, 5)
-            self.assertIn(f"process {holder.pid} holds the store", result.err)
+            self.assertIn(f"process {holder.pid} has locked the store", result.err)
         finally:
             holder.communicate()
 

@@ -47,7 +47,7 @@ class Threads(Case):
     def test_a_number_is_wanted(self):
         for number in ("0", "257", "many"):
             answer = self.run_program("diagnose", "-j", number, status=2)
-            self.assertIn("--jobs takes", answer.err)
+            self.assertIn("invalid --jobs", answer.err)
 
 
 if __name__ == "__main__":

@@ -70,14 +70,14 @@ class Usage(Case):
 
     def test_what_was_probably_meant(self):
         for words, meant in (
-            (["diagnos"], "unknown command 'diagnos'; did you mean 'diagnose'?"),
-            (["diganose"], "unknown command 'diganose'; did you mean 'diagnose'?"),
-            (["rep"], "unknown command 'rep'; did you mean 'report'?"),
-            (["help", "stragler"], "unknown command 'stragler'; did you mean 'stragglers'?"),
+            (["diagnos"], "unknown command 'diagnos'; did you mean 'diagnose'? See 'ncclprof --help'"),
+            (["diganose"], "unknown command 'diganose'; did you mean 'diagnose'? See 'ncclprof --help'"),
+            (["rep"], "unknown command 'rep'; did you mean 'report'? See 'ncclprof --help'"),
+            (["help", "stragler"], "unknown command 'stragler'; did you mean 'stragglers'? See 'ncclprof --help'"),
             (["st"], "unknown command 'st'; see 'ncclprof --help'"),  # stragglers or stalls
             (["x" * 80], f"unknown command '{'x' * 80}'; see 'ncclprof --help'"),
-            (["report", "--by-tags"], "report: unknown option --by-tags; did you mean --by-tag?; see 'ncclprof report -h'"),
-            (["info", "--fromat=csv"], "info: unknown option --fromat; did you mean --format?; see 'ncclprof info -h'"),
+            (["report", "--by-tags"], "report: unknown option --by-tags (did you mean --by-tag?); see 'ncclprof report -h'"),
+            (["info", "--fromat=csv"], "info: unknown option --fromat (did you mean --format?); see 'ncclprof info -h'"),
             (["info", "--xyzzy"], "info: unknown option --xyzzy; see 'ncclprof info -h'"),
         ):
             with self.subTest(words=words[-1][:20]):
@@ -103,12 +103,12 @@ class Usage(Case):
     def test_traces_that_cannot_be_read_whole(self):
         self.write("bad.json", "no trace")
         result = self.run_program("diagnose", "bad.json", status=1)
-        self.assertIn("bad.json: is neither JSON nor gzip", result.err)
-        self.assertIn("no trace found in the given paths", result.err)
+        self.assertIn("bad.json: not a supported trace (neither JSON nor a known log)", result.err)
+        self.assertIn("no traces found in the given paths", result.err)
         self.write("good.json", trace())
         result = self.run_program("report", "good.json", "bad.json", status=1)
         self.assertIn("AllReduce", result.out)
-        self.assertIn("cannot make a directory", self.run_program("report", "good.json", status=1, env={"TMPDIR": "/nowhere"}).err)
+        self.assertIn("cannot create directory", self.run_program("report", "good.json", status=1, env={"TMPDIR": "/nowhere"}).err)
 
     def test_wrong_usage_is_two_and_one_line(self):
         for words in (
@@ -144,12 +144,12 @@ class Usage(Case):
 
     def test_what_is_wrong_before_the_command(self):
         for words, says in (
-            (["--store"], "--store takes a file name"),
-            (["--store", "", "info"], "--store takes a file name"),
-            (["--store=", "info"], "--store takes a file name"),
-            (["--format", "json", "info"], "--format goes after the command's name"),
-            (["--format=json", "info"], "--format goes after the command's name"),
-            (["--by-tag", "report"], "--by-tag goes after the command's name"),
+            (["--store"], "--store needs a file name"),
+            (["--store", "", "info"], "--store needs a file name"),
+            (["--store=", "info"], "--store needs a file name"),
+            (["--format", "json", "info"], "option --format must follow the command name"),
+            (["--format=json", "info"], "option --format must follow the command name"),
+            (["--by-tag", "report"], "option --by-tag must follow the command name"),
             (["--formats", "info"], "unknown option --formats"),
             (["-f", "info"], "unknown option -f"),
         ):
@@ -158,7 +158,7 @@ class Usage(Case):
 
     def test_missing_store_is_one(self):
         result = self.run_program("info", status=1)
-        self.assertIn("no such file", result.err)
+        self.assertIn("does not exist; create it with: ncclprof ingest", result.err)
         self.assertEqual(result.out, "")
         self.assertFalse(self.store.exists())
 
@@ -192,7 +192,7 @@ class Usage(Case):
                 result = subprocess.run([PROGRAM, "--store", self.store, *words], stdout=full, stderr=subprocess.PIPE,
                                         text=True)
                 self.assertEqual(result.returncode, 1)
-                self.assertEqual(result.stderr, "ncclprof: cannot write the output: No space left on device\n")
+                self.assertEqual(result.stderr, "ncclprof: cannot write output: No space left on device\n")
 
     def test_a_closed_pipe_is_quiet(self):
         self.write("a.json", trace())

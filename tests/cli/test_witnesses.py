@@ -84,7 +84,7 @@ class Witnesses(Case):
                 self.assertEqual(self.found(), alone)
                 self.assertEqual(self.counts(), counts)
                 self.assertEqual(self.left_out(), {"kineto": 396})
-                self.assertEqual(len(self.notes("told by kineto, too; 396 operations")), 1)
+                self.assertEqual(len(self.notes("was also recorded by kineto; 396 duplicate records")), 1)
                 self.assertEqual({row["gpu"] for row in self.json("info", "--processes")["rows"]}, {0, 1})
 
     def test_what_one_lacks_comes_back_when_the_other_goes(self):
@@ -126,17 +126,17 @@ class Witnesses(Case):
         """The same calls an hour later."""
         self.anew(self.beside(self.dump(self.calls(), later_ns=HOUR_NS)))
         self.assertEqual(self.counts()[0], 2)
-        self.assertEqual(self.notes("may be one job"), [])
+        self.assertEqual(self.notes("may be the same job"), [])
 
     def test_calls_at_other_times_stay_apart(self):
         """A tenth of a second off: no recorder takes so long; in one folder it is said."""
         folder = self.dump(self.calls(), later_ns=10**8)
         self.anew(PLUGIN, folder)
-        self.assertEqual((self.counts()[0], self.notes("may be one job")), (2, []))
+        self.assertEqual((self.counts()[0], self.notes("may be the same job")), (2, []))
         self.anew(self.beside(folder))
         self.assertEqual(self.counts()[0], 2)
-        note, = self.notes("may be one job")
-        self.assertIn("their calls do not come at the same times", note)
+        note, = self.notes("may be the same job")
+        self.assertIn("their operations do not have the same times", note)
 
     def test_logs_go_with_dumps_that_end_alike(self):
         """Of one folder, with the numbers that the watchdog tells of each rank; with other ones they stay apart."""
@@ -153,7 +153,7 @@ class Witnesses(Case):
                 self.anew(folder)
                 self.assertEqual(self.counts()[0], 1 if last == 61 else 2)
                 self.assertEqual({tuple(found[1]) for found in self.found()}, {(2,)})
-                self.assertEqual(len(self.notes("do not end with the same calls")), 0 if last == 61 else 1)
+                self.assertEqual(len(self.notes("do not end with the same operations")), 0 if last == 61 else 1)
 
     def test_a_stop_that_one_alone_tells_of_is_told(self):
         """The plugin's record ends before three ranks wait for the fourth."""

@@ -103,7 +103,7 @@ class Trees(ProbeTest):
 
     def test_communicators_beyond_the_last_number_are_counted(self):
         said = self.probe("many-communicators", 65540, NCCL_DEBUG="WARN", NCCLPROF_BUFFER_EVENTS=str(1 << 20))
-        self.assertEqual(said.count("communicators without a number"), 1)
+        self.assertEqual(said.count("some communicators have no number"), 1)
         trace = self.trace()
         self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 5)
         hashes = [e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"]
@@ -120,7 +120,7 @@ class Tags(ProbeTest):
         drops = trace.notes("Drops")[-1]["args"]
         dropped = drops.pop("ring")
         self.assertEqual(trace.count(cat="USER_TAG") + dropped, int(said.split()[-2]))
-        self.assertEqual(said.count("signal's handler"), dropped > 0)
+        self.assertEqual(said.count("signal handler"), dropped > 0)
         self.assertNotIn("faster", said)
         self.assertEqual(set(drops.values()), {0}, drops)
 

@@ -80,7 +80,7 @@ class Together:
             writers.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
         for writer in writers:
             _, errors = writer.communicate(timeout=PATIENCE_S)
-            if writer.returncode and not (writer.returncode == 1 and "holds the store" in errors):
+            if writer.returncode and not (writer.returncode == 1 and "has locked the store" in errors):
                 wrong.append(f"ingest ended with {writer.returncode}: {errors}")
         stop.set()
         reader.join()

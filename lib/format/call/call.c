@@ -68,7 +68,7 @@ static int call_sniff(const char *bytes, size_t length, const char *path)
 const struct format format_call = {
     .name = "call",
     .version = 1,
-    .description = "what a program prints of its torch.distributed calls (monitor_collectives)",
+    .description = "torch.distributed calls printed by a program (monitor_collectives)",
     .unknown = other_output,
     .sniff = call_sniff,
     .read = call_read,

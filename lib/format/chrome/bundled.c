@@ -35,7 +35,7 @@ static int tag_name_line(struct chrome_reader *reader, const struct chrome_line 
     const struct chrome_tag *tag = &line->tag;
     struct event event = {.kind = EVENT_TAG_NAME, .origin = chrome_origin(reader, offset)};
     if (tag->number == 0)
-        return chrome_note(reader, "name of no tag", 1, offset, tag->text, tag->length, error);
+        return chrome_note(reader, "tag name without a number", 1, offset, tag->text, tag->length, error);
     if (set_text(&reader->text, tag->text, tag->length, error))
         return -1;
     event.tag_name =
@@ -52,7 +52,7 @@ int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line
     struct event event = {.kind = EVENT_TAG, .origin = chrome_origin(reader, offset)};
     uint64_t hash = tag->has_source ? tag->communicator_hash : reader->communicator_hash;
     if (line->time_ns == TIME_UNKNOWN)
-        return chrome_note(reader, "tag without a time", 1, offset, tag->text, tag->length, error);
+        return chrome_note(reader, "tag without a timestamp", 1, offset, tag->text, tag->length, error);
     if (set_text(&reader->text, tag->text, tag->length, error))
         return -1;
     event.origin.communicator_hash = hash;
@@ -352,7 +352,7 @@ static int read_call(struct chrome_reader *reader, struct json *json, const stru
     buffer_release(&mended);
     if (failed)
         return -1;
-    return taken ? 0 : chrome_note(reader, "mark of another kind", 0, offset, said, strlen(said), error);
+    return taken ? 0 : chrome_note(reader, "unknown mark", 0, offset, said, strlen(said), error);
 }
 
 int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
@@ -377,6 +377,6 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
     case CHROME_CALL_DESCRIPTION:
         return read_call(reader, json, line, offset, error);
     default:
-        return chrome_note(reader, "remark of the recorder", 0, offset, NULL, 0, error);
+        return chrome_note(reader, "recorder message", 0, offset, NULL, 0, error);
     }
 }

@@ -26,8 +26,8 @@ struct chrome_file {
 static const char *misreading(const struct json *json)
 {
     if (json->has_nan || json->has_misfit)
-        return "number that does not fit";
-    return json->misread ? "value that cannot be read" : NULL;
+        return "number out of range";
+    return json->misread ? "unreadable value" : NULL;
 }
 
 static int read_event(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
@@ -107,8 +107,8 @@ static int note_cut_line(void *context, const char *text, size_t length, uint64_
 {
     struct chrome_file *file = context;
     int is_open = file->reader.is_bundled;
-    return chrome_note(&file->reader, is_open ? "line that was being written" : "unreadable text", !is_open,
-                       offset, text, length, error);
+    return chrome_note(&file->reader, is_open ? "incomplete last line" : "unreadable text", !is_open, offset,
+                       text, length, error);
 }
 
 /* A failure to read is told when everything that could be read has been handed over. */
@@ -202,15 +202,16 @@ static const char *chrome_why_nothing(const char *path, uint64_t bytes)
     if (!chrome_names_member(path))
         return NULL;
     return bytes == 0
-               ? "NVIDIA's example plugin writes a file when its communicator ends: the job was killed "
-                 "then, or the disk was full"
-               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK says what (3935)";
+               ? "NVIDIA's example plugin writes its file when the communicator ends; the job was killed "
+                 "before that, or the disk was full"
+               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK is set (to 3935, "
+                 "for example)";
 }
 
 const struct format format_chrome = {
     .name = "chrome",
     .version = 1,
-    .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
+    .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's plugin",
     .unknown = chrome_unknown_event,
     .sniff = chrome_sniff,
     .read = chrome_read,

@@ -173,7 +173,7 @@ int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *
         return chrome_note(reader, "kernel phase other than the initial sync", 0, offset, NULL, 0, error);
     const struct kernel_channel *channel = find_channel(assembly, said->channel);
     if (!channel)
-        return chrome_note(reader, "kernel phase of no channel", 0, offset, NULL, 0, error);
+        return chrome_note(reader, "kernel phase without a channel", 0, offset, NULL, 0, error);
     if (!said->gpu_begin || said->gpu_end <= said->gpu_begin ||
         said->gpu_end - said->gpu_begin > NUMBER_MOST_NS)
         return chrome_note(reader, "kernel phase without both ends", 0, offset, NULL, 0, error);

@@ -59,7 +59,7 @@ static int comma_sniff(const char *bytes, size_t length, const char *path)
 const struct format format_comma = {
     .name = "comma",
     .version = 1,
-    .description = "JSON lines of CoMMA, Google's profiler plugin",
+    .description = "JSON lines of CoMMA, Google's NCCL profiler plugin",
     .unknown = "unknown record",
     .sniff = comma_sniff,
     .read = comma_read,

@@ -221,7 +221,7 @@ static int take_object(struct comma_reader *reader, const char *text, size_t len
         return take_operation(reader, root, *category == 'P', offset, error);
     /* By itself it names no communicator, and its parent by an address in memory. */
     if (category && strcmp(category, "PROXY") == 0)
-        return note(reader, "proxy operation of no operation", 0, offset, NULL, 0, error);
+        return note(reader, "proxy operation without an operation", 0, offset, NULL, 0, error);
     if (category && strcmp(category, "GROUP") == 0)
         return note(reader, "group of calls", 0, offset, NULL, 0, error);
     return note(reader, "unknown record", 0, offset, text, length, error);
@@ -239,6 +239,6 @@ int comma_take(struct comma_reader *reader, const char *text, size_t length, uin
     if (take_object(reader, text, length, offset, error) < 0)
         return -1;
     if (json->has_misfit)
-        return note(reader, "number that does not fit", 1, offset, text, length, error);
-    return json->misread ? note(reader, "value that cannot be read", 1, offset, text, length, error) : 1;
+        return note(reader, "number out of range", 1, offset, text, length, error);
+    return json->misread ? note(reader, "unreadable value", 1, offset, text, length, error) : 1;
 }

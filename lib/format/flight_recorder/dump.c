@@ -64,7 +64,7 @@ static int take_version(struct dump *dump, const struct value *version, const st
     if (!version)
         return 0;
     if (version->kind != VALUE_TEXT)
-        return note(sink, "value of another type", 1, 0, NULL, error);
+        return note(sink, "value of an unexpected type", 1, 0, NULL, error);
     dump->version = version;
     return is_newer(version) ? note(sink, FORMAT_NOTE_NEWER, 0, 0, version, error) : 0;
 }
@@ -133,7 +133,7 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
     if (root->kind == VALUE_NULL)
         return 0;
     if (root->kind != VALUE_LIST && root->kind != VALUE_DICTIONARY)
-        return note(sink, "value of another type", 1, 0, NULL, error);
+        return note(sink, "value of an unexpected type", 1, 0, NULL, error);
     if (take_version(dump, value_member(root, "version"), sink, error))
         return -1;
     const struct value_items *items = value_list(entries);
@@ -144,7 +144,7 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
         dump_take_status(dump, value_member(root, "pg_status"), &unread))
         return error_no_memory(error);
     for (; unread > 0; unread--)
-        if (note(sink, "value of another type", 1, 0, NULL, error))
+        if (note(sink, "value of an unexpected type", 1, 0, NULL, error))
             return -1;
     if (!items)
         take_failure(dump, root);

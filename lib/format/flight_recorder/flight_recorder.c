@@ -126,10 +126,11 @@ static int tell_rank(const struct dump_rank *rank, const char *path, const struc
                      struct error *error)
 {
     if (rank->rank == COUNT_UNKNOWN)
-        return sink->note(sink->context, "dump that does not tell its rank", 0, 0, path, strlen(path), error);
-    return rank->name_is_otherwise ? sink->note(sink->context, "number in the file's name is not its rank", 0,
-                                                0, path, strlen(path), error)
-                                   : 0;
+        return sink->note(sink->context, "dump without its rank", 0, 0, path, strlen(path), error);
+    return rank->name_is_otherwise
+               ? sink->note(sink->context, "rank in the file name differs from the rank in the dump", 0, 0,
+                            path, strlen(path), error)
+               : 0;
 }
 
 /* Its name alone tells which rank's dump there is not. */
@@ -139,9 +140,9 @@ static int read_failure(const struct dump *dump, const char *path, const struct 
     int64_t rank = rank_of_path(path);
     const struct value *reason = dump->no_dump;
     return sink->note(sink->context, "no dump", 0, 0, reason->text, reason->length, error) ||
-                   (rank == COUNT_UNKNOWN ? sink->note(sink->context, "dump that does not tell its rank", 0,
-                                                       0, path, strlen(path), error)
-                                          : dump_emit_failure(dump, rank, sink, error))
+                   (rank == COUNT_UNKNOWN
+                        ? sink->note(sink->context, "dump without its rank", 0, 0, path, strlen(path), error)
+                        : dump_emit_failure(dump, rank, sink, error))
                ? -1
                : 0;
 }
@@ -188,7 +189,7 @@ static const char *why_nothing(const char *path, uint64_t bytes)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (!strstr(name, "nccl_trace_rank_") && !strstr(name, "comm_lib_trace_rank_"))
         return NULL;
-    return bytes ? "no call was recorded: TORCH_NCCL_TRACE_BUFFER_SIZE (TORCH_FR_BUFFER_SIZE) is 0"
+    return bytes ? "no operation was recorded: TORCH_NCCL_TRACE_BUFFER_SIZE (or TORCH_FR_BUFFER_SIZE) is 0"
                  : "the process died while it wrote its Flight Recorder dump";
 }
 

@@ -23,8 +23,7 @@ struct reading {
 
 static int out_of(enum values_status status, struct error *error)
 {
-    return status == VALUES_NO_MEMORY ? error_no_memory(error)
-                                      : error_set(error, "more values than can be kept");
+    return status == VALUES_NO_MEMORY ? error_no_memory(error) : error_set(error, "too many values");
 }
 
 static int begin(struct reading *reading, struct error *error)
@@ -47,7 +46,7 @@ static int no_room(const struct reading *reading, const struct tokens_value *tok
                    struct error *error)
 {
     return status == VALUES_NO_MEMORY ? error_no_memory(error)
-                                      : note(reading, "more values than can be kept", token, error);
+                                      : note(reading, "too many values", token, error);
 }
 
 static int add(struct reading *reading, const struct tokens_value *token, const struct value *value,
@@ -91,7 +90,7 @@ static int take_token(struct reading *reading, const struct tokens_value *token,
     case TOKENS_DAMAGE:
         return note(reading, "unreadable text", token, error);
     default:
-        return note(reading, "value that is too long", token, error);
+        return note(reading, "value too long", token, error);
     }
 }
 

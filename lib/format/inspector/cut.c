@@ -17,10 +17,9 @@ const char *inspector_why_nothing(const char *path, uint64_t bytes)
 {
     const char *slash = strrchr(path, '/');
     const char *pid = strstr(slash ? slash : path, "-pid");
-    return pid && strstr(pid, ".log") ? "NVIDIA's Inspector writes nothing before a communicator ends unless "
-                                        "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS says how often "
-                                        "(500), and nothing at all if "
-                                        "the job is killed before"
+    return pid && strstr(pid, ".log") ? "NVIDIA's Inspector writes when a communicator ends, or periodically "
+                                        "if NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS is set (to 500, "
+                                        "for example); without that, a job that is killed leaves nothing"
                                       : NULL;
 }
 

@@ -240,8 +240,8 @@ static const char *misreading(const struct json *json)
 {
     /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
     if (json->has_misfit)
-        return "number that does not fit";
-    return json->misread ? "value that cannot be read" : NULL;
+        return "number out of range";
+    return json->misread ? "unreadable value" : NULL;
 }
 
 /* Some version after the last that is known. */
@@ -325,7 +325,7 @@ static int note_unkept(const struct inspector_file *file, uint64_t offset, struc
     const struct inspector_line *line = file->line;
     int failed = 0;
     for (int64_t i = 0; i < line->unkept && !failed; i++)
-        failed = note(file, "times that are not kept", 0, offset, line->first_unkept.text,
+        failed = note(file, "timestamps that are not stored", 0, offset, line->first_unkept.text,
                       line->first_unkept.length, error) < 0;
     return failed ? -1 : 0;
 }
@@ -496,8 +496,7 @@ static int note_cut_line(void *context, const char *text, size_t length, uint64_
     const struct inspector_file *file = context;
     if (memchr(text, '\n', length))
         return note_unreadable(context, "unreadable text", 1, offset, text, length, error);
-    return file->sink->note(file->sink->context, "line that was being written", 0, offset, text, length,
-                            error) ||
+    return file->sink->note(file->sink->context, "incomplete last line", 0, offset, text, length, error) ||
                    file->sink->note(file->sink->context, FORMAT_NOTE_OPEN, 0, offset, NULL, 0, error)
                ? -1
                : 0;

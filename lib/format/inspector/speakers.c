@@ -96,8 +96,8 @@ static const char *const meanings[INSPECTOR_DROPS] = {
     [DROP_COLLECTIVE] = "collectives overwritten before they were written",
     [DROP_PAIR] = "point-to-point operations overwritten before they were written",
     [DROP_PROXY_RECORD] = "proxy records overwritten before they were written",
-    [DROP_PROXY_OPERATION] = "proxy operations that found no room",
-    [DROP_FOREIGN_PROXY] = "proxy operations for other processes (PXN), which it does not record",
+    [DROP_PROXY_OPERATION] = "proxy operations dropped for lack of space",
+    [DROP_FOREIGN_PROXY] = "proxy operations for other processes (PXN), which Inspector does not record",
 };
 
 static int tell_loss(const struct inspector_speaker *speaker, enum inspector_drop drop,

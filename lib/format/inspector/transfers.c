@@ -371,7 +371,7 @@ static int tell_dropped_steps(const struct inspector_transfers *transfers, int64
 {
     struct event event = {.kind = EVENT_LOSS, .origin = transfers->speakers->items[speaker].origin};
     event.origin.offset = offset;
-    event.loss = (struct loss){.events = steps, .what = "network steps that found no room"};
+    event.loss = (struct loss){.events = steps, .what = "network steps dropped for lack of space"};
     return transfers->sink->event(transfers->sink->context, &event, error);
 }
 

@@ -113,8 +113,8 @@ static int note_number(const struct reading *reading, const char *reason, int64_
 static int note_numbers(const struct reading *reading, struct error *error)
 {
     const struct kineto_trace *trace = &reading->trace;
-    return note_number(reading, "calls beyond those that are kept at once", trace->dropped, error) ||
-           note_number(reading, "kernels launched before the recording began", trace->from_before, error);
+    return note_number(reading, "too many calls at once", trace->dropped, error) ||
+           note_number(reading, "kernels launched before the recording started", trace->from_before, error);
 }
 
 static int read_trace(struct reading *reading, struct error *error)
@@ -178,8 +178,8 @@ static int kineto_sniff(const char *bytes, size_t length, const char *path)
 
 static const char *kineto_why_nothing(const char *path, uint64_t bytes)
 {
-    return bytes ? "no operation of NCCL is in it: the job ran on one GPU, or the profiler was not on "
-                   "while it communicated"
+    return bytes ? "it has no NCCL operation: the job ran on one GPU, or the profiler was off while the job "
+                   "communicated"
                  : NULL;
 }
 

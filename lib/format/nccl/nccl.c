@@ -209,7 +209,9 @@ static int take_registration(struct log_file *file, const struct said *said,
         return error_no_memory(error);
     if (taken)
         return emit_registration(file, said, seat, &registration, error);
-    return seat ? 0 : note(file, "registered memory of nobody known", 0, said->offset, said->message, error);
+    return seat
+               ? 0
+               : note(file, "registered memory of an unknown process", 0, said->offset, said->message, error);
 }
 
 static int is_modelled(enum function function)
@@ -235,7 +237,7 @@ static int take_call(struct log_file *file, const struct said *said, const struc
 {
     struct seat *seat = speakers_seat(&file->speakers, said->speaker, call->communicator);
     if (!is_modelled(call->function))
-        return note(file, "call that is not modelled", 0, said->offset, said->message, error);
+        return note(file, "call of an unsupported kind", 0, said->offset, said->message, error);
     if (!seat)
         return take_unnamed_call(file, said, call, error);
     return warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, said->tid, error) ||
@@ -251,7 +253,7 @@ static int take_init(struct log_file *file, const struct said *said, const struc
     if (speakers_begin(&file->speakers, said->speaker, init, &seat))
         return error_no_memory(error);
     if (!seat)
-        return note(file, "communicator split off an unknown one", 1, said->offset, said->message, error);
+        return note(file, "communicator split from an unknown one", 1, said->offset, said->message, error);
     if (start_take_init(&seat->start, init, said->tid, said->at_ns, said->offset, &file->functions))
         return error_no_memory(error);
     if (init->is_complete &&
@@ -285,7 +287,7 @@ static int take_nodes(struct log_file *file, const struct said *said, const stru
 {
     struct seat *seat = speakers_seat(&file->speakers, said->speaker, nodes->communicator);
     if (!seat || nodes->nodes <= 0)
-        return note(file, "other line of NCCL", 0, said->offset, said->message, error);
+        return note(file, "other NCCL line", 0, said->offset, said->message, error);
     seat->nodes = nodes->nodes;
     return emit_communicator(file, said, seat, error);
 }
@@ -296,7 +298,7 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
     int64_t rank;
     if (text_number(said->message, "Rank", &rank) == 0)
         speakers_pass(&file->speakers, said->speaker, rank);
-    return note(file, "other line of NCCL", 0, said->offset, said->message, error);
+    return note(file, "other NCCL line", 0, said->offset, said->message, error);
 }
 
 /* How long making a communicator took. 0: it is none of those in the log. */
@@ -368,9 +370,9 @@ static int take_known(struct log_file *file, const struct said *said, struct err
 
 static int take_other(struct log_file *file, const struct said *said, struct error *error)
 {
-    const char *reason = message_is_registration(said->message) ? "registration of memory"
-                         : text_begins(said->message, "## [")   ? "trace of kernels by RCCL"
-                                                                : "other line of NCCL";
+    const char *reason = message_is_registration(said->message) ? "memory registration"
+                         : text_begins(said->message, "## [")   ? "RCCL kernel trace"
+                                                                : "other NCCL line";
     return note(file, reason, 0, said->offset, said->message, error);
 }
 
@@ -390,7 +392,7 @@ static int hold(struct log_file *file, const struct said *said, struct error *er
         return error_no_memory(error);
     if (dropped >= 0 && tell_loss(file, dropped, said->offset, error))
         return -1;
-    return note(file, "line torn by another's", 1, said->offset, said->message, error);
+    return note(file, "line interrupted by another line", 1, said->offset, said->message, error);
 }
 
 static int take_info(struct log_file *file, const struct said *said, struct error *error)
@@ -403,12 +405,12 @@ static int take_info(struct log_file *file, const struct said *said, struct erro
     if (taken == IS_OTHER)
         return take_other(file, said, error);
     if (said->is_last)
-        return note(file, "line that was being written", 0, said->offset, said->message, error) ||
+        return note(file, "incomplete last line", 0, said->offset, said->message, error) ||
                        note(file, FORMAT_NOTE_OPEN, 0, said->offset, (struct text){NULL, 0}, error)
                    ? -1
                    : 0;
     return tell_loss(file, said->speaker, said->offset, error) ||
-                   note(file, "line that is not whole", 1, said->offset, said->message, error)
+                   note(file, "incomplete line", 1, said->offset, said->message, error)
                ? -1
                : 0;
 }
@@ -421,7 +423,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     case LEVEL_WARN:
         return warnings_take(&file->warnings, &file->speakers, file->sink, said, error);
     default:
-        return note(file, "trace line of NCCL", 0, said->offset, said->message, error);
+        return note(file, "NCCL trace line", 0, said->offset, said->message, error);
     }
 }
 

@@ -50,7 +50,7 @@ static int take_hash(struct ras_file *file, const struct tokens_value *value, st
     file->seats.communicator_size = 0;
     int failed = raw_json_string(value->value, &text) || number_hexadecimal(text.text, text.length, &hash);
     file->seats.communicator_hash = failed ? 0 : hash;
-    return failed ? note(file, "value that cannot be read", 1, value, error) : 0;
+    return failed ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
 static int take_size(struct ras_file *file, const struct tokens_value *value, struct error *error)
@@ -58,7 +58,7 @@ static int take_size(struct ras_file *file, const struct tokens_value *value, st
     int64_t size = 0;
     int failed = number_int64(value->value.text, value->value.length, &size) || size < 0;
     file->seats.communicator_size = failed ? 0 : size;
-    return failed ? note(file, "value that cannot be read", 1, value, error) : 0;
+    return failed ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
 /* NCCL 2.28.7 to 2.28.9 write no comma before "status" of a rank that did not answer. Where it is missing;
@@ -91,7 +91,7 @@ static int parse(struct ras_file *file, const struct tokens_value *value, struct
         status = parse_mended(file, value->value, comma);
     if (status == JSON_NO_MEMORY)
         return error_no_memory(error);
-    if (comma && status == JSON_OK && note(file, "comma that NCCL left out before status", 0, value, error))
+    if (comma && status == JSON_OK && note(file, "missing comma before status", 0, value, error))
         return -1;
     if (status == JSON_OK && file->json.root.kind == VALUE_DICTIONARY)
         return 1;
@@ -102,11 +102,11 @@ static int add_seat(struct ras_file *file, const struct tokens_value *value, enu
                     struct error *error)
 {
     if (file->seats.count >= RAS_SEATS_MOST)
-        return note(file, "more ranks than a job has", 1, value, error);
+        return note(file, "more ranks than a job can have", 1, value, error);
     if (ras_seats_add(&file->seats, &file->json, missing, value->offset))
         return error_no_memory(error);
     int is_misread = file->json.misread || file->json.has_misfit;
-    return is_misread ? note(file, "value that cannot be read", 1, value, error) : 0;
+    return is_misread ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
 static int take_rank(struct ras_file *file, const struct tokens_value *value, struct error *error)
@@ -126,7 +126,7 @@ static int take_missing(struct ras_file *file, const struct tokens_value *value,
         return add_seat(file, value, WARNING_DEAD, error);
     if (json_is_true(json_member(status, "unresponsive")))
         return add_seat(file, value, WARNING_SILENT, error);
-    return note(file, "rank not in its communicator yet, or no more", 0, value, error);
+    return note(file, "rank not yet or no longer in its communicator", 0, value, error);
 }
 
 /* "2025-12-19 13:06:53", of the clock on the wall there; TIME_UNKNOWN where it is none. */
@@ -226,7 +226,7 @@ static int skip_to_dump(struct input *input, enum dump *dump, struct error *erro
 static int take_damage(struct ras_file *file, const struct tokens_value *value, struct error *error)
 {
     const char *reason = value->kind == TOKENS_CUT        ? "file ends within its text"
-                         : value->kind == TOKENS_TOO_LONG ? "value that is too long"
+                         : value->kind == TOKENS_TOO_LONG ? "value too long"
                                                           : "unreadable text";
     return note(file, reason, 1, value, error);
 }
@@ -304,16 +304,15 @@ static int ras_sniff(const char *bytes, size_t length, const char *path)
 static const char *ras_why_nothing(const char *path, uint64_t bytes)
 {
     (void)path;
-    return bytes == 0
-               ? NULL
-               : "NCCL's RAS counted no operation, or printed text, which lists only ranks that differ: "
-                 "ask it again with ncclras -f json (NCCL 2.28.7 and later)";
+    return bytes == 0 ? NULL
+                      : "RAS counted no operations, or this is its text output, which lists only the ranks "
+                        "that differ; run ncclras -f json (NCCL 2.28.7 or later)";
 }
 
 const struct format format_nccl_ras = {
     .name = "nccl-ras",
     .version = 1,
-    .description = "what NCCL's RAS tells of a running job (ncclras, as text or with -f json)",
+    .description = "status of a running job from NCCL's RAS (ncclras, text or -f json)",
     .unknown = "unknown record",
     .sniff = ras_sniff,
     .read = ras_read,

@@ -165,9 +165,9 @@ static int take_rank(struct report *report, struct text text, const struct input
     struct text process = text_after(text, " -- ");
     int64_t rank, value = report->group.value;
     if (leading_number(after, &rank) || (count.data && leading_number(count, &value)))
-        return note(report, "value that cannot be read", 1, line, error);
+        return note(report, "unreadable value", 1, line, error);
     if (report->seats->count >= RAS_SEATS_MOST)
-        return note(report, "more ranks than a job has", 1, line, error);
+        return note(report, "more ranks than a job can have", 1, line, error);
     struct ras_seat *seat = find_seat(report, rank, line->offset);
     if (!seat || (process.data && take_process(report->seats, process, seat)))
         return error_no_memory(error);
@@ -187,7 +187,7 @@ static int give_rest(struct report *report, const struct input_line *line, struc
     struct ras_seats *seats = report->seats;
     for (int64_t rank = 0; rank < seats->communicator_size; rank++) {
         if (report->counted++ >= COUNTED_MOST)
-            return note(report, "more ranks than a job has", 1, line, error);
+            return note(report, "more ranks than a job can have", 1, line, error);
         struct ras_seat *seat = find_seat(report, rank, line->offset);
         if (!seat)
             return error_no_memory(error);
@@ -218,7 +218,7 @@ static int end_counts(struct report *report, const struct input_line *line, stru
     const int64_t *silent = map_get(&report->silent, (struct map_key){{report->seats->communicator_hash}});
     int64_t unlisted = report->seats->communicator_size - report->listed - (silent ? *silent : 0);
     if (report->rest_groups > 1 || unlisted != report->rest_ranks)
-        return note(report, "ranks counted without their numbers", 0, line, error);
+        return note(report, "ranks without their numbers", 0, line, error);
     return give_rest(report, line, error);
 }
 
@@ -255,7 +255,7 @@ static int begin_group(struct report *report, struct text text, const struct inp
     if (leading_number(ranks, &report->group.ranks) ||
         (count.data && leading_number(count, &report->group.value))) {
         report->group.ranks = 0;
-        return note(report, "value that cannot be read", 1, line, error);
+        return note(report, "unreadable value", 1, line, error);
     }
     return 0;
 }
@@ -274,7 +274,7 @@ static int begin_communicator(struct report *report, struct text text, const str
         number_int64(text.data + 1, (size_t)(dash - text.data - 1), &group) || group < 0) {
         seats->communicator_hash = 0;
         report->section = SECTION_STATUS;
-        return note(report, "value that cannot be read", 1, line, error);
+        return note(report, "unreadable value", 1, line, error);
     }
     int is_known = (size_t)group < report->group_count;
     seats->communicator_size = is_known ? report->groups[group].size : 0;
@@ -327,7 +327,7 @@ static int take_gone(struct report *report, struct text text, const struct input
     if (leading_number(text_after(text, " managing GPU "), &seat.gpu))
         seat.gpu = COUNT_UNKNOWN;
     if (seats->count >= RAS_SEATS_MOST)
-        return note(report, "more ranks than a job has", 1, line, error);
+        return note(report, "more ranks than a job can have", 1, line, error);
     if (ras_seats_host(seats, host.data, (size_t)(past - host.data), &seat.host) ||
         !map_put(&report->processes, (struct map_key){{(uint64_t)seat.host, (uint64_t)seat.pid}},
                  (int64_t)seats->count, &added) ||
@@ -358,9 +358,9 @@ static int take_missing_ranks(struct report *report, struct text text, const str
     while (numbers.data) {
         int64_t rank;
         if (report->seats->count >= RAS_SEATS_MOST)
-            return note(report, "more ranks than a job has", 1, line, error);
+            return note(report, "more ranks than a job can have", 1, line, error);
         if (leading_number(numbers, &rank))
-            return note(report, "value that cannot be read", 1, line, error);
+            return note(report, "unreadable value", 1, line, error);
         struct ras_seat *seat = find_seat(report, rank, line->offset);
         if (!seat)
             return error_no_memory(error);

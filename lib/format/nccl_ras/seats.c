@@ -307,8 +307,7 @@ static int emit_calls(const struct ras_seats *seats, const struct ras_seat *seat
     int is_cut = past - first > handing->ahead_most;
     if (seat->counts[function] < 0 || first < 0)
         return 0;
-    if (is_cut &&
-        sink->note(sink->context, "more operations ahead than are kept", 0, seat->offset, NULL, 0, error))
+    if (is_cut && sink->note(sink->context, "too many operations ahead", 0, seat->offset, NULL, 0, error))
         return -1;
     for (int64_t number = first; number < (is_cut ? first + handing->ahead_most : past); number++)
         if (emit_call(seats, seat, functions[function], number, handing, sink, error))
@@ -387,7 +386,7 @@ static int emit_places(struct ras_seats *seats, int *is_void, const struct forma
     }
     *is_void = without == communicators;
     return without && *is_void &&
-                   sink->note(sink->context, "dump whose counts are all 0", 0, 0, NULL, 0, error)
+                   sink->note(sink->context, "dump in which all counts are 0", 0, 0, NULL, 0, error)
                ? -1
                : 0;
 }

@@ -28,9 +28,9 @@ static int nsys_read(const struct foreign_tables *tables, const struct format_si
     nsys_link(&profile, &loose);
     int failed = error->is_no_memory ? -1 : 0;
     struct error *told = damaged ? &later : error;
-    failed = failed || nsys_emit(&profile, told) || note_some(&profile, loose, "kernel of no call", told) ||
-             (profile.is_full &&
-              sink->note(sink->context, "more calls or kernels than are kept", 1, 0, NULL, 0, told));
+    failed = failed || nsys_emit(&profile, told) ||
+             note_some(&profile, loose, "kernel without a call", told) ||
+             (profile.is_full && sink->note(sink->context, "too many calls or kernels", 1, 0, NULL, 0, told));
     error_clear(&later);
     nsys_profile_release(&profile);
     return damaged || failed ? -1 : 0;
@@ -56,7 +56,7 @@ static int nsys_sniff(const char *bytes, size_t length, const char *path)
 static const char *nsys_why_nothing(const char *path, uint64_t bytes)
 {
     (void)path;
-    return bytes ? "nsys has NCCL's calls with --trace=cuda,nvtx, unless NCCL_NVTX_DISABLE is set" : NULL;
+    return bytes ? "nsys records NCCL calls only with --trace=cuda,nvtx and without NCCL_NVTX_DISABLE" : NULL;
 }
 
 const struct format format_nsys = {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char other_metric[] = "metric of another kind";
+static const char other_metric[] = "unknown metric";
 
 /* So many samples, of so many bytes of labels, wait for the other metric of theirs. */
 enum { WAITING_MOST = 1 << 14, WAITING_BYTES_MOST = 16 << 20 };
@@ -45,7 +45,7 @@ static int emit(struct prometheus_file *file, size_t number, struct error *error
     if (failed < 0)
         return error_no_memory(error);
     if (failed)
-        return file->sink->note(file->sink->context, "labels that cannot be read", 1, waiting->offset, labels,
+        return file->sink->note(file->sink->context, "unreadable labels", 1, waiting->offset, labels,
                                 text.length, error);
     if (event.sample.at_ns == TIME_UNKNOWN)
         event.sample.at_ns = waiting->at_ns != TIME_UNKNOWN ? waiting->at_ns : file->modified_ns;
@@ -130,7 +130,7 @@ static int take_line(struct prometheus_file *file, const struct input_line *line
     if (measure == OTHER)
         return note(file, other_metric, 0, line, error);
     if (!isfinite(said.value) || said.value < 0)
-        return note(file, "average that is no number", 1, line, error);
+        return note(file, "average that is not a number", 1, line, error);
     return take_sample(file, &said, measure, line->offset, error);
 }
 
@@ -176,7 +176,7 @@ static int prometheus_sniff(const char *bytes, size_t length, const char *path)
 const struct format format_prometheus = {
     .name = "prometheus",
     .version = 1,
-    .description = "Inspector's text for Prometheus: averages",
+    .description = "Prometheus text of NVIDIA's Inspector (averages)",
     .unknown = other_metric,
     .is_snapshot = 1,
     .sniff = prometheus_sniff,

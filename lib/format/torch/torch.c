@@ -81,8 +81,8 @@ static int torch_sniff(const char *bytes, size_t length, const char *path)
 const struct format format_torch = {
     .name = "torch",
     .version = 1,
-    .description = "PyTorch's log of stuck process groups",
-    .unknown = "watchdog line of another kind",
+    .description = "log of PyTorch's watchdog (stuck process groups)",
+    .unknown = "other watchdog line",
     .sniff = torch_sniff,
     .read = torch_read,
 };

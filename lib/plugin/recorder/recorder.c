@@ -230,8 +230,8 @@ static void come_too_late(void **context, int *mask, api_logger *logger)
     communicator_refuse();
     some_unnumbered = true;
     log_line_by(logger, API_LOG_WARN,
-                "a communicator could not be added within %u ms, as when a large process forks; "
-                "its operations are recorded without it, or not at all",
+                "a communicator could not be added within %u ms (this happens while a large process forks); "
+                "its operations are recorded without a communicator, or not at all",
                 INIT_LOCK_MS);
     if (context)
         *context = NULL;

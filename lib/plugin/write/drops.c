@@ -18,16 +18,16 @@ static void log_drops(const struct drops *drops, const struct notes_drops *now,
                       const struct ring_drops *rings, const char *path)
 {
     const struct ring_drops *before = &drops->logged;
-    log_drop(path, rings->ringless, before->ringless, "more threads than there may be rings; events of some",
-             " (NCCLPROF_MAX_THREADS)");
-    log_drop(path, rings->full, before->full, "events come faster than they can be written; some",
+    log_drop(path, rings->ringless, before->ringless,
+             "there are more threads than rings; events of some threads", " (NCCLPROF_MAX_THREADS)");
+    log_drop(path, rings->full, before->full, "events arrive faster than they can be written; some events",
              " (NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)");
     log_drop(path, rings->other, before->other,
-             "tags that a signal's handler sets in the middle of an event, or that find no memory,", "");
+             "tags that a signal handler sets during an event, or for which there is no memory,", "");
     if (now->communicators && !drops->written.communicators)
         log_line(API_LOG_WARN,
-                 "communicators without a number: too many, or not added in time; their operations are "
-                 "without them in %s",
+                 "some communicators have no number: there are too many, or they were not added in time; "
+                 "their operations are recorded without a communicator in %s",
                  path);
 }
 

@@ -233,7 +233,7 @@ static void tell_failure(struct writer *writer, struct sink *failed)
     else
         inspector_stopped(&writer->inspector, &stop, failed->written);
     sink_end_with(failed);
-    log_line(API_LOG_WARN, "cannot write to %s: %s; the trace ends there, the job goes on", failed->path,
+    log_line(API_LOG_WARN, "cannot write to %s: %s; the trace ends here, the job continues", failed->path,
              strerror_r(failed->failure, reason, sizeof(reason)));
 }
 
@@ -263,7 +263,7 @@ static void tell_stop(struct writer *writer)
     if (files->stop.reason == STOP_ERROR)
         return; /* told of each file */
     stop_describe(reason, sizeof(reason), &files->stop);
-    log_line(API_LOG_WARN, "recording stopped: %s; %s ends there, the job goes on", reason,
+    log_line(API_LOG_WARN, "recording stopped: %s; %s ends here, the job continues", reason,
              writer_path(writer));
     if (files->stop.reason == STOP_DELETED) {
         files_close(&writer->files);

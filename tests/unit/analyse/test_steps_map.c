@@ -20,8 +20,8 @@ static void what_of_a_step_is_drawn(void **state)
 static void what_it_is_called(void **state)
 {
     assert_string_equal(steps_map_word(LENGTH), "length");
-    assert_string_equal(steps_map_title(LENGTH), "Longer than a usual step");
-    assert_string_equal(steps_map_title(OWN), "Late by itself");
+    assert_string_equal(steps_map_title(LENGTH), "Step time above baseline");
+    assert_string_equal(steps_map_title(OWN), "Own delay");
     assert_null(steps_map_word(STEPS_MAP_VALUES));
 }
 

@@ -51,37 +51,40 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
 static void medians(void **state)
 {
     check((const int64_t[]){30, 20, 5}, 2, FINDING_COMPUTE,
-          "Gap before the 2nd call of the step (AllReduce, ranks 0-2): 120 us; peers 100 us, rank 1 in other "
-          "steps 105 us. The kernel was already queued: the GPU was busy, the host not late");
-    check(
-        (const int64_t[]){30, 20, 10}, 3, FINDING_HOST,
-        "Gap before the 2nd call of the step (AllReduce, ranks 0-2): 120 us; peers 100 us. The host enqueued "
-        "it late");
+          "The gap before operation 2 of the step (AllReduce, ranks 0-2) is 120 us; peers 100 us, rank 1 in "
+          "other "
+          "steps 105 us. The kernel was already queued, so the GPU was busy and the host was not late");
+    check((const int64_t[]){30, 20, 10}, 3, FINDING_HOST,
+          "The gap before operation 2 of the step (AllReduce, ranks 0-2) is 120 us; peers 100 us. The host "
+          "enqueued "
+          "it late");
 }
 
 /* The middle one is no longer than its peers', or than itself in other steps: the longest then. */
 static void where_it_was_latest(void **state)
 {
     check((const int64_t[]){-10, 40, 0}, 3, FINDING_HOST,
-          "Gap before the 2nd call of step 2 (AllReduce, ranks 0-2): 140 us; peers 100 us, rank 1 in other "
+          "The gap before operation 2 of step 2 (AllReduce, ranks 0-2) is 140 us; peers 100 us, rank 1 in "
+          "other "
           "steps 90.0 us. The host enqueued it late");
     check((const int64_t[]){20, 60, 30}, 2, FINDING_HOST,
-          "Gap before the 2nd call of step 2 (AllReduce, ranks 0-2): 160 us; peers 100 us, rank 1 in other "
+          "The gap before operation 2 of step 2 (AllReduce, ranks 0-2) is 160 us; peers 100 us, rank 1 in "
+          "other "
           "steps 120 us. The host enqueued it late");
 }
 
 /* All that is known is what its partners waited; or it was not late there at all. */
 static void what_is_not_known(void **state)
 {
-    check(
-        (const int64_t[]){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}, 3, FINDING_COMPUTE,
-        "In the 2nd call of the step (AllReduce, ranks 0-2) the others waited for rank 1 7.00 us longer than "
-        "usual, in step 1. Its own time before that is not known");
+    check((const int64_t[]){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}, 3, FINDING_COMPUTE,
+          "In operation 2 of the step (AllReduce, ranks 0-2), step 1, the other ranks waited for rank 1 7.00 "
+          "us "
+          "longer than the baseline. The gap time of rank 1 before it is unknown");
     /* Where it was latest, though the middle one of the others is. */
-    check(
-        (const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
-        "In the 2nd call of the step (AllReduce, ranks 0-2) the others waited for rank 1 7.00 us longer than "
-        "usual, in step 1. Its own time before that is not known");
+    check((const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
+          "In operation 2 of the step (AllReduce, ranks 0-2), step 1, the other ranks waited for rank 1 7.00 "
+          "us "
+          "longer than the baseline. The gap time of rank 1 before it is unknown");
     check((const int64_t[]){0, 0, 0}, 3, FINDING_COMPUTE, "");
 }
 

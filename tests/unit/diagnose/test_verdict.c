@@ -233,8 +233,8 @@ static void whose_other_ends(void **state)
 static void what_that_direction_waited(void **state)
 {
     static const char *const said[] = {
-        " network steps waited 5.00 us each (SendWait), usually 100 ns, the longest 10.0 us.",
-        " network steps waited 5.00 us each (SendWait), usually 100 ns, the longest 20.0 us."};
+        " network steps waited 5.00 us on average (SendWait; baseline 100 ns, longest 10.0 us).",
+        " network steps waited 5.00 us on average (SendWait; baseline 100 ns, longest 20.0 us)."};
     const struct slow much = {50, 2};
     for (int receives = 0; receives < 2; receives++) {
         struct findings findings = {0};

@@ -374,7 +374,7 @@ static void values_that_cannot_be_read(void **state)
         struct recording recording;
         read_changed(&recording, changes[i].before, changes[i].after);
         if (recording_count(&recording, EVENT_OPERATION) != 1 || recording.note_count != changes[i].damage ||
-            recording_notes(&recording, "value that cannot be read") != changes[i].damage)
+            recording_notes(&recording, "unreadable value") != changes[i].damage)
             fail_msg("with %s", changes[i].after);
         assert_true(operation(&recording, 0)->sequence >= COUNT_UNKNOWN);
         assert_true(operation(&recording, 0)->bytes >= COUNT_UNKNOWN);
@@ -392,7 +392,7 @@ static void a_tag_with_a_nul(void **state)
     struct recording recording;
     recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
     assert_int_equal(recording_count(&recording, EVENT_TAG), 1);
-    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 1);
+    assert_int_equal(recording_notes(&recording, "unreadable value"), 1);
     recording_release(&recording);
 }
 
@@ -466,8 +466,8 @@ static void other_json_is_refused_with_a_reason(void **state)
         const char *bytes, *reason;
     } all[] = {
         {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"blink\"}]}", "another tool"},
-        {"{\"inject\": \"none\"}", "JSON of another kind"},
-        {"hello\n", "neither JSON nor gzip"},
+        {"{\"inject\": \"none\"}", "JSON, but no known format"},
+        {"hello\n", "neither JSON nor a known log"},
         {"", "empty"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -475,7 +475,7 @@ static void other_json_is_refused_with_a_reason(void **state)
         recording_of_bytes(&recording, "x.json", all[i].bytes, strlen(all[i].bytes));
         assert_int_equal(recording.status, -2);
         assert_non_null(strstr(recording.error.cause[0], all[i].reason));
-        assert_non_null(strstr(recording.error.cause[0], "not an NCCL profiler dump"));
+        assert_non_null(strstr(recording.error.cause[0], "not a supported trace"));
         recording_release(&recording);
     }
 }

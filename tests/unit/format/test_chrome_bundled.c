@@ -262,7 +262,7 @@ static void values_that_cannot_be_read(void **state)
                                 "\"CommHash\": \"7\", \"Rank\": 1, \"nRanks\": 1.5, \"CommName\": 5")
                                NOTE("Drops", "M", "20.0", "\"ring\": \"many\"") "{}]\n");
     assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 2);
-    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 2);
+    assert_int_equal(recording_notes(&recording, "unreadable value"), 2);
     assert_int_equal(recording_damage(&recording), 2);
     recording_release(&recording);
 }
@@ -345,7 +345,7 @@ static void a_killed_process(void **state)
 {
     struct recording recording;
     read_lines(&recording, "{\"name\": \"Coll");
-    assert_int_equal(recording_notes(&recording, "line that was being written"), 1);
+    assert_int_equal(recording_notes(&recording, "incomplete last line"), 1);
     assert_int_equal(recording_notes(&recording, "trace is open"), 1);
     assert_int_equal(recording_damage(&recording), 0);
     recording_release(&recording);

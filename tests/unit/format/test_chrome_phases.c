@@ -80,7 +80,7 @@ static void phases_in_other_places(void **state)
           250, NULL, 0);
     /* Of a channel that the operation has not. */
     check(OPERATION KERNEL("0", "100", "900") SYNC("3", "100", "350") KERNEL_END END, 0,
-          "kernel phase of no channel", 1);
+          "kernel phase without a channel", 1);
     check(OPERATION KERNEL("0", "100", "900") KERNEL_END END SYNC("0", "100", "350"), 0,
           "kernel phase outside an operation", 1);
 }

@@ -32,7 +32,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
         if (chrome_decode(&readers->json, copy, length, &patient) == CHROME_LINE)
             difference = difference_of_chrome_lines(&quick, &patient);
         if (!difference && (readers->json.misread || readers->json.has_misfit))
-            difference = "a value that cannot be read";
+            difference = "an unreadable value";
         if (difference)
             fail_msg("%s: %.*s", difference, (int)length, copy);
     }

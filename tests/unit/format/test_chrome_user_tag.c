@@ -115,7 +115,7 @@ static void a_name_of_nothing_is_damage(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct recording recording;
         read(&recording, lines[i]);
-        assert_int_equal(recording_notes(&recording, "name of no tag"), 1);
+        assert_int_equal(recording_notes(&recording, "tag name without a number"), 1);
         assert_int_equal(recording_damage(&recording), 1);
         assert_int_equal(recording.event_count, 0);
         recording_release(&recording);

@@ -112,8 +112,8 @@ static void values_that_cannot_be(void **state)
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 2);
     assert_int_equal(recording_count(&recording, EVENT_PROXY), 1);
     assert_int_equal(recording_notes(&recording, "impossible proxy operation"), 2);
-    assert_int_equal(recording_notes(&recording, "number that does not fit"), 1);
-    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 1);
+    assert_int_equal(recording_notes(&recording, "number out of range"), 1);
+    assert_int_equal(recording_notes(&recording, "unreadable value"), 1);
     assert_int_equal(recording_event(&recording, EVENT_OPERATION, 0)->operation.sequence, COUNT_UNKNOWN);
     recording_release(&recording);
 }

@@ -133,13 +133,14 @@ static void the_content_rules_out_a_rank(void **state)
               DUMP(GROUP("0", "[0, 1, 2]") "," GROUP("1", "[1, 2]"), "",
                    ENTRY_OF("0", "1", "1", "0", "1", "nccl:recv 1<-0", "[[1]]", "completed", "")));
     assert_int_equal(told_rank(&recording), 2);
-    assert_int_equal(recording_notes(&recording, "number in the file's name is not its rank"), 1);
+    assert_int_equal(recording_notes(&recording, "rank in the file name differs from the rank in the dump"),
+                     1);
     recording_release(&recording);
     read_text(&recording, "dump",
               DUMP(GROUP("0", "[0, 1, 2]") "," GROUP("1", "[1, 2]"), "",
                    ENTRY("0", "1", "0", "nccl:all_reduce", "completed")));
     assert_int_equal(told_rank(&recording), COUNT_UNKNOWN);
-    assert_int_equal(recording_notes(&recording, "dump that does not tell its rank"), 1);
+    assert_int_equal(recording_notes(&recording, "dump without its rank"), 1);
     recording_release(&recording);
 }
 
@@ -218,7 +219,7 @@ static void wrong_types_are_damage(void **state)
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
     assert_int_equal(operation(&recording, 0)->bytes, COUNT_UNKNOWN);
     assert_int_equal(recording_notes(&recording, "unreadable entry"), 2);
-    assert_int_equal(recording_notes(&recording, "value of another type"), 3);
+    assert_int_equal(recording_notes(&recording, "value of an unexpected type"), 3);
     recording_release(&recording);
 }
 
@@ -253,7 +254,7 @@ static void a_dump_that_failed(void **state)
     recording_release(&recording);
     read_text(&recording, "dump", "{\"ok\": false, \"reason\": \"no reply\"}");
     assert_int_equal(recording_count(&recording, EVENT_WARNING), 0);
-    assert_int_equal(recording_notes(&recording, "dump that does not tell its rank"), 1);
+    assert_int_equal(recording_notes(&recording, "dump without its rank"), 1);
     recording_release(&recording);
 }
 

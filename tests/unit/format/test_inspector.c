@@ -175,7 +175,7 @@ static void damage_and_nan(void **state)
     assert_int_equal(event(&recording, 1)->operation.duration_ns, COUNT_UNKNOWN);
     assert_int_equal(event(&recording, 1)->operation.end_source, END_UNKNOWN);
     assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
-    assert_int_equal(recording_notes(&recording, "line that was being written"), 1);
+    assert_int_equal(recording_notes(&recording, "incomplete last line"), 1);
     assert_int_equal(recording_notes(&recording, "trace is open"), 1);
     assert_int_equal(recording_damage(&recording), 1);
     recording_release(&recording);
@@ -258,7 +258,7 @@ static void values_that_cannot_be_read(void **state)
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct recording recording;
         read_changed(&recording, changes[i][0], changes[i][1]);
-        if (recording.event_count != 1 || recording_notes(&recording, "value that cannot be read") != 1)
+        if (recording.event_count != 1 || recording_notes(&recording, "unreadable value") != 1)
             fail_msg("with %s", changes[i][1]);
         assert_int_equal(recording_damage(&recording), 1);
         assert_true(event(&recording, 0)->origin.rank >= COUNT_UNKNOWN);
@@ -328,7 +328,7 @@ static void more_channels_than_any(void **state)
     assert_int_equal(event(&recording, 0)->operation.kernel_channel_count, 256);
     assert_int_equal(event(&recording, 1)->operation.kernel_channel_count, 256);
     assert_int_equal(event(&recording, 1)->operation.channels[255].channel, 255);
-    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 1);
+    assert_int_equal(recording_notes(&recording, "unreadable value"), 1);
     assert_int_equal(recording.notes[0].offset, event(&recording, 1)->origin.offset);
     recording_release(&recording);
     buffer_release(&text);

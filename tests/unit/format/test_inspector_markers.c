@@ -267,7 +267,7 @@ static void times_that_are_not_kept(void **state)
         struct recording recording;
         read_text(&recording, cases[i].text);
         assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
-        assert_int_equal(recording_notes(&recording, "times that are not kept"), cases[i].count);
+        assert_int_equal(recording_notes(&recording, "timestamps that are not stored"), cases[i].count);
         assert_int_equal(recording.note_count, cases[i].count);
         if (cases[i].count)
             assert_memory_equal(recording.notes[0].detail, cases[i].name, strlen(cases[i].name));
@@ -315,8 +315,8 @@ static void cut_logs_are_recognised(void **state)
 static void the_recorder_about_itself(void **state)
 {
     struct recording recording;
-    static const char *const meanings[] = {"events that found no room in their thread's ring",
-                                           "operations written unfinished to make room"};
+    static const char *const meanings[] = {"events dropped because the ring of their thread was full",
+                                           "operations written unfinished to free memory"};
     static const int64_t totals[] = {12, 4};
     read_text(&recording,
               WHO("0", "0", "v4.0") ",\"ncclprof_drops\":{\"ring\": 12, \"lost\": 0, \"evicted\": 4}}\n" WHO("a", "1", "v4.0") "," PERF("1")

@@ -31,7 +31,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
         if (inspector_decode(&readers->json, copy, length, &readers->patient) == INSPECTOR_LINE)
             difference = difference_of_inspector_lines(&readers->quick, &readers->patient);
         if (!difference && readers->json.misread)
-            difference = "a value that cannot be read";
+            difference = "an unreadable value";
         if (difference)
             fail_msg("%s: %.*s", difference, (int)length, copy);
     }

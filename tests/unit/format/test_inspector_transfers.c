@@ -352,7 +352,7 @@ static void durations_alone_are_not_kept(void **state)
         "\"direction\":\"send\",\"step\":0,\"wire_us\":5,\"total_us\":7}}\n",
         1, 1);
     read_text(&recording, &text);
-    assert_int_equal(recording_notes(&recording, "times that are not kept"), 2);
+    assert_int_equal(recording_notes(&recording, "timestamps that are not stored"), 2);
     recording_release(&recording);
 }
 

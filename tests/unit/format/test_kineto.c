@@ -363,7 +363,7 @@ static void kernels_from_before_the_recording_are_none(void **state)
         buffer_append_text(&text, "]}");
         recording_of_bytes(&recording, "rank0.json", text.data, text.length);
         assert_int_equal(recording_count(&recording, EVENT_OPERATION), cases[i].operations);
-        assert_int_equal(recording_notes(&recording, "kernels launched before the recording began"),
+        assert_int_equal(recording_notes(&recording, "kernels launched before the recording started"),
                          cases[i].notes);
         buffer_release(&text);
         recording_release(&recording);

@@ -144,7 +144,7 @@ static void communicators_without_a_name(void **state)
                       CALL("n:5:5 [0] ", "Broadcast", "0xa0", "0"));
     assert_int_equal(recording_damage(&recording), 0);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 0);
-    assert_int_equal(recording_notes(&recording, "line that is not whole"), 0);
+    assert_int_equal(recording_notes(&recording, "incomplete line"), 0);
     assert_int_equal(
         recording_notes(&recording, "Init line without commId: NCCL below 2.18 names no communicator"), 2);
     assert_int_equal(recording_notes(&recording, "call on a communicator that NCCL below 2.18 does not name"),
@@ -167,7 +167,7 @@ static void an_init_line_that_is_torn(void **state)
     struct recording recording;
     read_text(&recording,
               "n:5:5 [0] NCCL INFO comm 0xa0 rank 0 nranks 2 cudaDev 0 busId 1b000 commId - Init COMPLETE\n");
-    assert_int_equal(recording_notes(&recording, "line that is not whole"), 1);
+    assert_int_equal(recording_notes(&recording, "incomplete line"), 1);
     recording_release(&recording);
 }
 
@@ -178,7 +178,7 @@ static void kernels_of_rccl_are_counted(void **state)
     read_text(&recording,
               "n:5:9 [0] NCCL INFO ## [1004.000100] [00:00] 000280 KL HWID 42802110 AllReduceRing\n"
               "n:5:9 [0] NCCL INFO ## [1004.006400] [00:00] 000280 KE busId 3000 nRanks 4\n");
-    assert_int_equal(recording_notes(&recording, "trace of kernels by RCCL"), 2);
+    assert_int_equal(recording_notes(&recording, "RCCL kernel trace"), 2);
     assert_int_equal(recording_damage(&recording), 0);
     recording_release(&recording);
 }
@@ -275,7 +275,7 @@ static void what_nobody_uses(void **state)
               "n:1:9 [0] NCCL INFO rank 1 - NET register userbuff 0x7f3c00 (handle 0x1), buffSize 4096\n"
               "n:1:9 [0] NCCL INFO register comm 0xb0 buffer 0x7f0000000000 size 2097152\n");
     assert_int_equal(recording_count(&recording, EVENT_REGISTRATION), 1);
-    assert_int_equal(recording_notes(&recording, "registered memory of nobody known"), 4);
+    assert_int_equal(recording_notes(&recording, "registered memory of an unknown process"), 4);
     recording_release(&recording);
 }
 

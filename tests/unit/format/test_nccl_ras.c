@@ -66,7 +66,7 @@ static void far_ahead(void **state)
     read_text(&recording, HEAD
               "{\"hash\":\"0xabc\",\"size\":2,\"ranks\":[" RANK("0", "9000000000") "," RANK("1", "5") END);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 2 + 1024);
-    assert_int_equal(recording_notes(&recording, "more operations ahead than are kept"), 1);
+    assert_int_equal(recording_notes(&recording, "too many operations ahead"), 1);
     recording_release(&recording);
 }
 
@@ -83,7 +83,7 @@ static void ranks_that_ras_heard_nothing_of(void **state)
     assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.kind, WARNING_DEAD);
     assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->origin.rank, 1);
     assert_int_equal(recording_event(&recording, EVENT_WARNING, 1)->warning.kind, WARNING_SILENT);
-    assert_int_equal(recording_notes(&recording, "rank not in its communicator yet, or no more"), 1);
+    assert_int_equal(recording_notes(&recording, "rank not yet or no longer in its communicator"), 1);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
     recording_release(&recording);
 }
@@ -93,7 +93,7 @@ static void damaged(void **state)
     struct recording recording;
     read_text(&recording,
               HEAD "{\"hash\":\"0xzz\",\"size\":-2,\"ranks\":[" RANK("0", "-5") ",7," RANK("1", "5"));
-    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 3);
+    assert_int_equal(recording_notes(&recording, "unreadable value"), 3);
     assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
     assert_int_equal(recording_notes(&recording, "file ends within its text"), 1);
     assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 2);
@@ -118,7 +118,7 @@ static void what_stands_around_a_dump(void **state)
         snprintf(text, sizeof text, "%s%s", before[i], dump);
         read_text(&recording, text);
         assert_int_equal(recording_damage(&recording), 0);
-        assert_int_equal(recording_notes(&recording, "comma that NCCL left out before status"), 2);
+        assert_int_equal(recording_notes(&recording, "missing comma before status"), 2);
         assert_int_equal(recording_count(&recording, EVENT_GROUP_STATUS), 1);
         assert_int_equal(recording_event(&recording, EVENT_WARNING, 0)->warning.kind, WARNING_DEAD);
         assert_int_equal(recording_event(&recording, EVENT_WARNING, 1)->warning.kind, WARNING_SILENT);
@@ -135,13 +135,13 @@ static void counts_that_are_all_0(void **state)
     assert_int_equal(recording_count(&recording, EVENT_GROUP_STATUS), 2);
     assert_int_equal(recording_event(&recording, EVENT_GROUP_STATUS, 0)->group_status.enqueued,
                      COUNT_UNKNOWN);
-    assert_int_equal(recording_notes(&recording, "dump whose counts are all 0"), 1);
+    assert_int_equal(recording_notes(&recording, "dump in which all counts are 0"), 1);
     assert_int_equal(recording_damage(&recording), 0);
     recording_release(&recording);
     read_text(&recording,
               HEAD "{\"hash\":\"0xabc\",\"size\":2,\"ranks\":[" RANK("0", "0") "," RANK("1", "2") END);
     assert_int_equal(recording_event(&recording, EVENT_GROUP_STATUS, 0)->group_status.enqueued, 0);
-    assert_int_equal(recording_notes(&recording, "dump whose counts are all 0"), 0);
+    assert_int_equal(recording_notes(&recording, "dump in which all counts are 0"), 0);
     recording_release(&recording);
 }
 
@@ -289,7 +289,7 @@ static void what_a_report_does_not_tell(void **state)
                                           "Send") "  5 ranks have launched up to operation 3\n\n"));
     assert_int_equal(recording_damage(&recording), 0);
     assert_int_equal(recording_notes(&recording, "state or error of a rank"), 2);
-    assert_int_equal(recording_notes(&recording, "ranks counted without their numbers"), 1);
+    assert_int_equal(recording_notes(&recording, "ranks without their numbers"), 1);
     assert_int_equal(recording_notes(&recording, "counts of another function"), 1);
     assert_int_equal(recording.event_count, 0);
     recording_release(&recording);
@@ -323,7 +323,7 @@ static void errors_of_a_report(void **state)
     check_error(&recording, 3, 4, WARNING_INTERNAL);
     check_error(&recording, 4, 5, WARNING_SYSTEM);
     assert_int_equal(recording_event(&recording, EVENT_WARNING, 2)->origin.pid, 70);
-    assert_int_equal(recording_notes(&recording, "dump whose counts are all 0"), 0);
+    assert_int_equal(recording_notes(&recording, "dump in which all counts are 0"), 0);
     assert_int_equal(status_of(&recording, 3)->group_status.enqueued, COUNT_UNKNOWN);
     recording_release(&recording);
     char aborted[sizeof text];
@@ -454,7 +454,7 @@ static void hostile_reports(void **state)
     }
     read_text(&recording, text);
     assert_true(recording.event_count < 600000);
-    assert_true(recording_notes(&recording, "more ranks than a job has") > 0);
+    assert_true(recording_notes(&recording, "more ranks than a job can have") > 0);
     recording_release(&recording);
     free(text);
     read_text(
@@ -463,7 +463,7 @@ static void hostile_reports(void **state)
                        "AllReduce") "  x ranks have launched up to operation 9\n  Rank -1 has launched up to "
                                     "operation 9\n"
                                     "  Rank 99999999999999999999 has not launched any operations -- GPU\n"));
-    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 4);
+    assert_int_equal(recording_notes(&recording, "unreadable value"), 4);
     recording_release(&recording);
     static const char whole[] = REPORT("", "");
     char cut[sizeof whole];

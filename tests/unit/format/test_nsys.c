@@ -17,7 +17,7 @@ static void calls_with_their_kernels(void **state)
     assert_int_equal(recording.status, 0);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 48);
     assert_int_equal(recording_notes(&recording, "call description"), 2);
-    assert_int_equal(recording_notes(&recording, "kernel of no call"), 0);
+    assert_int_equal(recording_notes(&recording, "kernel without a call"), 0);
     const struct event *first = recording_event(&recording, EVENT_OPERATION, 24);
     const struct operation *op = &first->operation;
     int64_t begin_ns = INT64_C(1780000000100100000);

@@ -95,7 +95,7 @@ static void a_file(void **state)
     assert_true(recording.events[2].sample.busbw_gbs < 0);
     assert_int_equal(recording.events[2].sample.function, FUNCTION_SEND);
     assert_true(recording.events[2].sample.at_ns > 0);
-    assert_int_equal(recording_notes(&recording, "metric of another kind"), 1);
+    assert_int_equal(recording_notes(&recording, "unknown metric"), 1);
     recording_release(&recording);
 }
 

@@ -135,7 +135,7 @@ static void steps_share_cells(void **state)
     assert_has(&data, "\"host\":[-1,-1,");
     assert_null(strstr(data.data, "\"usual\":"));
     assert_has(&page, "<figcaption>Waiting</figcaption>");
-    assert_has(&page, "Share of the greatest value");
+    assert_has(&page, "In % of the largest value");
     buffer_release(&page);
     buffer_release(&data);
     free(picture);

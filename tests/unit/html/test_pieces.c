@@ -147,7 +147,7 @@ static void a_table_with_bars(void **state)
     assert_has(&page,
                "2.000<svg class=\"bar\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" "
                "aria-hidden=\"true\"><rect width=\"66.7\"");
-    assert_has(&page, "The first 2 of 3 rows; all: <code>ncclprof report</code>");
+    assert_has(&page, "The first 2 of 3 rows. For all rows: <code>ncclprof report</code>");
     assert_int_equal(count_of(&page, "<tr>"), 3);
     assert_null(strstr(page.data, "77"));
     assert_null(strstr(page.data, "88"));
@@ -258,7 +258,7 @@ static void a_matrix(void **state)
     assert_has(&page, "<path class=\"l3\" d=\"M2 0h1v1h-1z\"/>");
     assert_has(&page, "<path class=\"l4\" d=\"M0 2h1v1h-1z\"/>");
     assert_has(&page, "<title>2&lt; to 0: 80.0 us, slow link</title>");
-    assert_has(&page, "<title>1 to 0: wait not known, unknown</title>");
+    assert_has(&page, "<title>1 to 0: wait unknown, unknown</title>");
     assert_int_equal(count_of(&page, "<rect class=\"frame\" x=\"64\" y=\"74\""), 1);
     buffer_release(&page);
 }
@@ -277,7 +277,7 @@ static void a_large_matrix(void **state)
     struct html_matrix matrix = {.ends = ends, .end_count = ENDS, .edges = edges, .edge_count = 4};
     struct buffer page = BUFFER_INIT;
     assert_int_equal(html_add_matrix(&page, &matrix), 0);
-    assert_has(&page, "a cell is 3 by 3 of them");
+    assert_has(&page, "each cell stands for 3 by 3 of them");
     assert_has(&page, "viewBox=\"0 0 100 100\"");
     assert_has(&page, "<path class=\"l2\" d=\"M99 0h1v1h-1z\"/>"); /* three times the median */
     assert_int_equal(count_of(&page, "<title>"), 2);

@@ -151,7 +151,7 @@ static void lengths_are_held_against_what_is_left(void **state)
         "abc.",
         "beyond the end", 2);
     ASSERT_REFUSED("\x80\x04\x95\xff\0\0\0\0\0\0\0N.", "beyond the end", 2);
-    ASSERT_REFUSED("\x80\x02r\xff\xff\xff\xff.", "without the values", 2);
+    ASSERT_REFUSED("\x80\x02r\xff\xff\xff\xff.", "without its operands", 2);
     ASSERT_REFUSED("\x80\x02Nr\xff\xff\xff\xff.", "memo number", 3);
     ASSERT_REFUSED("\x80\x02h\5.", "memo number", 2);
     ASSERT_REFUSED(
@@ -168,8 +168,8 @@ static void the_stack_is_never_taken_from_below_a_mark(void **state)
 {
     ASSERT_REFUSED("\x80\x02u.", "MARK", 2);
     ASSERT_REFUSED("\x80\x02}(K\1u.", "key without", 6);
-    ASSERT_REFUSED("\x80\x02}(a.", "without the values", 4);
-    ASSERT_REFUSED("\x80\x02N(K\1e.", "not there", 6);
+    ASSERT_REFUSED("\x80\x02}(a.", "without its operands", 4);
+    ASSERT_REFUSED("\x80\x02N(K\1e.", "missing container", 6);
     ASSERT_REFUSED("\x80\x02(.", "STOP", 3);
     ASSERT_REFUSED("\x80\x02NN.", "STOP", 4);
     ASSERT_REFUSED("\x80\x06N.", "protocol", 0);
@@ -194,7 +194,7 @@ static void what_was_read_before_damage_is_kept(void **state)
 
 static void bytes_behind_the_end_are_told(void **state)
 {
-    ASSERT_REFUSED("\x80\x02N.N.", "behind the end", 4);
+    ASSERT_REFUSED("\x80\x02N.N.", "after the end", 4);
 }
 
 int main(void)

@@ -80,7 +80,7 @@ static void a_host_that_was_late(void **state)
     assert_int_equal(finding->lost_ns, 13200000000);
     struct buffer text = BUFFER_INIT;
     assert_int_equal(finding_say(finding, &played.job, &text), 0);
-    assert_string_equal(text.data, "host node1 (ranks 4 to 7) were late at start-up: 13.2 s lost");
+    assert_string_equal(text.data, "host node1 (ranks 4 to 7) was late at start-up; costs 13.2 s");
     buffer_release(&text);
     findings_release(&played.findings);
 }
@@ -165,10 +165,10 @@ static void what_it_was_late_by(void **state)
         played.starts[i].told.parts_ns[START_KERNELS] = 400000000;
         played.starts[i].told.total_ns = i == 6 ? 500000000 : 21800000000;
     }
-    says(&played, "called that 21.3 s after them");
+    says(&played, "The call came 21.3 s later than on the other ranks");
     played.starts[6].told.total_ns = 21800000000;
     played.starts[6].told.parts_ns[START_KERNELS] = 21700000000;
-    says(&played, "took 21.3 s more than they to load NCCL's kernels");
+    says(&played, "Loading NCCL's kernels took 21.3 s longer than on the other ranks");
 }
 
 int main(void)

@@ -79,7 +79,7 @@ static void some_get_through_and_some_do_not(void **state)
     assert_quiet(&finding->readings, RULE_NO_TRACE);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_non_null(strstr(finding->evidence.data, "3 of 6 ranks reached Init COMPLETE, 3 are stuck"));
-    check_text(&played, "ranks 1, 3 and 4 never got out of the making of a communicator");
+    check_text(&played, "ranks 1, 3 and 4 never finished the initialization of a communicator");
     findings_release(&played.findings);
 }
 
@@ -96,14 +96,15 @@ static void one_rank_never_came(void **state)
     assert_int_equal(finding->candidate_count, 0);
     assert_quiet(&finding->readings, RULE_STUCK_IN_START);
     assert_quiet(&finding->readings, RULE_NO_TRACE);
-    check_text(&played, "rank 4 never came to the making of a communicator that others wait in");
+    check_text(&played, "rank 4 never joined the initialization of a communicator that other ranks wait in");
     /* Its log may merely not be given. */
     played.ranks[4].process_id = -1;
     finding = found(&played);
     assert_speaks(&finding->readings, RULE_NO_TRACE);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_int_equal(finding->peer_count, 5);
-    check_text(&played, "rank 4 has no line about the making of a communicator that others wait in");
+    check_text(&played,
+               "rank 4 has no log line about the initialization of a communicator that other ranks wait in");
     findings_release(&played.findings);
     /* Those that met it wait for something else. */
     play(&played, "sbss-s");
@@ -127,8 +128,8 @@ static void one_of_the_ranks_elsewhere(void **state)
     assert_int_equal(finding->peer_count, 2);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     check_text(&played,
-               "rank 0, rank 1, rank 4 or rank 5 never came to the making of a communicator that others "
-               "wait in");
+               "rank 0, rank 1, rank 4 or rank 5 never joined the initialization of a communicator that "
+               "other ranks wait in");
     findings_release(&played.findings);
 }
 
@@ -147,7 +148,7 @@ static void several_communicators(void **state)
     const struct finding *finding = found(&played);
     assert_non_null(finding);
     assert_int_equal(finding->rank, 4);
-    assert_non_null(strstr(finding->evidence.data, ". 1 more communicators were being made"));
+    assert_non_null(strstr(finding->evidence.data, ". 1 more communicator was being initialized"));
     findings_release(&played.findings);
 }
 

@@ -112,18 +112,18 @@ static void test_a_character_for_each_level(void **state)
     make(&maps, &table, 9);
     check_text(&maps, 80, 0,
                "Late by itself, by rank and step\n"
-               "share of a usual step (1 ms):  . below 3 %  : 3  + 10  # 30  @ 100 and more\n"
+               "in % of the baseline step (1 ms):  . below 3  : 3  + 10  # 30  @ 100 and more\n"
                "rank  step 0\n"
                "   0   .:+#@\n"
-               "   1  ......  < compute, steps 2 to 3\n");
+               "   1  ......  < compute, steps 2-3\n");
     check_text(&maps, 80, 1,
                "Late by itself, by rank and step\n"
-               "share of a usual step (1 ms):  \xc2\xb7 below 3 %  \xe2\x96\x91 3  \xe2\x96\x92 10  "
+               "in % of the baseline step (1 ms):  \xc2\xb7 below 3  \xe2\x96\x91 3  \xe2\x96\x92 10  "
                "\xe2\x96\x93 30  "
                "\xe2\x96\x88 100 and more\n"
                "rank  step 0\n"
                "   0   \xc2\xb7\xe2\x96\x91\xe2\x96\x92\xe2\x96\x93\xe2\x96\x88\n"
-               "   1  \xc2\xb7\xc2\xb7\xc2\xb7\xc2\xb7\xc2\xb7\xc2\xb7  < compute, steps 2 to 3\n");
+               "   1  \xc2\xb7\xc2\xb7\xc2\xb7\xc2\xb7\xc2\xb7\xc2\xb7  < compute, steps 2-3\n");
     heat_maps_release(&maps);
     table_release(&table);
 }
@@ -139,8 +139,8 @@ static void test_steps_are_folded_to_the_width(void **state)
     make(&maps, &table, 9);
     /* 34 columns of 3 steps; step 55 is of column 16. The last holds a single one, which is not known. */
     check_text(&maps, 40, 0,
-               "Late by itself, by rank and step; a\ncolumn is 3 steps: the largest of them\n"
-               "share of a usual step (1 ms):  . below 3\n%  : 3  + 10  # 30  @ 100 and more\n"
+               "Late by itself, by rank and step; one\ncolumn per 3 steps: their largest value\n"
+               "in % of the baseline step (1 ms):  .\nbelow 3  : 3  + 10  # 30  @ 100 and more\n"
                "rank  step 5    35        65        95\n"
                "   0  ................@................ \n"
                "      < host, step 55\n");
@@ -182,7 +182,7 @@ static void test_ranks_of_a_host_are_one_row(void **state)
     assert_int_equal(maps.count, 1);
     assert_int_equal(maps.maps[0].row_count, 2);
     check_row(&maps.maps[0], 0, "even (3 ranks)", "", "  ");
-    check_row(&maps.maps[0], 1, "odd (3 ranks)", "rank 3: compute, steps 0 to 1", "33");
+    check_row(&maps.maps[0], 1, "odd (3 ranks)", "rank 3: compute, steps 0-1", "33");
     heat_maps_release(&maps);
     table_release(&table);
 }
@@ -227,7 +227,7 @@ static void test_no_usual_step(void **state)
     make(&maps, &table, 3);
     check_text(&maps, 80, 0,
                "Late by itself, by rank and step\n"
-               "share of the largest (0.08 ms):  . below 3 %  : 3  + 10  # 30  @ 100 and more\n"
+               "in % of the largest value (0.08 ms):  . below 3  : 3  + 10  # 30  @ 100 and more\n"
                "    rank  step 0\n"
                "node1:77  +@\n");
     heat_maps_release(&maps);
@@ -296,7 +296,8 @@ static void test_svg(void **state)
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(count_of(svg.data, colours[i]), 2); /* of which one is the legend's */
     assert_int_equal(count_of(svg.data, "stroke-width=\"2\""), 2);
-    assert_non_null(strstr(svg.data, "rank &lt;a&amp;&quot;\\x1b&gt;, step 4: 0.3 ms, 30 % of a usual step"));
+    assert_non_null(
+        strstr(svg.data, "rank &lt;a&amp;&quot;\\x1b&gt;, step 4: 0.3 ms, 30 % of the baseline step"));
     assert_non_null(strstr(svg.data, "compute, 3 steps from 1 to 4"));
     heat_maps_release(&maps);
     buffer_release(&svg);

@@ -206,13 +206,14 @@ static void test_what_there_is_no_room_for(void **state)
                         "     1         2   3.0\n");
     free(text);
     text = render(&table, "table", 14);
-    assert_string_equal(text,
-                        "first_\n"
-                        " long_    a\n"
-                        "  name time\n"
-                        "         us\n"
-                        "     1  3.0\n\n"
-                        "No room for:\n  details_of_it\n  (--format\n  csv has all)\n");
+    assert_string_equal(
+        text,
+        "first_\n"
+        " long_    a\n"
+        "  name time\n"
+        "         us\n"
+        "     1  3.0\n\n"
+        "Hidden columns\n  (terminal\n  too narrow):\n  details_of_it;\n  --format csv\n  shows all\n");
     free(text);
     table_release(&table);
 }
@@ -262,7 +263,7 @@ static void test_a_full_disk_is_told(void **state)
         const struct render_target target = {.stream = full};
         assert_int_equal(render_table(renderer_registry[i], &table, &target, &error), -1);
         assert_int_equal(error.depth, 1);
-        assert_string_equal(error.cause[0], "cannot write the output: No space left on device");
+        assert_string_equal(error.cause[0], "cannot write output: No space left on device");
         fclose(full);
     }
     table_release(&table);

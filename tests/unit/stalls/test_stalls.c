@@ -24,21 +24,21 @@ static void test_counters_of_a_send(void **state)
 {
     (void)state;
     assert_string_equal(reading(DIRECTION_SEND, 8, 8, 8, 8), "all done");
-    assert_string_equal(reading(DIRECTION_SEND, 3, 3, 3, 3), "the GPU is not ready");
-    assert_string_equal(reading(DIRECTION_SEND, 4, 3, 3, 3), "no credit or no data");
-    assert_string_equal(reading(DIRECTION_SEND, 4, 4, 4, 3), "sent, not delivered");
+    assert_string_equal(reading(DIRECTION_SEND, 3, 3, 3, 3), "waiting for the GPU");
+    assert_string_equal(reading(DIRECTION_SEND, 4, 3, 3, 3), "waiting for receiver credit or for data");
+    assert_string_equal(reading(DIRECTION_SEND, 4, 4, 4, 3), "in flight, not acknowledged");
     assert_string_equal(reading(DIRECTION_SEND, 5, 4, 4, 3),
-                        "sent, not delivered; behind it no credit or no data");
+                        "in flight, not acknowledged; then waiting for receiver credit or for data");
 }
 
 static void test_counters_of_a_receive(void **state)
 {
     (void)state;
     assert_string_equal(reading(DIRECTION_RECV, 8, 8, 8, 8), "all done");
-    assert_string_equal(reading(DIRECTION_RECV, 3, 3, 3, 3), "the GPU is not ready");
-    assert_string_equal(reading(DIRECTION_RECV, 4, 3, 3, 3), "nothing arrived");
+    assert_string_equal(reading(DIRECTION_RECV, 3, 3, 3, 3), "waiting for the GPU");
+    assert_string_equal(reading(DIRECTION_RECV, 4, 3, 3, 3), "no data arrived");
     assert_string_equal(reading(DIRECTION_RECV, 8, 4, 3, 3), "arrived, not flushed");
-    assert_string_equal(reading(DIRECTION_RECV, 8, 8, 4, 3), "arrived, not taken by the GPU");
+    assert_string_equal(reading(DIRECTION_RECV, 8, 8, 4, 3), "arrived, not consumed by the GPU");
 }
 
 /* Nearest rank: the lower of two in the middle. */

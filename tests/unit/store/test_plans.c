@@ -2,6 +2,8 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
+#include "store/record_tables.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +41,7 @@ static void check_plan(struct store *store, const char *sql, const char *refused
 {
     char *text = NULL;
     assert_true(asprintf(&text, "EXPLAIN QUERY PLAN %s", sql) > 0);
-    struct statement *plan = store_prepare(store, text, NULL);
+    struct statement *plan = record_tables_prepare(store, text, NULL);
     assert_non_null(plan);
     int steps = 0;
     for (; statement_step(plan, NULL) == 1; steps++) {

@@ -47,13 +47,12 @@ static void check_refusal(struct store *store, const char *expected)
 static void test_which_there_are_is_told(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
-    check_refusal(store, "there is no run 'x'; the store holds none");
+    check_refusal(store, "no run 'x'; runs in the store: none");
     assert_int_equal(store_execute(store, RUNS RUN(2, "'b'") "," RUN(1, "NULL"), NULL), 0);
-    check_refusal(store, "there is no run 'x'; the store holds run 1, 2 (b)");
+    check_refusal(store, "no run 'x'; runs in the store: 1, 2 (b)");
     assert_int_equal(store_execute(store, RUNS RUN(3, "'c'") "," RUN(4, "'d'") "," RUN(5, "'e'"), NULL), 0);
-    check_refusal(
-        store,
-        "there is no run 'x'; the store holds run 1, 2 (b), 3 (c), 4 (d) and 1 more (ncclprof info --runs)");
+    check_refusal(store,
+                  "no run 'x'; runs in the store: 1, 2 (b), 3 (c), 4 (d) and 1 more (ncclprof info --runs)");
     store_close(store);
 }
 

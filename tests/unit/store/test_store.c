@@ -19,6 +19,15 @@ static void refuse(void **state, enum store_mode mode, const char *why)
     assert_non_null(strstr(error.cause[1], *state));
 }
 
+static void refuse_missing(void **state, enum store_mode mode)
+{
+    struct error error = ERROR_INIT;
+    assert_null(store_open(*state, mode, &error));
+    assert_int_equal(error.depth, 1);
+    assert_non_null(strstr(error.cause[0], *state));
+    assert_non_null(strstr(error.cause[0], "does not exist; create it with: ncclprof ingest"));
+}
+
 static void put_file(void **state, const char *text)
 {
     FILE *file = fopen(*state, "w");
@@ -47,8 +56,8 @@ static void test_marked_as_ours(void **state)
 
 static void test_missing_is_made_only_on_request(void **state)
 {
-    refuse(state, STORE_WRITE, "no such file");
-    refuse(state, STORE_READ, "no such file");
+    refuse_missing(state, STORE_WRITE);
+    refuse_missing(state, STORE_READ);
     assert_int_equal(access(*state, F_OK), -1);
 }
 
@@ -57,8 +66,8 @@ static void test_text_is_refused_and_kept(void **state)
     put_file(state,
              "these are notes, not a database; they are long enough to hold a header of a hundred bytes, "
              "so that nothing takes them for a short file");
-    refuse(state, STORE_CREATE, "not an SQLite file");
-    refuse(state, STORE_READ, "not an SQLite file");
+    refuse(state, STORE_CREATE, "not an SQLite database");
+    refuse(state, STORE_READ, "not an SQLite database");
     char begin[6] = "";
     FILE *file = fopen(*state, "r");
     assert_non_null(fgets(begin, sizeof begin, file));

@@ -95,14 +95,15 @@ static void what_to_look_at(void **state)
     place_init(&place);
     struct finding finding = {
         .kind = FINDING_COMPUTE, .rank = 3, .first_step = 4, .last_step = 8, .instance = -1};
-    check(&place, &finding, advise,
-          "nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3); "
-          "confirm with "
-          "ncclprof steps --step 4-8");
+    check(
+        &place, &finding, advise,
+        "check nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3). "
+        "Confirm with: "
+        "ncclprof steps --step 4-8");
     place.ranks[3].facts.gpu_bus_id = (char[]){"0000:1b:00.0"};
     check(&place, &finding, advise,
-          "nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3); "
-          "confirm with "
+          "check nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3). "
+          "Confirm with: "
           "ncclprof steps --step 4-8");
     finding = (struct finding){.kind = FINDING_NETWORK,
                                .rank = 3,
@@ -113,18 +114,18 @@ static void what_to_look_at(void **state)
     place.job.traffic_count = 1;
     place.ranks[3].facts.nic = (char[]){"mlx5_0"};
     check(&place, &finding, advise,
-          "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
-          "confirm with "
+          "check NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3). "
+          "Confirm with: "
           "ncclprof stalls --edge 3-1 --step 4");
     place.job.run_id = 7;
     check(&place, &finding, advise_of_run,
-          "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
-          "confirm with "
+          "check NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3). "
+          "Confirm with: "
           "ncclprof stalls --edge 3-1 --step 4 --run 7");
     finding.receives = 1;
     check(&place, &finding, advise,
-          "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
-          "confirm with "
+          "check NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3). "
+          "Confirm with: "
           "ncclprof stalls --edge 1-3 --step 4");
 }
 
@@ -135,14 +136,16 @@ static void names_that_a_shell_would_read(void **state)
     place_init(&place);
     struct finding finding = {.kind = FINDING_MISSING, .rank = 5, .first_step = 6, .last_step = 6};
     check(&place, &finding, advise,
-          "py-spy dump and stderr of rank 5 on host c (where is it?); confirm with ncclprof report --by "
+          "check py-spy dump and stderr of rank 5 on host c to locate it in the program. Confirm with: "
+          "ncclprof report --by "
           "rank,function "
           "--communicator 4,5 --step 6");
     static char hostile[][10] = {"$(reboot)", "a;b", "a b", "-x", "", "`x`", "a'b", "a|b", "a\nb"};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         place.communicator.label = hostile[i];
         check(&place, &finding, advise,
-              "py-spy dump and stderr of rank 5 on host c (where is it?); confirm with ncclprof report --by "
+              "check py-spy dump and stderr of rank 5 on host c to locate it in the program. Confirm with: "
+              "ncclprof report --by "
               "rank,function "
               "--step 6");
     }

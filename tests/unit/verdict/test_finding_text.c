@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In which steps a finding is, of a run of which steps 0 to 9, 20 to 29, 31 to 39 and 90 to 99 are loaded. */
+/* In which steps a finding is, of a run of which steps 0-9, 20-29, 31-39 and 90-99 are loaded. */
 
 static char name[] = "3";
 
@@ -38,28 +38,28 @@ static void check(int32_t first_step, int32_t last_step, const char *expected)
 static void inside_of_what_is_loaded(void **state)
 {
     (void)state;
-    check(22, 25, ", steps 22 to 25");
+    check(22, 25, ", steps 22-25");
     check(92, 92, ", step 92");
-    check(90 + 1, 99, ", steps 91 to 99");
+    check(90 + 1, 99, ", steps 91-99");
 }
 
 static void over_steps_that_are_not(void **state)
 {
     (void)state;
-    check(5, 22, ", steps 5 to 22 (8 of them judged)");
-    check(25, 95, ", steps 25 to 95 (20 of them judged)");
+    check(5, 22, ", steps 5-22 (8 of them analyzed)");
+    check(25, 95, ", steps 25-95 (20 of them analyzed)");
 }
 
 /* It may have begun or gone on in these. */
 static void beside_steps_that_are_not(void **state)
 {
     (void)state;
-    check(20, 25, ", steps 20 to 25 (steps 10 to 19 before were not loaded)");
+    check(20, 25, ", steps 20-25 (steps 10-19 before were not loaded)");
     check(31, 31, ", step 31 (step 30 before was not loaded)");
-    check(35, 39, ", steps 35 to 39 (steps 40 to 89 after were not loaded)");
-    check(5, 29, ", steps 5 to 29 (15 of them judged; step 30 after was not loaded)");
+    check(35, 39, ", steps 35-39 (steps 40-89 after were not loaded)");
+    check(5, 29, ", steps 5-29 (15 of them analyzed; step 30 after was not loaded)");
     check(20, 39,
-          ", steps 20 to 39 (19 of them judged; steps 10 to 19 before were not loaded; steps 40 to 89 after "
+          ", steps 20-39 (19 of them analyzed; steps 10-19 before were not loaded; steps 40-89 after "
           "were "
           "not loaded)");
 }

@@ -30,13 +30,13 @@ static void in_words(void **state)
     readings_note(&readings, FINDING_HOST, RULE_WORTH, 0.5);
     readings_note(&readings, FINDING_HOST, RULE_LOST_EVENTS, 4);
     assert_int_equal(readings_explain(&readings, &text), 0);
-    assert_string_equal(
-        text.data,
-        "    rule worth speaks: it costs too little; 0.5, below 1 times --min-gain (at most low)\n"
-        "    rule lost-events speaks: it is of a trace with lost events, which leave room for another "
-        "explanation; "
-        "4, above 0 in number (at most medium)\n"
-        "    rule twins is quiet: 0, it would speak from 2 other ranks (at most low)\n");
+    assert_string_equal(text.data,
+                        "    limits to low  worth: the fault costs too little: 0.5 times --min-gain (at most "
+                        "low if less than 1)\n"
+                        "    limits to medium  lost-events: the trace has lost events, which leave room for "
+                        "another explanation: "
+                        "4 (at most medium if more than 0)\n"
+                        "    passed  twins: 0 (at most low if at least 2)\n");
     buffer_release(&text);
 }
 
@@ -45,7 +45,7 @@ static void of_none(void **state)
     struct readings readings = {0};
     struct buffer text = BUFFER_INIT;
     assert_int_equal(readings_explain(&readings, &text), 0);
-    assert_string_equal(text.data, "    no rule was asked\n");
+    assert_string_equal(text.data, "    no check applies to this finding\n");
     buffer_release(&text);
 }
 

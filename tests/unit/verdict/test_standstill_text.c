@@ -59,19 +59,18 @@ static void check(int64_t size, int is_sized, int32_t recorded, int32_t called, 
 /* By all is said where it is recorded how many they are. */
 static void all_called_it(void **state)
 {
-    check(4, 1, 4, 4, "AllReduce number 3 on communicator w was called by all its ranks and never ended",
+    check(4, 1, 4, 4, "AllReduce #3 on communicator w was called by all its ranks and never finished",
           "TORCH_NCCL_ENABLE_TIMING=1");
-    check(4, 0, 4, 4,
-          "The 4 ranks that left a record called it, and no record tells how many ranks there are",
+    check(4, 0, 4, 4, "The 4 ranks with a record called it, and no record shows how many ranks there are",
           "add the logs, dumps or traces of the other ranks");
 }
 
 static void some_left_no_record(void **state)
 {
-    check(4, 1, 1, 1, "never ended. Only 1 rank of 4 left a record", "of the other 3 ranks (1, 2 and 3)");
-    check(4, 1, 3, 3, "Only 3 ranks of 4 left a record", "of the other rank (3)");
-    check(16, 1, 2, 2, "Only 2 ranks of 16 left a record", "of the other 14 ranks");
-    check(4, 0, 1, 1, "Only 1 rank left a record, and no record tells how many ranks there are",
+    check(4, 1, 1, 1, "never finished. Only 1 of 4 ranks has a record", "of the other 3 ranks (1, 2 and 3)");
+    check(4, 1, 3, 3, "Only 3 of 4 ranks have a record", "of the other rank (3)");
+    check(16, 1, 2, 2, "Only 2 of 16 ranks have a record", "of the other 14 ranks");
+    check(4, 0, 1, 1, "Only 1 rank has a record, and no record shows how many ranks there are",
           "of the other ranks");
 }
 

@@ -52,16 +52,16 @@ static void operations(void **state)
     struct job_instance instance = {.sequence = 12, .sender = -1, .receiver = -1};
     struct buffer text = BUFFER_INIT;
     assert_int_equal(text_operation(&text, &job, &instance, FUNCTION_ALL_REDUCE), 0);
-    assert_string_equal(text.data, "AllReduce number 12 on communicator 4,7 (of at least 3 ranks)");
+    assert_string_equal(text.data, "AllReduce #12 on communicator {4,7} of at least 3 ranks");
     communicator.size = 2;
     instance = (struct job_instance){.sender = 1, .receiver = 0};
     buffer_clear(&text);
     assert_int_equal(text_operation(&text, &job, &instance, FUNCTION_RECV), 0);
-    assert_string_equal(text.data, "Recv number 0 from rank 7 to rank 4 on communicator 4,7");
+    assert_string_equal(text.data, "Recv #0 from rank 7 to rank 4 on communicator {4,7}");
     instance = (struct job_instance){.sequence = -1, .sender = -1, .receiver = -1};
     buffer_clear(&text);
     assert_int_equal(text_operation(&text, &job, &instance, 0), 0);
-    assert_string_equal(text.data, "an operation on communicator 4,7");
+    assert_string_equal(text.data, "operation on communicator {4,7}");
     buffer_release(&text);
 }
 
