@@ -7,6 +7,7 @@
 #include "cmd/opt.h"
 #include "cmd/print.h"
 #include "render/heat_map_svg.h"
+#include "render/heat_map_table.h"
 #include "render/heat_map_text.h"
 #include "render/render.h"
 #include "render/write.h"

@@ -1,6 +1,7 @@
 #include "analyse/analyses.h"
 #include "analyse/buffers_cautions.h"
 #include "analyse/filter.h"
+#include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "buffers/cost.h"
@@ -32,23 +33,17 @@ static const char *const key_names[SHARE_KEYS] = {"communicator", "tag",  "funct
                                                   "rank",         "step", "run"};
 
 static const struct column key_columns[SHARE_KEYS] = {
-    {.name = "communicator",
-     .type = CELL_TEXT,
-     .description = "name of the communicator, or its global ranks"},
-    {.name = "tag", .type = CELL_TEXT, .description = "user tag when the operations were issued"},
+    COMMUNICATOR_COLUMN,
+    TAG_COLUMN,
     {.name = "function", .type = CELL_TEXT, .description = "collective, Send or Recv"},
-    {.name = "size_bytes",
-     .type = CELL_INTEGER,
-     .unit = "bytes",
-     .description = "message size as defined by nccl-tests"},
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
-    {.name = "step", .type = CELL_INTEGER, .description = "training step"},
-    {.name = "run", .type = CELL_INTEGER, .description = "job, if the store contains several"},
+    SIZE_COLUMN,
+    RANK_COLUMN,
+    STEP_COLUMN,
+    RUN_COLUMN,
 };
 
 /* Beside the rank. */
-static const struct column process_column = {
-    .name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1};
+static const struct column process_column = PROCESS_COLUMN;
 
 enum {
     CALLS,
@@ -110,31 +105,13 @@ static const struct column value_columns[VALUES] = {
                 .description = "why calls did not use registered memory, or why this is unknown"},
 };
 
-static int add_key(struct shares *shares, const char *name, size_t length, struct error *error)
-{
-    for (size_t i = 0; i < SHARE_KEYS; i++) {
-        if (strlen(key_names[i]) != length || memcmp(key_names[i], name, length) != 0)
-            continue;
-        for (size_t j = 0; j < shares->by_count; j++)
-            if (shares->by[j] == (enum share_key)i)
-                return error_set(error, "--by contains '%s' twice", key_names[i]);
-        shares->by[shares->by_count++] = (enum share_key)i;
-        return 0;
-    }
-    return error_set(error,
-                     "invalid --by key '%.*s': expected communicator, tag, function, size, rank, step or run",
-                     (int)length, name);
-}
-
 static int parse_keys(struct shares *shares, const char *text, struct error *error)
 {
-    while (*text) {
-        size_t length = strcspn(text, ",");
-        if (add_key(shares, text, length, error))
-            return -1;
-        text += length + (text[length] == ',');
-    }
-    return shares->by_count ? 0 : error_set(error, "--by needs at least one key");
+    size_t numbers[SHARE_KEYS];
+    int failed = option_keys(text, key_names, SHARE_KEYS, numbers, &shares->by_count, error);
+    for (size_t i = 0; i < shares->by_count; i++)
+        shares->by[i] = (enum share_key)numbers[i];
+    return failed;
 }
 
 static const char *const hook_words[] = {[HOOK_NOT_SAID] = "auto", [HOOK_ON] = "on", [HOOK_OFF] = "off"};

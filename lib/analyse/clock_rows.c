@@ -1,8 +1,10 @@
 #include "analyse/clock_rows.h"
 
+#include "analyse/option.h"
+
 static const struct column columns[] = {
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
+    RANK_COLUMN,
     {.name = "offset_us",
      .type = CELL_REAL,
      .unit = "us",
@@ -21,7 +23,7 @@ static const struct column columns[] = {
      .type = CELL_TEXT,
      .description =
          "reference, shared (same clock), meetings (computed from common operations), none or contradictory"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns, AT_RUN = COLUMN_COUNT - 1 };

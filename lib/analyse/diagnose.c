@@ -30,12 +30,8 @@ enum {
 };
 
 static const struct analysis_option options[] = {
-    {"min-gain", 0, "PERCENT",
-     "smallest cost per affected step for medium confidence, in % of the median step; high confidence needs "
-     "twice that",
-     MIN_GAIN_PERCENT},
-    {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same operation across ranks and steps", SIGMAS},
+    MIN_GAIN_OPTION,
+    SIGMAS_OPTION,
     {"exit-code", 0, NULL,
      "exit with 3 on a finding (medium or high confidence, or any for a hung or failed job) or on slow steps "
      "without a known cause; with 4 if 10 % or more of the job could not be analyzed or a shard is missing",

@@ -44,7 +44,7 @@ static int warn_of_ranks(const struct job *job, struct table *table, struct erro
 {
     int64_t unhashed = 0;
     for (size_t i = 0; i < job->communicator_count; i++)
-        unhashed += !job->communicators[i].hashed;
+        unhashed += !job->communicators[i].hash;
     if (!job->has_global_ranks &&
         table_add_warning(
             table, error,

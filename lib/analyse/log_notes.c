@@ -45,7 +45,7 @@ static int take_warning(struct rankless *rankless, struct statement *row, struct
                         struct error *error)
 {
     enum warning_kind kind = (enum warning_kind)statement_integer(row, AT_KIND);
-    const char *what = reported_what(kind);
+    const char *what = reported_is_failure(kind) ? reported_what(kind) : NULL;
     struct buffer text = BUFFER_INIT;
     rankless->effects += reported_is_effect(kind);
     if (!what || ++rankless->errors > NAMED_MOST)
@@ -272,13 +272,6 @@ static int has_gone_on(const struct job *job, const struct job_warning *warning)
            (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
-/* As a log tells; what RAS says of ranks is told elsewhere. */
-static int is_failure(enum warning_kind kind)
-{
-    return kind != WARNING_OTHER && kind != WARNING_SILENT && kind != WARNING_DEAD &&
-           kind != WARNING_CARD_BACK && kind != WARNING_NETWORK;
-}
-
 /* Logs need not tell when: then the order of their files says nothing. */
 static int is_earlier(const struct job_warning *warning, const struct job_warning *than)
 {
@@ -295,7 +288,7 @@ int caution_effects(const struct job *job, const struct findings *findings, stru
     int is_timed = 1;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        if (!warning->text || !is_failure(warning->kind) || has_gone_on(job, warning))
+        if (!warning->text || !reported_is_failure(warning->kind) || has_gone_on(job, warning))
             continue;
         is_timed &= warning->first_ns != TIME_UNKNOWN;
         first = !first || is_earlier(warning, first) ? warning : first;

@@ -47,6 +47,48 @@ int option_range(const char *text, const char *name, int64_t *first, int64_t *la
     return 0;
 }
 
+static int refuse_key(const char *key, size_t length, const char *const *words, size_t count,
+                      struct error *error)
+{
+    struct buffer list = BUFFER_INIT;
+    int failed = buffer_append_text(&list, words[0]);
+    for (size_t i = 1; !failed && i < count; i++)
+        failed = buffer_printf(&list, i + 1 < count ? ", %s" : " or %s", words[i]);
+    failed = failed ? error_no_memory(error)
+                    : error_set(error, "invalid --by key '%.*s': expected %s", (int)length, key, list.data);
+    buffer_release(&list);
+    return failed;
+}
+
+static int add_key(const char *key, size_t length, const char *const *words, size_t word_count,
+                   size_t *numbers, size_t *count, struct error *error)
+{
+    size_t number = 0;
+    while (number < word_count &&
+           (strlen(words[number]) != length || memcmp(words[number], key, length) != 0))
+        number++;
+    if (number == word_count)
+        return refuse_key(key, length, words, word_count, error);
+    for (size_t i = 0; i < *count; i++)
+        if (numbers[i] == number)
+            return error_set(error, "--by contains '%s' twice", words[number]);
+    numbers[(*count)++] = number;
+    return 0;
+}
+
+int option_keys(const char *text, const char *const *words, size_t word_count, size_t *numbers, size_t *count,
+                struct error *error)
+{
+    *count = 0;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        if (add_key(text, length, words, word_count, numbers, count, error))
+            return -1;
+        text += length + (text[length] == ',');
+    }
+    return *count ? 0 : error_set(error, "--by needs at least one key");
+}
+
 int option_thresholds(const char *min_gain_percent, const char *sigmas, struct diagnose_options *options,
                       struct error *error)
 {

@@ -45,20 +45,15 @@ static const char *const key_names[KEY_COUNT] = {
     "registered", "source",   "gpu_serial",   "vm",   "device",    "host",     "peer", "time"};
 
 static const struct column key_columns[KEY_COUNT] = {
-    {.name = "tag", .type = CELL_TEXT, .description = "user tag when the operations were issued"},
+    TAG_COLUMN,
     {.name = "function", .type = CELL_TEXT, .description = "collective, or Send for a send with its receive"},
-    {.name = "communicator",
-     .type = CELL_TEXT,
-     .description = "name of the communicator, or its global ranks"},
-    {.name = "size_bytes",
-     .type = CELL_INTEGER,
-     .unit = "bytes",
-     .description = "message size as defined by nccl-tests"},
+    COMMUNICATOR_COLUMN,
+    SIZE_COLUMN,
     {.name = "algorithm", .type = CELL_TEXT, .description = "algorithm that NCCL chose"},
     {.name = "protocol", .type = CELL_TEXT, .description = "protocol that NCCL chose"},
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
-    {.name = "step", .type = CELL_INTEGER, .description = "training step"},
-    {.name = "run", .type = CELL_INTEGER, .description = "job, if the store contains several"},
+    RANK_COLUMN,
+    STEP_COLUMN,
+    RUN_COLUMN,
     {.name = "registered",
      .type = CELL_TEXT,
      .description = "whether the buffers were registered with NCCL; for the reasons, see ncclprof buffers"},
@@ -72,8 +67,7 @@ static const struct column key_columns[KEY_COUNT] = {
 };
 
 /* Beside the rank. */
-static const struct column process_column = {
-    .name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1};
+static const struct column process_column = PROCESS_COLUMN;
 
 static const struct column value_columns[] = {
     {.name = "instances", .type = CELL_INTEGER, .description = "operations joined across ranks"},
@@ -173,38 +167,18 @@ static const struct column sample_columns[] = {
 enum { CALL_COUNT = sizeof call_columns / sizeof *call_columns };
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
-static int add_key(struct report_groups *report, const char *name, size_t length, struct error *error)
-{
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (strlen(key_names[i]) != length || memcmp(key_names[i], name, length) != 0)
-            continue;
-        for (size_t j = 0; j < report->by_count; j++)
-            if (report->by[j] == (enum report_key)i)
-                return error_set(error, "--by contains '%s' twice", key_names[i]);
-        report->by[report->by_count++] = (enum report_key)i;
-        return 0;
-    }
-    return error_set(
-        error,
-        "invalid --by key '%.*s': expected tag, function, communicator, size, algorithm, protocol, rank, "
-        "step, run, registered, source, gpu_serial, vm, device, host, peer or time",
-        (int)length, name);
-}
-
 static int parse_keys(struct report_groups *report, const struct analysis_request *request,
                       struct error *error)
 {
+    size_t numbers[KEY_COUNT];
     int by_tag = request->values[OPTION_BY_TAG] != NULL;
     if (by_tag && option_is_given(request, options, OPTION_BY))
         return error_set(error, "use only one of --by and --by-tag");
-    const char *text = by_tag ? "tag,function" : request->values[OPTION_BY];
-    while (*text) {
-        size_t length = strcspn(text, ",");
-        if (add_key(report, text, length, error))
-            return -1;
-        text += length + (text[length] == ',');
-    }
-    return report->by_count ? 0 : error_set(error, "--by needs at least one key");
+    int failed = option_keys(by_tag ? "tag,function" : request->values[OPTION_BY], key_names, KEY_COUNT,
+                             numbers, &report->by_count, error);
+    for (size_t i = 0; i < report->by_count; i++)
+        report->by[i] = (enum report_key)numbers[i];
+    return failed;
 }
 
 /* Where no number is known, the name tells which rank it is. */

@@ -1,5 +1,6 @@
 #include "analyse/stalls_figures.h"
 
+#include "analyse/option.h"
 #include "stalls/verdict.h"
 #include "stalls/waits.h"
 
@@ -18,9 +19,7 @@ static enum colour colour_of_verdict(const char *name)
 const struct column stalls_columns[STALLS_COLUMNS] = {
     {.name = "sender", .type = CELL_INTEGER, .description = "global rank of the sender"},
     {.name = "receiver", .type = CELL_INTEGER, .description = "global rank of the receiver"},
-    {.name = "communicator",
-     .type = CELL_TEXT,
-     .description = "name of the communicator, or its global ranks"},
+    COMMUNICATOR_COLUMN,
     {.name = "channel", .type = CELL_INTEGER, .description = "NCCL channel; null: all channels"},
     {.name = "steps", .type = CELL_INTEGER, .description = "network steps that the sender recorded"},
     {.name = "send_wait_us_p50",
@@ -67,7 +66,7 @@ const struct column stalls_columns[STALLS_COLUMNS] = {
      .description = "baseline of the mean SendWait"},
     {.name = "sender_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the sender"},
     {.name = "receiver_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the receiver"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 static void set_us(struct table *table, size_t column, double time_us)

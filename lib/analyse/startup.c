@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/filter.h"
+#include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "job/first_meetings.h"
@@ -20,11 +21,9 @@ static const struct analysis_option options[] = {RUN_OPTION};
     }
 
 static const struct column columns[] = {
-    {.name = "communicator",
-     .type = CELL_TEXT,
-     .description = "name of the communicator, or its global ranks"},
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
-    {.name = "process", .type = CELL_TEXT, .hidden = 1, .description = "name of the rank"},
+    COMMUNICATOR_COLUMN,
+    RANK_COLUMN,
+    PROCESS_COLUMN,
     {.name = "host", .type = CELL_TEXT, .detail = 1, .description = "host of the rank"},
     {.name = "function", .type = CELL_TEXT, .description = "NCCL function that the program called"},
     {.name = "parent", .type = CELL_TEXT, .detail = 1, .description = "communicator from which it was split"},
@@ -46,7 +45,7 @@ static const struct column columns[] = {
      .type = CELL_INTEGER,
      .hidden = 1,
      .description = "0: init was not complete when the log ended; null: no log"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {

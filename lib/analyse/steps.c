@@ -63,7 +63,7 @@ static const struct column columns[] = {
      .unit = "us",
      .description = "by how much the phase became slower, mean over ranks"},
     {.name = "finding", .type = CELL_TEXT, .description = "finding of diagnose that covers the step"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {
@@ -92,7 +92,7 @@ static const struct column phase_columns[] = {
      .description = "sum over its operations, each from the end of the previous operation to its own end; "
                     "mean over ranks"},
     {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COLUMNS };

@@ -1,6 +1,6 @@
 #include "analyse/steps_map.h"
 
-#include "steps/rank_steps.h"
+#include "analyse/option.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct column columns[] = {
     {.name = "finding",
      .type = CELL_TEXT,
      .description = "finding of diagnose that covers that rank and step"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {
@@ -43,21 +43,37 @@ enum {
 /* The words of --value and the columns that they draw. */
 static const struct {
     const char *word;
-    const char *column;
-} drawn[] = {{"length", "longer_us"}, {"waiting", "waiting_us"}, {"own", "own_us"}};
-
-enum { WORDS = sizeof drawn / sizeof *drawn };
+    int column;
+} drawn[STEPS_MAP_VALUES] = {{"length", AT_LONGER}, {"waiting", AT_WAITING}, {"own", AT_OWN}};
 
 const char *steps_map_word(size_t number)
 {
-    return number < WORDS ? drawn[number].word : NULL;
+    return number < STEPS_MAP_VALUES ? drawn[number].word : NULL;
+}
+
+const char *steps_map_title(size_t number)
+{
+    return columns[drawn[number].column].description;
+}
+
+int64_t steps_map_ns(const struct rank_step *of, size_t number, int64_t usual_ns)
+{
+    switch (drawn[number].column) {
+    case AT_WAITING:
+        return of->waiting_ns;
+    case AT_OWN:
+        return of->own_ns;
+    default:
+        return of->duration_ns == TIME_UNKNOWN || usual_ns == TIME_UNKNOWN ? of->duration_ns
+                                                                           : of->duration_ns - usual_ns;
+    }
 }
 
 static const char *column_of(const char *word, size_t length)
 {
-    for (size_t i = 0; i < WORDS; i++)
+    for (size_t i = 0; i < STEPS_MAP_VALUES; i++)
         if (strlen(drawn[i].word) == length && strncmp(drawn[i].word, word, length) == 0)
-            return drawn[i].column;
+            return columns[drawn[i].column].name;
     return NULL;
 }
 
@@ -124,10 +140,9 @@ static int add_step(const struct source *source, int32_t rank, int32_t step, str
         table_set_integer(table, AT_RANK, who->global_rank);
     table_set_integer(table, AT_STEP, step);
     set_time(table, AT_DURATION, of->duration_ns);
-    if (of->duration_ns != TIME_UNKNOWN && usual_ns != TIME_UNKNOWN)
-        set_time(table, AT_LONGER, of->duration_ns - usual_ns);
-    set_time(table, AT_WAITING, of->waiting_ns);
-    set_time(table, AT_OWN, of->own_ns);
+    for (size_t i = 0; i < STEPS_MAP_VALUES; i++)
+        if (drawn[i].column != AT_LONGER || usual_ns != TIME_UNKNOWN)
+            set_time(table, (size_t)drawn[i].column, steps_map_ns(of, i, usual_ns));
     table_set_integer(table, AT_RUN, job->run_id);
     return table_set_text(table, AT_PROCESS, who->name, error) ||
                    (who->facts.host && table_set_text(table, AT_HOST, who->facts.host, error)) ||

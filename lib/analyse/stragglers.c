@@ -21,12 +21,8 @@
 enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_MEMORY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
-    {"min-gain", 0, "PERCENT",
-     "smallest cost per affected step for medium confidence, in % of the median step; high confidence needs "
-     "twice that",
-     MIN_GAIN_PERCENT},
-    {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same operation across ranks and steps", SIGMAS},
+    MIN_GAIN_OPTION,
+    SIGMAS_OPTION,
     {"memory", 0, "MIB",
      "memory limit for the operations of one run. A larger run is processed in blocks of consecutive steps. "
      "0: no limit",
@@ -35,8 +31,8 @@ static const struct analysis_option options[] = {
 };
 
 static const struct column columns[] = {
-    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
-    {.name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1},
+    RANK_COLUMN,
+    PROCESS_COLUMN,
     {.name = "kind",
      .type = CELL_TEXT,
      .description = "verdict of diagnose: compute, host, network, missing, mismatch, ended_early or error"},

@@ -3,6 +3,7 @@
 #include "analyse/analyses.h"
 #include "analyse/filter.h"
 #include "analyse/judged_run.h"
+#include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
@@ -46,7 +47,7 @@ static const struct column columns[] = {
      .type = CELL_INTEGER,
      .unit = "bytes",
      .description = "size of the trace, uncompressed"},
-    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    JOB_COLUMN,
 };
 
 enum {

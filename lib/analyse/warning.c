@@ -50,7 +50,7 @@ static size_t count_incomplete(const struct job *job)
     size_t count = 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
-        count += communicator->hashed && (int64_t)communicator->seat_count < communicator->size;
+        count += communicator->hash && (int64_t)communicator->seat_count < communicator->size;
     }
     return count;
 }

@@ -243,7 +243,7 @@ struct judgement known_memory_judge(struct known_memory *known, const struct kno
     const struct roster *roster = known->roster;
     struct known_member *member = &known->members[call->member - roster->members];
     const struct known_rank *rank = &known->ranks[call->member->rank];
-    const struct roster_communicator *communicator = &roster->communicators[call->member->communicator];
+    const struct job_communicator *communicator = &roster->communicators[call->member->communicator];
     int64_t number = count_call(member, call);
     struct call_place place = {call->function, number, wall_time(rank, call->local_ns)};
     struct needs needs =

@@ -44,7 +44,7 @@ static int64_t text_number(struct shares *shares, const char *text)
 static int64_t key_of(const struct walk *walk, size_t row, enum share_key key)
 {
     const struct roster *roster = walk->known->roster;
-    const struct roster_communicator *communicator = &roster->communicators[walk->member->communicator];
+    const struct job_communicator *communicator = &roster->communicators[walk->member->communicator];
     const struct block_reader *rows = &walk->scan.rows;
     enum function function = (enum function)block_value(rows, OPERATION_FUNCTION, row, 0);
     switch (key) {

@@ -147,10 +147,8 @@ int waits_measure(struct job *job, struct delay **delays, struct error *error)
         return 1;
     }
     free(waits.delays);
-    /* Who goes on to job_load_rest has both counted anew. */
+    /* Who goes on to job_load_rest has them counted anew. */
     for (size_t i = 0; i < job->rank_count; i++)
         job->ranks[i].count = 0;
-    for (size_t i = 0; i < job->communicator_count; i++)
-        job->communicators[i].seat_count = 0;
     return outcome;
 }

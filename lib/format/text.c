@@ -27,6 +27,14 @@ int text_holds(struct text text, const char *mark)
     return text_after(text, mark).data != NULL;
 }
 
+int text_holds_any(struct text text, const char *const *marks)
+{
+    for (; *marks; marks++)
+        if (text_holds(text, *marks))
+            return 1;
+    return 0;
+}
+
 int text_is(struct text text, const char *word)
 {
     return text.length == strlen(word) && text_begins(text, word);
@@ -79,6 +87,15 @@ static int64_t add_digit(int64_t number, char digit)
 }
 
 static const int64_t SECONDS_MOST_NS = INT64_C(100000000) * 1000000000;
+
+int64_t text_leading_number(struct text text)
+{
+    size_t length = 0;
+    int64_t number;
+    while (length < text.length && text.data[length] >= '0' && text.data[length] <= '9')
+        length++;
+    return length && number_int64(text.data, length, &number) == 0 ? number : COUNT_UNKNOWN;
+}
 
 int64_t text_seconds_ns(struct text text)
 {

@@ -1,6 +1,5 @@
 #include "html/heat.h"
 
-#include "base/array.h"
 #include "base/intern.h"
 #include "base/json_text.h"
 #include "base/time_text.h"
@@ -8,10 +7,7 @@
 #include "html/levels.h"
 #include "html/text.h"
 #include "model/event.h"
-#include "render/heat_map.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a picture that stands by itself; more are folded. ROW, COLUMN: pixels. */
@@ -24,81 +20,6 @@ enum {
     HEAD = 18,
     MOST_ROWS = 8192
 };
-
-static const struct {
-    const char *key;
-    const char *title;
-} values[HTML_HEAT_VALUES] = {
-    [HTML_HEAT_LENGTH] = {"length", "Step time above baseline"},
-    [HTML_HEAT_WAITING] = {"waiting", "Waiting for the last rank to arrive"},
-    [HTML_HEAT_OWN] = {"own", "Own delay"},
-};
-
-/* What is usual is what length is held against; where nothing is, it is the length that shows. */
-static const char *title_of(const struct html_heat *heat, enum html_heat_value value)
-{
-    return value == HTML_HEAT_LENGTH && heat->usual_ns == TIME_UNKNOWN ? "Duration of the step"
-                                                                       : values[value].title;
-}
-
-static double drawn_us(const struct html_heat *heat, enum html_heat_value value, size_t cell)
-{
-    int64_t time_ns = heat->values[value][cell];
-    int is_beyond = value == HTML_HEAT_LENGTH && heat->usual_ns != TIME_UNKNOWN;
-    return time_ns == TIME_UNKNOWN ? (double)NAN : (double)(time_ns - (is_beyond ? heat->usual_ns : 0)) / 1e3;
-}
-
-static void mark_cells(const struct html_heat *heat, struct heat_map *map)
-{
-    for (size_t i = 0; i < heat->mark_count; i++)
-        for (int64_t step = heat->marks[i].first_step; step <= heat->marks[i].last_step; step++)
-            if (step >= heat->first_step && step < heat->first_step + (int64_t)heat->steps)
-                map->marked[heat->marks[i].rank * heat->steps + (size_t)(step - heat->first_step)] = 1;
-}
-
-static void release_map(struct heat_map *map)
-{
-    free(map->rows);
-    free(map->values);
-    free(map->marked);
-}
-
-/* `value_of` a cell. */
-static int make_map(struct heat_map *map, const struct html_heat *heat, enum html_heat_value value,
-                    int is_raw)
-{
-    size_t cells = heat->rank_count * heat->steps;
-    *map = (struct heat_map){.row_count = heat->rank_count,
-                             .columns = heat->steps,
-                             .first_step = heat->first_step,
-                             .steps_in_column = 1,
-                             .is_usual = heat->usual_ns != TIME_UNKNOWN,
-                             .usual_us = heat->usual_ns == TIME_UNKNOWN ? 0 : (double)heat->usual_ns / 1e3,
-                             .rows = array_new(heat->rank_count, sizeof *map->rows),
-                             .values = array_new(cells, sizeof *map->values),
-                             .marked = array_new(cells, 1)};
-    if (!map->rows || !map->values || !map->marked)
-        return -1;
-    for (size_t i = 0; i < heat->rank_count; i++)
-        map->rows[i] =
-            (struct heat_row){.process = heat->ranks[i].name, .host = heat->ranks[i].host, .ranks = 1};
-    for (size_t i = 0; i < cells; i++) {
-        int64_t time_ns = heat->values[value][i];
-        map->values[i] = !is_raw                   ? drawn_us(heat, value, i)
-                         : time_ns == TIME_UNKNOWN ? (double)NAN
-                                                   : (double)time_ns / 1e3;
-        if (!map->is_usual && map->values[i] > map->usual_us)
-            map->usual_us = map->values[i];
-    }
-    mark_cells(heat, map);
-    return 0;
-}
-
-static int level_of(const void *context, size_t row, size_t column)
-{
-    const struct heat_map *map = context;
-    return heat_map_level(map, heat_map_value(map, row, column));
-}
 
 static int put_labels(struct buffer *page, const struct heat_map *map)
 {
@@ -125,17 +46,12 @@ static int put_frames(struct buffer *page, const struct heat_map *map)
 {
     double width = (double)PICTURE / (double)map->columns;
     for (size_t row = 0; row < map->row_count; row++)
-        for (size_t column = 0, end; column < map->columns; column = end + 1) {
-            const unsigned char *marked = map->marked + row * map->columns;
-            for (end = column; end < map->columns && marked[end]; end++)
-                ;
-            if (end > column &&
-                buffer_printf(page,
+        for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
+            if (buffer_printf(page,
                               "<rect class=\"frame\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\"/>\n",
-                              LABEL + (double)column * width, HEAD + row * ROW,
-                              (double)(end - column) * width, (int)ROW))
+                              LABEL + (double)span.first * width, HEAD + row * ROW,
+                              (double)(span.end - span.first) * width, (int)ROW))
                 return -1;
-        }
     return 0;
 }
 
@@ -152,22 +68,22 @@ static int put_picture(struct buffer *page, const struct heat_map *map, const ch
                                  "preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">\n",
                                  LABEL - 6, (int)LABEL, (int)HEAD, (int)PICTURE, map->row_count * ROW,
                                  map->columns, map->row_count) ||
-                   html_add_levels(page, map->row_count, map->columns, level_of, map) ||
-                   buffer_append_text(page, "</svg>\n") || put_labels(page, map) || put_frames(page, map) ||
+                   html_add_levels(page, map) || buffer_append_text(page, "</svg>\n") ||
+                   put_labels(page, map) || put_frames(page, map) ||
                    buffer_append_text(page, "</svg></div></figure>\n")
                ? -1
                : 0;
 }
 
-static int put_still(struct buffer *page, const struct html_heat *heat, enum html_heat_value value)
+static int put_still(struct buffer *page, const struct html_heat *heat, size_t layer)
 {
     struct heat_map map;
-    int failed = make_map(&map, heat, value, 0) || heat_map_fold_rows(&map, STILL_ROWS);
+    int failed = heat->make(&map, heat->context, layer, 0) || heat_map_fold_rows(&map, STILL_ROWS);
     if (!failed) {
         heat_map_fold_steps(&map, STILL_COLUMNS);
-        failed = put_picture(page, &map, title_of(heat, value));
+        failed = put_picture(page, &map, heat->layers[layer].title);
     }
-    release_map(&map);
+    heat_map_release(&map);
     return failed ? -1 : 0;
 }
 
@@ -176,38 +92,28 @@ static int put_legend(struct buffer *page, const struct html_heat *heat)
 {
     struct buffer text = BUFFER_INIT;
     int is_usual = heat->usual_ns != TIME_UNKNOWN;
-    int failed = buffer_append_text(page, "<p class=\"keys\">In % of ") ||
-                 buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
-                 (is_usual && (text_time(&text, heat->usual_ns) || html_text(page, text.data) ||
-                               buffer_append_byte(page, ')'))) ||
-                 buffer_append_text(page, ": ");
+    int failed =
+        buffer_append_text(page, "<p class=\"keys\">In % of ") ||
+        buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
+        (is_usual &&
+         (text_time(&text, heat->usual_ns) || html_text(page, text.data) || buffer_append_byte(page, ')'))) ||
+        buffer_append_text(page, ": ") || html_add_level_keys(page, &heat_share_of_step, "part of a finding");
     buffer_release(&text);
-    for (int level = 0; !failed && level < HEAT_LEVELS; level++)
-        failed = buffer_printf(
-            page,
-            "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect class=\"l%d\" "
-            "width=\"24\" height=\"12\"/></svg> %s %g %%</span> ",
-            level, level ? "from" : "below", 100 * heat_map_least(level ? level : 1));
-    return failed || buffer_append_text(page,
-                                        "<span class=\"key\"><svg viewBox=\"0 0 24 12\" "
-                                        "aria-hidden=\"true\"><rect class=\"frame\" x=\"1\" y=\"1\" "
-                                        "width=\"22\" height=\"10\"/></svg> part of a finding</span></p>\n")
-               ? -1
-               : 0;
+    return failed ? -1 : 0;
 }
 
-static int add_layer(struct buffer *data, const struct html_heat *heat, enum html_heat_value value,
-                     struct heat_map *map)
+static int add_layer(struct buffer *data, const struct html_heat *heat, size_t layer, struct heat_map *map)
 {
     struct html_scale scale;
-    int failed = make_map(map, heat, value, 1) || heat_map_fold_rows(map, MOST_ROWS);
+    int failed = heat->make(map, heat->context, layer, 1) || heat_map_fold_rows(map, MOST_ROWS);
     if (failed)
         return -1;
     size_t most = heat->most_cells / map->row_count;
     heat_map_fold_steps(map, most ? most : 1);
     scale = html_scale_of(map->values, map->row_count * map->columns);
-    return buffer_append_text(data, value ? ",{" : "{") || text_json_string(data, "key", values[value].key) ||
-                   text_json_string(data, "title", title_of(heat, value)) ||
+    return buffer_append_text(data, layer ? ",{" : "{") ||
+                   text_json_string(data, "key", heat->layers[layer].key) ||
+                   text_json_string(data, "title", heat->layers[layer].title) ||
                    buffer_printf(data, ",\"least\":%.9g,\"most\":%.9g,\"cells\":\"", scale.least,
                                  scale.most) ||
                    html_add_cells(data, map->values, map->row_count, map->columns, &scale) ||
@@ -267,14 +173,14 @@ static int add_data(struct buffer *data, const struct html_heat *heat)
                  (heat->usual_ns != TIME_UNKNOWN &&
                   buffer_printf(data, ",\"usual\":%.3f", (double)heat->usual_ns / 1e3)) ||
                  buffer_append_text(data, ",\"layers\":[");
-    for (int value = 0; !failed && value < HTML_HEAT_VALUES; value++) {
-        release_map(&map);
-        failed = add_layer(data, heat, (enum html_heat_value)value, &map);
+    for (size_t layer = 0; !failed && layer < HTML_HEAT_LAYERS; layer++) {
+        heat_map_release(&map);
+        failed = add_layer(data, heat, layer, &map);
     }
     failed = failed || buffer_append_byte(data, ']') ||
              text_json_integer(data, "fold", map.steps_in_column) || add_rows(data, &map) ||
              (map.row_count == heat->rank_count && add_marks(data, heat)) || buffer_append_byte(data, '}');
-    release_map(&map);
+    heat_map_release(&map);
     return failed ? -1 : 0;
 }
 
@@ -283,8 +189,8 @@ static int put_figure(struct buffer *page, const struct html_heat *heat)
     if (buffer_printf(page, "<div class=\"live\" id=\"heat-%lld\"></div>\n<div class=\"still\">\n",
                       (long long)heat->run))
         return -1;
-    for (int value = 0; value < HTML_HEAT_VALUES; value++)
-        if (put_still(page, heat, (enum html_heat_value)value))
+    for (size_t layer = 0; layer < HTML_HEAT_LAYERS; layer++)
+        if (put_still(page, heat, layer))
             return -1;
     return buffer_append_text(page, "</div>\n");
 }

@@ -63,7 +63,7 @@ static size_t place_of(const struct job *job, size_t excerpt, int32_t communicat
 static int add_series(void *context, const struct series *series)
 {
     struct numbers *numbers = context;
-    if (!numbers->job->communicators[series->communicator].hashed)
+    if (!numbers->job->communicators[series->communicator].hash)
         return 0;
     numbers->seen += series->count;
     numbers->span += series->greatest - series->least + 1;

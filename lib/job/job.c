@@ -52,6 +52,29 @@ int64_t job_operation_id(const struct job *job, size_t operation)
     return id_runs_at(&job->operation_ids, (size_t)job->read_order[operation]);
 }
 
+struct run_ranks job_run_ranks(const struct job *job)
+{
+    if (!job->rank_count)
+        return (struct run_ranks){.expected = job->expected_ranks};
+    return (struct run_ranks){.global_ranks = &job->ranks->global_rank,
+                              .process_ids = &job->ranks->process_id,
+                              .bytes = sizeof *job->ranks,
+                              .count = job->rank_count,
+                              .expected = job->expected_ranks};
+}
+
+int32_t job_rank_numbered(const struct job *job, int64_t global_rank)
+{
+    struct run_ranks ranks = job_run_ranks(job);
+    return run_rank_numbered(&ranks, global_rank);
+}
+
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
+{
+    struct run_ranks ranks = job_run_ranks(job);
+    return run_rank_in(&ranks, &job->communicators[communicator], number);
+}
+
 size_t job_silent_ranks(const struct job *job)
 {
     size_t count = 0;
@@ -115,11 +138,8 @@ void job_release(struct job *job)
         free(job->ranks[i].delays_ns);
         roster_facts_release(&job->ranks[i].facts);
     }
-    for (size_t i = 0; i < job->communicator_count; i++) {
-        free(job->communicators[i].label);
-        free(job->communicators[i].seats);
-        free(job->communicators[i].told);
-    }
+    for (size_t i = 0; i < job->communicator_count; i++)
+        job_communicator_release(&job->communicators[i]);
     roster_release(&job->roster);
     free(job->excerpts);
     free(job->step_numbers);

@@ -190,31 +190,6 @@ struct job_rank {
                     told apart */
 };
 
-struct job_seat {
-    int64_t number;
-    int32_t rank;
-};
-
-/* Its size is what a trace claims, however much: who is in it is held for the ranks that are known. */
-struct job_communicator {
-    int64_t id;
-    int64_t size;
-    int size_is_known; /* else it has so many at least */
-    int hashed;
-    char *label;            /* owned */
-    struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
-    size_t seat_count;
-    size_t seat_capacity;
-    /* owned: the job ranks that its members, as a file lists them, leave for numbers without a seat; by
-     * number */
-    struct job_seat *told;
-    size_t told_count;
-    int is_whole;       /* all ranks of the run are in it: the others at their global numbers */
-    int32_t silent;     /* the job rank of every other place; -1 unknown */
-    int is_of_the_rest; /* most ranks are in it, and began it when they were through with those of all */
-    int32_t succeeds;   /* 1 + the number of the first of those that it was made anew of; 0: of none */
-};
-
 /* What the network steps of one directed edge in one operation waited for, summed. */
 struct job_traffic {
     int32_t sender; /* job ranks */
@@ -410,6 +385,13 @@ static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t 
 
 /* An operation's row in the store, of a job that was loaded. */
 int64_t job_operation_id(const struct job *job, size_t operation);
+
+/* The rank (index) of a global rank, or of a communicator's rank; -1 unknown. */
+int32_t job_rank_numbered(const struct job *job, int64_t global_rank);
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
+
+/* All of them, for those who ask that themselves (store/membership.h). */
+struct run_ranks job_run_ranks(const struct job *job);
 
 /* How many ranks left no trace of what they called. */
 size_t job_silent_ranks(const struct job *job);

@@ -1,7 +1,6 @@
 #include "job/load_instances.h"
 
 #include "base/array.h"
-#include "job/membership.h"
 #include "model/block_read.h"
 #include "store/scan.h"
 #include "store/tables.h"

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/keyed.h"
 #include "job/groups.h"
-#include "job/membership.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/statement.h"

@@ -1,9 +1,9 @@
 #include "job/loader.h"
 
 #include "base/array.h"
+#include "base/ids.h"
 #include "job/excerpts.h"
 #include "job/lost_files.h"
-#include "job/membership.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/operations.h"
@@ -41,29 +41,8 @@ int64_t loader_rank(const struct loader *loader, int64_t id)
 
 int64_t loader_communicator(const struct loader *loader, int64_t id)
 {
-    return roster_communicator(&loader->job->roster, id);
-}
-
-/* In order of their numbers: of several that claim one the last has it. */
-static int seat_members(struct job *job)
-{
-    for (size_t i = 0; i < job->roster.member_count; i++) {
-        const struct roster_member *member = &job->roster.members[i];
-        if (job_seat(&job->communicators[member->communicator], member->number, member->rank))
-            return -1;
-    }
-    return 0;
-}
-
-static int seat_told(struct job *job)
-{
-    for (size_t i = 0; i < job->communicator_count; i++) {
-        const struct roster_communicator *told = &job->roster.communicators[i];
-        if (told->member_count &&
-            job_seat_told(job, &job->communicators[i], told->members, told->member_count))
-            return -1;
-    }
-    return 0;
+    const struct job *job = loader->job;
+    return find_id(job->communicators, job->communicator_count, sizeof *job->communicators, 0, id);
 }
 
 int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error)
@@ -462,12 +441,9 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     /* So many are doubted in the end (job_doubt_steps). */
     if (job->step_count > JOB_MOST_STEPS)
         job->step_count = job->first_step = 0;
-    if (seat_members(job) || seat_told(job))
-        return error_no_memory(error);
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
         return -1;
     loader->has_traffic = has_traffic != 0;
-    job_seat_silent_ranks(job);
     return job_find_lost_files(job) ? error_no_memory(error) : 0;
 }
 

@@ -44,7 +44,7 @@ static void count_memberships(const struct job *job, struct openings *openings, 
         openings->silent += job->ranks[i].process_id < 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
-        if (!communicator->hashed || !communicator->seat_count)
+        if (!communicator->hash || !communicator->seat_count)
             continue;
         for (size_t j = 0; j < communicator->seat_count; j++)
             ranks[communicator->seats[j].rank].all++;

@@ -153,9 +153,9 @@ static void note_apart(struct screening *screening, const double *values, const 
 static double members_of(const struct measures *measures, size_t row)
 {
     double members = 0;
-    const struct roster *roster = &measures->job->roster;
-    for (size_t i = row; i < measures->job->communicator_count; i += measures->rows)
-        members += (double)(roster->communicators[i].size > 0 ? roster->communicators[i].size : 1);
+    const struct job *job = measures->job;
+    for (size_t i = row; i < job->communicator_count; i += measures->rows)
+        members += (double)(job->communicators[i].size > 0 ? job->communicators[i].size : 1);
     return members;
 }
 

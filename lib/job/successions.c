@@ -9,7 +9,7 @@
 /* Of an unknown hash nothing says what is the same: it succeeds none. */
 static uint64_t members_of(const struct job_communicator *communicator, int32_t number)
 {
-    if (!communicator->hashed)
+    if (!communicator->hash)
         return hash_mix((uint64_t)number, 0);
     uint64_t members = hash_mix(communicator->seat_count, (uint64_t)communicator->size_is_known);
     if (communicator->size_is_known)

@@ -1,7 +1,6 @@
 #include "postmortem/call_states.h"
 
 #include "base/array.h"
-#include "job/membership.h"
 
 #include <stdlib.h>
 

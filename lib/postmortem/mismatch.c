@@ -216,7 +216,7 @@ static int find_terms(const struct job *job, const int32_t *positions, const uns
         const struct job_instance *instance = &job->instances[i];
         struct vote vote;
         if (stuck[i] != want_stuck || instance->function == FUNCTION_SEND || seen[instance->communicator] ||
-            !job->communicators[instance->communicator].hashed || !differ(job, instance, &vote))
+            !job->communicators[instance->communicator].hash || !differ(job, instance, &vote))
             continue;
         find_habits(job, positions, &vote);
         seen[instance->communicator] = 1;
@@ -400,7 +400,7 @@ static int find_turns(const struct job *job, const int32_t *positions, const uns
         int32_t before =
             function_is_point_to_point(operation->function) ? -1 : note_previous(job, (int32_t)i, latest);
         if (before < 0 || seen[operation->communicator] ||
-            !job->communicators[operation->communicator].hashed || !is_before(job, before, (int32_t)i))
+            !job->communicators[operation->communicator].hash || !is_before(job, before, (int32_t)i))
             continue;
         int32_t first = job->operations[before].instance;
         struct turn turn = {&job->instances[first], &job->instances[operation->instance], 0, 0};

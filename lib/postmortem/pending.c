@@ -1,6 +1,5 @@
 #include "postmortem/pending.h"
 
-#include "job/membership.h"
 #include "job/record_extents.h"
 #include "postmortem/recorded.h"
 #include "verdict/words.h"

@@ -1,7 +1,6 @@
 #include "postmortem/reported_absence.h"
 
 #include "base/array.h"
-#include "job/membership.h"
 #include "postmortem/call_states.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "postmortem/reported_errors.h"
 
 #include "base/array.h"
-#include "job/membership.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>
@@ -16,26 +15,35 @@ enum weight {
     WEIGHS_ERROR        /* this rank failed */
 };
 
-/* By kind of warning. A kind that is not here weighs nothing. */
+/* By kind of warning. A kind that is not here weighs nothing, and is no failure. */
 static const struct reported {
     enum weight weight;
+    int is_failure;   /* as a log tells; what RAS says of ranks is told elsewhere */
     const char *what; /* "rank 3 reported ..." */
 } reported[WARNING_KINDS] = {
-    [WARNING_CLOSED] = {WEIGHS_EFFECT, NULL},
-    [WARNING_ABORTED] = {WEIGHS_EFFECT, NULL},
-    [WARNING_NO_CARD] = {WEIGHS_SETTING, "that a network card cannot be opened"},
-    [WARNING_MISMATCH] = {WEIGHS_SETTING, "that network cards or plugins differ between ranks"},
-    [WARNING_NETWORK] = {WEIGHS_SETTING, "that it uses a different network than most ranks"},
-    [WARNING_CARD] = {WEIGHS_CARD, "that the port of a network card failed"},
-    [WARNING_INTERNAL] = {WEIGHS_ERROR, "an internal NCCL error"},
-    [WARNING_CUDA] = {WEIGHS_ERROR, "a CUDA error"},
-    [WARNING_MEMORY] = {WEIGHS_ERROR, "that it is out of memory"},
-    [WARNING_STUCK] = {WEIGHS_ERROR, "that its watchdog is stuck in a CUDA or NCCL call"},
-    [WARNING_RAISED] = {WEIGHS_ERROR, "an exception in its program"},
-    [WARNING_FAILED] = {WEIGHS_ERROR, "an NCCL error"},
-    [WARNING_CARD_FATAL] = {WEIGHS_ERROR, "a fatal error of its network card"},
-    [WARNING_SYSTEM] = {WEIGHS_ERROR, "that a system call failed"},
-    [WARNING_USAGE] = {WEIGHS_ERROR, "invalid use of NCCL"},
+    [WARNING_CLOSED] = {WEIGHS_EFFECT, 1, NULL},
+    [WARNING_ABORTED] = {WEIGHS_EFFECT, 1, NULL},
+    [WARNING_NO_CARD] = {WEIGHS_SETTING, 1, "that a network card cannot be opened"},
+    [WARNING_MISMATCH] = {WEIGHS_SETTING, 1, "that network cards or plugins differ between ranks"},
+    [WARNING_NETWORK] = {WEIGHS_SETTING, 0, "that it uses a different network than most ranks"},
+    [WARNING_CARD] = {WEIGHS_CARD, 1, "that the port of a network card failed"},
+    [WARNING_INTERNAL] = {WEIGHS_ERROR, 1, "an internal NCCL error"},
+    [WARNING_CUDA] = {WEIGHS_ERROR, 1, "a CUDA error"},
+    [WARNING_MEMORY] = {WEIGHS_ERROR, 1, "that it is out of memory"},
+    [WARNING_STUCK] = {WEIGHS_ERROR, 1, "that its watchdog is stuck in a CUDA or NCCL call"},
+    [WARNING_RAISED] = {WEIGHS_ERROR, 1, "an exception in its program"},
+    [WARNING_FAILED] = {WEIGHS_ERROR, 1, "an NCCL error"},
+    [WARNING_CARD_FATAL] = {WEIGHS_ERROR, 1, "a fatal error of its network card"},
+    [WARNING_SYSTEM] = {WEIGHS_ERROR, 1, "that a system call failed"},
+    [WARNING_USAGE] = {WEIGHS_ERROR, 1, "invalid use of NCCL"},
+    /* What other files judge by. */
+    [WARNING_COMPLETION] = {WEIGHS_NOTHING, 1, NULL},
+    [WARNING_REQUEST] = {WEIGHS_NOTHING, 1, NULL},
+    [WARNING_NEVER_JOINED] = {WEIGHS_NOTHING, 1, NULL},
+    [WARNING_UNFINISHED] = {WEIGHS_NOTHING, 1, NULL},
+    [WARNING_NO_DUMP] = {WEIGHS_NOTHING, 1, NULL},
+    [WARNING_ENDED] = {WEIGHS_NOTHING, 1, NULL},
+    [WARNING_GOT_OVER] = {WEIGHS_NOTHING, 1, NULL},
 };
 
 /* How often a rank's log says that the port of a card failed, less how often that it came back. */
@@ -64,10 +72,16 @@ static int is_same(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
+static const struct reported *reported_of(enum warning_kind kind)
+{
+    static const struct reported nothing = {WEIGHS_NOTHING, 0, NULL};
+    unsigned number = kind;
+    return number < WARNING_KINDS ? &reported[number] : &nothing;
+}
+
 static enum weight weight_of(const struct job_warning *warning)
 {
-    unsigned kind = warning->kind;
-    return kind < WARNING_KINDS ? reported[kind].weight : WEIGHS_NOTHING;
+    return reported_of(warning->kind)->weight;
 }
 
 /* A job that went on after it was not ended by it. What ranks lack shows in their first calls: a log that
@@ -433,18 +447,20 @@ int find_reported_errors(const struct job *job, struct findings *findings)
 
 const char *reported_what(enum warning_kind kind)
 {
-    unsigned number = kind;
-    return number < WARNING_KINDS ? reported[number].what : NULL;
+    return reported_of(kind)->what;
+}
+
+int reported_is_failure(enum warning_kind kind)
+{
+    return reported_of(kind)->is_failure;
 }
 
 int reported_is_own(enum warning_kind kind)
 {
-    unsigned number = kind;
-    return number < WARNING_KINDS && reported[number].weight == WEIGHS_ERROR;
+    return reported_of(kind)->weight == WEIGHS_ERROR;
 }
 
 int reported_is_effect(enum warning_kind kind)
 {
-    unsigned number = kind;
-    return number < WARNING_KINDS && reported[number].weight == WEIGHS_EFFECT;
+    return reported_of(kind)->weight == WEIGHS_EFFECT;
 }

@@ -15,6 +15,9 @@ int find_reported_errors(const struct job *job, struct findings *findings);
 /* What a warning of a kind reports of its own process: "a CUDA error". NULL: nothing of that sort. */
 const char *reported_what(enum warning_kind kind);
 
+/* Whether it is of something that failed. */
+int reported_is_failure(enum warning_kind kind);
+
 /* Whether it reports a failure of the rank's own, which ends a job. */
 int reported_is_own(enum warning_kind kind);
 

@@ -1,7 +1,6 @@
 #include "postmortem/wait_graph.h"
 
 #include "base/array.h"
-#include "job/membership.h"
 
 #include <stdlib.h>
 

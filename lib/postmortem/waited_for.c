@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "postmortem/called_otherwise.h"
+#include "postmortem/reported_errors.h"
 #include "postmortem/say_call.h"
 #include "postmortem/stuck_sender.h"
 #include "postmortem/unrecorded.h"
@@ -493,7 +494,7 @@ static void note_warnings(struct trial *trial)
     for (size_t i = 0; i < job->warning_count; i++) {
         struct accused *of = &trial->accused[job->warnings[i].rank];
         enum warning_kind kind = job->warnings[i].kind;
-        of->is_lost |= kind == WARNING_CLOSED || kind == WARNING_ABORTED;
+        of->is_lost |= reported_is_effect(kind);
         of->has_ended |= kind == WARNING_ENDED || kind == WARNING_DEAD;
     }
 }

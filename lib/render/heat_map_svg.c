@@ -104,7 +104,7 @@ static int put_title(const struct panel *panel, struct buffer *svg, struct buffe
 {
     const struct heat_map *map = panel->map;
     if ((map->names_run && buffer_printf(raw, "run %lld: ", (long long)map->run)) ||
-        buffer_append_text(raw, map->column->description ? map->column->description : map->column->name) ||
+        buffer_append_text(raw, map->title) ||
         put_text(svg, panel->x, panel->y + LINE - 4, "start", " font-weight=\"bold\"", raw))
         return -1;
     int each = 1;
@@ -143,7 +143,7 @@ static int put_cell(const struct panel *panel, size_t row, size_t column, struct
                       panel->cell_width - (panel->cell_width > 4), panel->row_height - 1, colours[level]) ||
         put_label(map, row, raw) || buffer_append_text(raw, ", ") || put_steps(map, column, raw) ||
         buffer_printf(raw, ": %.3g ms", value / 1e3) ||
-        (map->is_usual && buffer_printf(raw, ", %.0f %% of the baseline step", 100 * value / map->usual_us)))
+        (map->is_usual && buffer_printf(raw, ", %.0f %% of the baseline step", 100 * value / map->unit_us)))
         return -1;
     return put_xml(svg, raw) || buffer_append_text(svg, "</title></rect>\n") ? -1 : 0;
 }
@@ -152,19 +152,14 @@ static int put_cell(const struct panel *panel, size_t row, size_t column, struct
 static int put_frames(const struct panel *panel, size_t row, struct buffer *svg)
 {
     const struct heat_map *map = panel->map;
-    const unsigned char *marked = map->marked + row * map->columns;
-    for (size_t column = 0, end; column < map->columns; column = end + 1) {
-        for (end = column; end < map->columns && marked[end]; end++)
-            ;
-        if (end > column &&
-            buffer_printf(svg,
+    for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
+        if (buffer_printf(svg,
                           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"" OUTLINE
                           "\" stroke-width=\"2\"/>\n",
-                          panel->x + panel->label_width + (int)column * panel->cell_width - 1,
+                          panel->x + panel->label_width + (int)span.first * panel->cell_width - 1,
                           panel->y + TITLE + (int)row * panel->row_height - 1,
-                          (int)(end - column) * panel->cell_width + 1, panel->row_height + 1))
+                          (int)(span.end - span.first) * panel->cell_width + 1, panel->row_height + 1))
             return -1;
-    }
     return 0;
 }
 
@@ -213,16 +208,17 @@ static void place(struct panel *panels, size_t count, int *width, int *height)
 }
 
 /* A sample of a colour and what it stands for; *x is moved beyond them. */
-static int put_sample(int level, int *x, int y, struct buffer *svg, struct buffer *raw)
+static int put_sample(const struct heat_scale *scale, int level, int *x, int y, struct buffer *svg,
+                      struct buffer *raw)
 {
     if (buffer_printf(svg,
                       "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\" stroke=\"#999\"/>\n",
                       *x, y - 10, colours[level]) ||
         buffer_printf(raw,
-                      level == 0                 ? "below %g %%"
-                      : level + 1 == HEAT_LEVELS ? "%g %% and more"
-                                                 : "from %g %%",
-                      100 * heat_map_least(level ? level : 1)))
+                      level == 0                 ? "below %g %s"
+                      : level + 1 == HEAT_LEVELS ? "%g %s and more"
+                                                 : "from %g %s",
+                      heat_scale_bound(scale, level), scale->sign))
         return -1;
     int begin = *x + LINE;
     *x = begin + ((int)raw->length + 2) * LETTER;
@@ -232,13 +228,13 @@ static int put_sample(int level, int *x, int y, struct buffer *svg, struct buffe
 static int put_legend(const struct heat_map *map, int y, struct buffer *svg, struct buffer *raw)
 {
     if (buffer_printf(raw, "In %% of the %s (%.3g ms):", map->is_usual ? "baseline step" : "largest value",
-                      map->usual_us / 1e3))
+                      map->unit_us / 1e3))
         return -1;
     int x = MARGIN + ((int)raw->length + 1) * LETTER;
     if (put_text(svg, MARGIN, y, "start", "", raw))
         return -1;
     for (int level = 0; level < HEAT_LEVELS; level++)
-        if (put_sample(level, &x, y, svg, raw))
+        if (put_sample(map->scale, level, &x, y, svg, raw))
             return -1;
     return 0;
 }

@@ -73,8 +73,7 @@ static int put_head(struct drawing *drawing)
     const struct heat_map *map = drawing->map;
     struct buffer *piece = &drawing->piece;
     if ((map->names_run && buffer_printf(piece, "run %lld: ", (long long)map->run)) ||
-        buffer_printf(piece, "%s, by rank and step",
-                      map->column->description ? map->column->description : map->column->name))
+        buffer_printf(piece, "%s, by rank and step", map->title))
         return -1;
     if (map->by_host && buffer_append_text(piece, "; one row per host: the largest value of its ranks"))
         return -1;
@@ -93,11 +92,11 @@ static int put_legend(struct drawing *drawing)
     const struct heat_map *map = drawing->map;
     struct buffer *piece = &drawing->piece;
     if (buffer_printf(piece, "in %% of the %s (%.3g ms):  %s below %g",
-                      map->is_usual ? "baseline step" : "largest value", map->usual_us / 1e3,
-                      drawing->marks[1], 100 * heat_map_least(1)))
+                      map->is_usual ? "baseline step" : "largest value", map->unit_us / 1e3,
+                      drawing->marks[1], heat_scale_bound(map->scale, 0)))
         return -1;
     for (int level = 1; level < HEAT_LEVELS; level++)
-        if (buffer_printf(piece, "  %s %g", drawing->marks[level + 1], 100 * heat_map_least(level)))
+        if (buffer_printf(piece, "  %s %g", drawing->marks[level + 1], heat_scale_bound(map->scale, level)))
             return -1;
     return buffer_append_text(piece, " and more") || put_prose(drawing);
 }

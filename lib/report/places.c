@@ -23,46 +23,27 @@ static int take_places(struct report_places *places, struct report_groups *repor
     return 0;
 }
 
-static struct map_key key_of(int64_t communicator, int64_t number)
-{
-    return (struct map_key){{(uint64_t)communicator, (uint64_t)number}};
-}
-
-static int take_seats(struct report_places *places)
-{
-    const struct roster *roster = places->roster;
-    for (size_t i = 0; i < roster->member_count; i++) {
-        const struct roster_member *member = &roster->members[i];
-        if (!map_put(&places->seats, key_of(member->communicator, member->number), member->rank, NULL))
-            return -1;
-    }
-    return 0;
-}
-
 int report_places_init(struct report_places *places, const struct roster *roster,
                        struct report_groups *report)
 {
     *places = (struct report_places){.roster = roster};
-    map_init(&places->seats);
-    return take_places(places, report) || take_seats(places) ? -1 : 0;
+    return take_places(places, report);
 }
 
 void report_places_release(struct report_places *places)
 {
     free(places->ranks);
-    map_release(&places->seats);
     places->ranks = NULL;
 }
 
 int32_t report_places_seat(const struct report_places *places, int32_t communicator, int64_t number)
 {
-    const int64_t *rank = map_get(&places->seats, key_of(communicator, number));
-    return rank ? (int32_t)*rank : -1;
+    return job_seated(&places->roster->communicators[communicator], number);
 }
 
 int64_t report_places_global_rank(const struct report_places *places, int32_t communicator, int64_t number)
 {
-    const struct roster_communicator *of = &places->roster->communicators[communicator];
+    const struct job_communicator *of = &places->roster->communicators[communicator];
     if (number >= 0 && (uint64_t)number < of->member_count)
         return of->members[number];
     int32_t rank = report_places_seat(places, communicator, number);
@@ -77,7 +58,7 @@ static int64_t node_of(const struct report_places *places, int32_t rank)
 }
 
 /* What NCCL itself counted decides: several containers may have one name. 1, 0; -1: hosts are to be asked. */
-static int cross_by_count(const struct roster_communicator *communicator, int is_pair)
+static int cross_by_count(const struct job_communicator *communicator, int is_pair)
 {
     int64_t nodes = communicator->node_count;
     if (nodes <= 0)
@@ -89,7 +70,7 @@ static int cross_by_count(const struct roster_communicator *communicator, int is
 
 int report_places_cross(const struct report_places *places, int32_t communicator)
 {
-    const struct roster_communicator *of = &places->roster->communicators[communicator];
+    const struct job_communicator *of = &places->roster->communicators[communicator];
     int crosses = cross_by_count(of, 0);
     if (crosses >= 0)
         return crosses;

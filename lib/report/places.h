@@ -1,7 +1,6 @@
 #ifndef NCCLPROF_REPORT_PLACES_H
 #define NCCLPROF_REPORT_PLACES_H
 
-#include "base/map.h"
 #include "report/groups.h"
 #include "store/roster.h"
 
@@ -18,7 +17,6 @@ struct report_place {
 struct report_places {
     const struct roster *roster;
     struct report_place *ranks; /* owned: of each rank of the roster */
-    struct map seats;           /* communicator, its rank -> rank of the roster */
 };
 
 /* Release it whatever comes back. Wants the roster's members and facts; -1: no memory. */

@@ -55,7 +55,7 @@ static int take_communicators(struct reader *reader)
     if (!reader->communicators)
         return -1;
     for (size_t i = 0; i < roster->communicator_count; i++) {
-        const struct roster_communicator *from = &roster->communicators[i];
+        const struct job_communicator *from = &roster->communicators[i];
         int64_t label = report_groups_text(reader->report, from->label);
         if (label < -1)
             return -1;
@@ -475,7 +475,6 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
                 report_groups_is_by(report, KEY_PROTOCOL) || report_groups_is_by(report, KEY_SOURCE) ||
                 report_groups_is_by(report, KEY_PEER) || report_groups_is_by(report, KEY_REGISTERED)};
     map_init(&reader.sources);
-    map_init(&reader.places.seats);
     int failed = read_all(&reader, store, run_id, error);
     report_places_release(&reader.places);
     map_release(&reader.sources);

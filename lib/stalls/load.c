@@ -79,7 +79,7 @@ static int64_t find_edge(struct stalls *stalls, int32_t communicator, int32_t se
     if (array_reserve((void **)&stalls->edges, &stalls->edge_capacity, stalls->edge_count + 1,
                       sizeof *stalls->edges))
         return -1;
-    const struct roster_communicator *between = &stalls->roster.communicators[communicator];
+    const struct job_communicator *between = &stalls->roster.communicators[communicator];
     stalls->edges[stalls->edge_count] = (struct stalls_edge){.run = between->run,
                                                              .sender = sender,
                                                              .receiver = receiver,
@@ -114,7 +114,7 @@ static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t 
     int64_t number = tag ? intern_put(&stalls->tags, tag, strlen(tag)) : -1;
     if (tag && number < 0)
         return -1;
-    const struct roster_communicator *of = &stalls->roster.communicators[communicator];
+    const struct job_communicator *of = &stalls->roster.communicators[communicator];
     const struct map_key key = {{(uint64_t)of->run << 32 | (uint64_t)statement_integer(row, COLUMN_FUNCTION),
                                  (uint64_t)statement_integer_or(row, COLUMN_BYTES, -1), (uint64_t)number,
                                  (uint64_t)of->size}};

@@ -6,8 +6,7 @@ void stalls_init(struct stalls *stalls)
 {
     *stalls = (struct stalls){.by_communicator = 1};
     intern_init(&stalls->tags);
-    struct map *maps[] = {&stalls->seat_of_number, &stalls->seat_of_member, &stalls->edge_of,
-                          &stalls->cell_of, &stalls->place_of};
+    struct map *maps[] = {&stalls->made_seats, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_init(maps[i]);
 }
@@ -22,13 +21,11 @@ void stalls_release(struct stalls *stalls)
     }
     free(stalls->runs);
     free(stalls->seats);
-    free(stalls->member_counts);
     roster_release(&stalls->roster);
     free(stalls->edges);
     free(stalls->cells);
     intern_release(&stalls->tags);
-    struct map *maps[] = {&stalls->seat_of_number, &stalls->seat_of_member, &stalls->edge_of,
-                          &stalls->cell_of, &stalls->place_of};
+    struct map *maps[] = {&stalls->made_seats, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_release(maps[i]);
 }

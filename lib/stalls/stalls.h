@@ -23,14 +23,10 @@ struct stalls_seat {
 
 struct stalls_run {
     int64_t id;
-    int64_t expected_ranks;
-    int has_global_ranks;
     int32_t step_count;     /* training steps */
     int32_t first_step;     /* 1: step 0 is warm-up */
     int64_t median_step_ns; /* 0: not known */
     int64_t network_steps;
-    int64_t silent_count; /* ranks that recorded nothing */
-    int32_t silent;       /* the seat of one; -1 */
 };
 
 /* Waits of network steps, in units of 10 ns; what is longer than 42 s counts as that. */
@@ -105,7 +101,6 @@ struct stalls {
         *seats; /* the ranks of the roster, and behind them those that nobody says who they are */
     size_t seat_count;
     size_t seat_capacity;
-    int64_t *member_counts; /* of each communicator of the roster */
     struct stalls_edge *edges;
     size_t edge_count;
     size_t edge_capacity;
@@ -115,8 +110,7 @@ struct stalls {
     size_t place_count;
     int64_t detached_steps; /* of other processes' communicators (PXN): nobody's edge */
     struct intern tags;
-    struct map seat_of_number; /* run, global rank */
-    struct map seat_of_member; /* communicator, rank in it */
+    struct map made_seats; /* communicator, rank in it -> those of nobody that is known */
     struct map edge_of;
     struct map cell_of;
     struct map place_of;

@@ -16,6 +16,7 @@
  * check` says what is missing.
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
+ * - schemas/view/: behind each column of a view its type, unit and meaning, which lib/store/views.c takes
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
  * - lib/model/record.c: a table of records, with what joins keep and make of them: its rows come, go and are
  *   merged with their file; lib/model/event.h: a column of one

@@ -54,6 +54,8 @@ static int take_rank(struct roster *roster, struct statement *row)
                       sizeof *roster->ranks) ||
         !map_put(&roster->rank_of, key_of(statement_integer(row, 0)), (int64_t)roster->rank_count, NULL))
         return -1;
+    if (!roster->runs[run].rank_count++)
+        roster->runs[run].first_rank = roster->rank_count;
     struct roster_rank *rank = &roster->ranks[roster->rank_count++];
     *rank = (struct roster_rank){.id = statement_integer(row, 0),
                                  .run = run,
@@ -72,14 +74,15 @@ static int take_communicator(struct roster *roster, struct statement *row)
     if (array_reserve((void **)&roster->communicators, &roster->communicator_capacity,
                       roster->communicator_count + 1, sizeof *roster->communicators))
         return -1;
-    struct roster_communicator *communicator = &roster->communicators[roster->communicator_count++];
-    *communicator = (struct roster_communicator){.id = statement_integer(row, 0),
-                                                 .run = run,
-                                                 .size = statement_integer(row, 2),
-                                                 .size_is_known = statement_integer(row, 3) != 0,
-                                                 .hash = statement_integer(row, 4),
-                                                 .node_count = statement_integer_or(row, 7, 0),
-                                                 .label = copy_text(row, 5)};
+    struct job_communicator *communicator = &roster->communicators[roster->communicator_count++];
+    *communicator = (struct job_communicator){.id = statement_integer(row, 0),
+                                              .run = run,
+                                              .size = statement_integer(row, 2),
+                                              .size_is_known = statement_integer(row, 3) != 0,
+                                              .hash = statement_integer(row, 4),
+                                              .node_count = statement_integer_or(row, 7, 0),
+                                              .silent = -1,
+                                              .label = copy_text(row, 5)};
     const char *members = statement_text(row, 6);
     return communicator->label && (!members || members_read(members, &communicator->members,
                                                             &communicator->member_count) == 0)
@@ -153,9 +156,53 @@ int roster_load(struct roster *roster, struct store *store, int64_t run_id, stru
                : 0;
 }
 
+static struct run_ranks ranks_of(const struct roster *roster, const struct roster_run *run)
+{
+    const struct roster_rank *ranks = roster->ranks;
+    if (!run->rank_count)
+        return (struct run_ranks){.expected = run->expected_ranks};
+    return (struct run_ranks){.global_ranks = &ranks->global_rank,
+                              .process_ids = &ranks->process_id,
+                              .bytes = sizeof *ranks,
+                              .first = run->first_rank,
+                              .count = run->rank_count,
+                              .expected = run->expected_ranks};
+}
+
+/* In order of their numbers: of several that claim one the last has it. */
+static int seat_members(struct roster *roster)
+{
+    for (size_t i = 0; i < roster->member_count; i++) {
+        const struct roster_member *member = &roster->members[i];
+        if (job_seat(&roster->communicators[member->communicator], member->number, member->rank))
+            return -1;
+    }
+    return 0;
+}
+
+static int seat_others(struct roster *roster)
+{
+    struct silent_ranks *silent = array_new(roster->run_count, sizeof *silent);
+    int failed = !silent;
+    for (size_t i = 0; !failed && i < roster->run_count; i++) {
+        struct run_ranks ranks = ranks_of(roster, &roster->runs[i]);
+        silent[i] = run_silent_ranks(&ranks);
+    }
+    for (size_t i = 0; !failed && i < roster->communicator_count; i++) {
+        struct job_communicator *communicator = &roster->communicators[i];
+        struct run_ranks ranks = ranks_of(roster, &roster->runs[communicator->run]);
+        failed = job_seat_told(&ranks, communicator);
+        job_seat_silent(&ranks, silent[communicator->run], communicator);
+    }
+    free(silent);
+    return failed;
+}
+
 int roster_load_members(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
 {
-    return take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error);
+    if (take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error))
+        return -1;
+    return seat_members(roster) || seat_others(roster) ? error_no_memory(error) : 0;
 }
 
 int roster_load_facts(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
@@ -187,10 +234,8 @@ void roster_release(struct roster *roster)
         free(roster->ranks[i].name);
         roster_facts_release(&roster->ranks[i].facts);
     }
-    for (size_t i = 0; i < roster->communicator_count; i++) {
-        free(roster->communicators[i].label);
-        free(roster->communicators[i].members);
-    }
+    for (size_t i = 0; i < roster->communicator_count; i++)
+        job_communicator_release(&roster->communicators[i]);
     free(roster->runs);
     free(roster->ranks);
     free(roster->communicators);
@@ -215,6 +260,13 @@ int32_t roster_communicator(const struct roster *roster, int64_t id)
 {
     return (int32_t)find_id(roster->communicators, roster->communicator_count, sizeof *roster->communicators,
                             0, id);
+}
+
+int32_t roster_rank_in(const struct roster *roster, int32_t communicator, int64_t number)
+{
+    const struct job_communicator *of = &roster->communicators[communicator];
+    struct run_ranks ranks = ranks_of(roster, &roster->runs[of->run]);
+    return run_rank_in(&ranks, of, number);
 }
 
 const struct roster_member *roster_member(const struct roster *roster, int64_t id)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "model/event.h"
+#include "store/membership.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,8 @@ struct roster_run {
     char *step_source;  /* owned */
     char *name;         /* owned; hostile */
     int has_global_ranks;
+    size_t first_rank; /* of the roster's */
+    size_t rank_count;
 };
 
 /* What files tell of the process of a rank. NULL and COUNT_UNKNOWN: nothing. */
@@ -49,18 +52,6 @@ struct roster_rank {
     struct roster_facts facts; /* roster_load_facts */
 };
 
-struct roster_communicator {
-    int64_t id;
-    int64_t size;
-    int64_t hash;       /* 0: not known */
-    int64_t node_count; /* 0: not known */
-    char *label;        /* owned */
-    int32_t run;
-    int size_is_known; /* else it has so many at least */
-    int64_t *members;  /* owned: their global ranks, in order of its own, as files tell; NULL */
-    size_t member_count;
-};
-
 struct roster_member {
     int64_t id;
     int64_t number; /* its rank in the communicator */
@@ -75,7 +66,7 @@ struct roster {
     struct roster_rank *ranks; /* by run and global rank; of each run those without one last, by name */
     size_t rank_count;
     size_t rank_capacity;
-    struct roster_communicator *communicators; /* by id */
+    struct job_communicator *communicators; /* by id */
     size_t communicator_count;
     size_t communicator_capacity;
     struct roster_member *members; /* by communicator, number and id */
@@ -87,7 +78,8 @@ struct roster {
 
 /*
  * A run, its ranks and communicators, or with `run_id` 0 those of all runs; and then, for those who ask for
- * them, the members, and what is known of the ranks' processes. Release it whatever comes back.
+ * them, the members, which says who is in the communicators, and what is known of the ranks' processes.
+ * Release it whatever comes back.
  */
 int roster_load(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
 int roster_load_members(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
@@ -97,6 +89,9 @@ void roster_release(struct roster *roster); /* also one that is all 0 */
 /* Indexes by id. */
 int32_t roster_rank(const struct roster *roster, int64_t id);
 int32_t roster_communicator(const struct roster *roster, int64_t id);
+
+/* The rank of a number in a communicator; -1. */
+int32_t roster_rank_in(const struct roster *roster, int32_t communicator, int64_t number);
 
 /* NULL: there is none of that id. */
 const struct roster_member *roster_member(const struct roster *roster, int64_t id);

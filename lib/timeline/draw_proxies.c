@@ -4,7 +4,6 @@
 #include "base/ids.h"
 #include "base/keyed.h"
 #include "base/map.h"
-#include "job/membership.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/statement.h"

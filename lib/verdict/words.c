@@ -88,7 +88,7 @@ int text_operation(struct buffer *text, const struct job *job, const struct job_
          buffer_printf(text, " to rank %s", job->ranks[instance->receiver].name)) ||
         text_on_communicator(text, communicator))
         return -1;
-    return communicator->hashed && lacking > 0
+    return communicator->hash && lacking > 0
                ? buffer_printf(text, " of %s%lld ranks", communicator->size_is_known ? "" : "at least ",
                                (long long)communicator->size)
                : 0;

@@ -102,7 +102,7 @@ SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), wh
 -- statement: rankless_warnings
 SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), min(warning_id)
   FROM warning JOIN process USING (process_id) JOIN file ON file.file_id = warning_id >> 32
- WHERE warning.kind NOT IN (0, 32, 33) AND process_id NOT IN (SELECT process_id FROM job_rank WHERE process_id IS NOT NULL)
+ WHERE process_id NOT IN (SELECT process_id FROM job_rank WHERE process_id IS NOT NULL)
    AND process_id NOT IN (SELECT process_id FROM witness)
  GROUP BY process_id, warning.kind
  ORDER BY min(warning_id);

@@ -2,14 +2,14 @@
 -- with the first file that reports it); contradictions between files (likewise); and call descriptions without an operation.
 -- damage is 1 for lost or unreadable input, 0 for input that was understood but not stored.
 CREATE VIEW v_ledger AS
-SELECT f.file_id,
-       f.path,
-       f.dialect,
-       l.reason,
-       l.damage,
-       l.count,
-       l.first_offset,
-       l.example
+SELECT f.file_id, -- integer: file
+       f.path, -- text: path of the file
+       f.dialect, -- text: format and version of the file
+       l.reason, -- text: why the input gave no event
+       l.damage, -- integer: 1: lost or unreadable; 0: understood, but not stored
+       l.count, -- integer: number of occurrences
+       l.first_offset, -- integer bytes: byte offset of the first occurrence in the unpacked file
+       l.example -- text: text of the first occurrence, shortened
 FROM ledger l
 JOIN file f ON f.file_id = l.file_id
 UNION ALL
@@ -95,20 +95,20 @@ GROUP BY f.file_id, j.reason;
 
 -- Events that a recorder reports as dropped, as reported. is_total is 1 if each row is the total so far.
 CREATE VIEW v_loss AS
-SELECT x.loss_id,
-       x.process_id,
-       x.what,
-       x.events,
-       x.member_id,
-       x.is_total,
-       x.loss_id >> 32 AS file_id
+SELECT x.loss_id, -- integer: number of the record
+       x.process_id, -- integer: process
+       x.what, -- text: kind of event
+       x.events, -- integer: number of occurrences
+       x.member_id, -- integer: rank of a communicator; NULL: the process as a whole
+       x.is_total, -- integer: 1: total so far; 0: since the previous record
+       x.loss_id >> 32 AS file_id -- integer: file
 FROM loss x;
 
 -- The same, summed: one row per process, member (NULL: the process as a whole) and kind.
 CREATE VIEW v_dropped AS
-SELECT process_id,
-       member_id,
-       what,
-       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events
+SELECT process_id, -- integer: process
+       member_id, -- integer: rank of a communicator; NULL: the process as a whole
+       what, -- text: kind of event
+       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events -- integer: number of occurrences
 FROM loss
 GROUP BY process_id, member_id, what, is_total;

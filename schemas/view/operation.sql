@@ -4,57 +4,57 @@
 -- root and peer are ranks in the communicator; root_rank and peer_rank are the same as global ranks, NULL if that rank left
 -- no trace, or if several processes claim to be it.
 CREATE VIEW v_operation AS
-SELECT o.operation_id,
-       j.instance_id,
-       r.run_id,
-       r.global_rank AS rank,
-       r.name AS rank_name,
-       m.process_id,
-       m.communicator_id,
-       coalesce(cj.label, c.name) AS communicator,
-       printf('%u', c.hash) AS communicator_hash,
-       printf('0x%016x', c.hash) AS communicator_hash_hex,
-       m.rank AS communicator_rank,
-       CASE o.kind WHEN 0 THEN 'collective' WHEN 1 THEN 'point-to-point' ELSE 'copy engine' END AS kind,
-       f.name AS function,
-       o.sequence,
-       o.count,
-       d.name AS datatype,
-       o.bytes,
-       o.root,
+SELECT o.operation_id, -- integer: number of the operation: file number x 2^32 + position in the file
+       j.instance_id, -- integer: instance that it is part of: the operation of the whole communicator
+       r.run_id, -- integer: run
+       r.global_rank AS rank, -- integer: global rank
+       r.name AS rank_name, -- text: name of the rank
+       m.process_id, -- integer: process that recorded it
+       m.communicator_id, -- integer: communicator
+       coalesce(cj.label, c.name) AS communicator, -- text: label of the communicator
+       printf('%u', c.hash) AS communicator_hash, -- text: NCCL's hash of the communicator, decimal
+       printf('0x%016x', c.hash) AS communicator_hash_hex, -- text: NCCL's hash of the communicator, hexadecimal
+       m.rank AS communicator_rank, -- integer: rank in the communicator
+       CASE o.kind WHEN 0 THEN 'collective' WHEN 1 THEN 'point-to-point' ELSE 'copy engine' END AS kind, -- text: collective, point-to-point or copy engine
+       f.name AS function, -- text: NCCL's function: AllReduce, Send ...
+       o.sequence, -- integer: sequence number on its communicator, per function
+       o.count, -- integer: number of elements, as passed to the call
+       d.name AS datatype, -- text: element type
+       o.bytes, -- integer bytes: count x element size
+       o.root, -- integer: root, as rank in the communicator
        (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
         FROM member n
         JOIN member_join nj ON nj.member_id = n.member_id
         JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
-        WHERE n.communicator_id = m.communicator_id AND n.rank = o.root) AS root_rank,
-       o.peer,
+        WHERE n.communicator_id = m.communicator_id AND n.rank = o.root) AS root_rank, -- integer: root, as global rank
+       o.peer, -- integer: peer, as rank in the communicator
        (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
         FROM member n
         JOIN member_join nj ON nj.member_id = n.member_id
         JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
-        WHERE n.communicator_id = m.communicator_id AND n.rank = o.peer) AS peer_rank,
-       a.name AS algorithm,
-       p.name AS protocol,
-       o.channel_count AS channels,
-       CASE WHEN o.stream IS NOT NULL THEN printf('0x%x', o.stream) END AS stream,
-       coalesce(j.tag, o.tag) AS tag,
-       j.step,
-       o.enqueue_begin_ns / 1e3 AS enqueue_begin_us,
-       o.enqueue_end_ns / 1e3 AS enqueue_end_us,
-       o.device_begin_ns / 1e3 AS device_begin_us,
-       o.device_end_ns / 1e3 AS device_end_us,
-       o.duration_ns / 1e3 AS duration_us,
-       o.initial_sync_ns / 1e3 AS initial_sync_us,
-       e.name AS end_source,
-       CASE WHEN o.gpu_begin IS NOT NULL THEN printf('%u', o.gpu_begin) END AS gpu_begin,
-       CASE WHEN o.gpu_end IS NOT NULL THEN printf('%u', o.gpu_end) END AS gpu_end,
-       o.flags & 1 AS unfinished,
-       (o.flags >> 1) & 1 AS graph_captured,
-       (o.flags >> 3) & 1 AS symmetric,
+        WHERE n.communicator_id = m.communicator_id AND n.rank = o.peer) AS peer_rank, -- integer: peer, as global rank
+       a.name AS algorithm, -- text: NCCL's algorithm
+       p.name AS protocol, -- text: NCCL's protocol
+       o.channel_count AS channels, -- integer: channels used
+       CASE WHEN o.stream IS NOT NULL THEN printf('0x%x', o.stream) END AS stream, -- text: CUDA stream, hexadecimal
+       coalesce(j.tag, o.tag) AS tag, -- text: phase: user tag of the operation
+       j.step, -- integer: training step
+       o.enqueue_begin_ns / 1e3 AS enqueue_begin_us, -- real us: time at which the host started to enqueue it, on the clock of its process
+       o.enqueue_end_ns / 1e3 AS enqueue_end_us, -- real us: time at which the host had enqueued it, on the clock of its process
+       o.device_begin_ns / 1e3 AS device_begin_us, -- real us: start on the device, as seen by the host
+       o.device_end_ns / 1e3 AS device_end_us, -- real us: end on the device, as seen by the host
+       o.duration_ns / 1e3 AS duration_us, -- real us: duration on the device; on the clock of the GPU, if recorded
+       o.initial_sync_ns / 1e3 AS initial_sync_us, -- real us: first phase of its kernel: wait for the other ranks
+       e.name AS end_source, -- text: source of its end: kernel, proxy or host
+       CASE WHEN o.gpu_begin IS NOT NULL THEN printf('%u', o.gpu_begin) END AS gpu_begin, -- text: GPU clock at its start, decimal
+       CASE WHEN o.gpu_end IS NOT NULL THEN printf('%u', o.gpu_end) END AS gpu_end, -- text: GPU clock at its end, decimal
+       o.flags & 1 AS unfinished, -- integer: 1: it did not end within the trace
+       (o.flags >> 1) & 1 AS graph_captured, -- integer: 1: captured in a CUDA graph
+       (o.flags >> 3) & 1 AS symmetric, -- integer: 1: a symmetric kernel
        coalesce(o.source, (SELECT d.source FROM call_join k JOIN call_description d ON d.call_description_id = k.call_description_id
-        WHERE k.operation_id = o.operation_id AND d.source IS NOT NULL ORDER BY d.call_description_id LIMIT 1)) AS source,
-       o.operation_id >> 32 AS file_id,
-       o.byte_offset
+        WHERE k.operation_id = o.operation_id AND d.source IS NOT NULL ORDER BY d.call_description_id LIMIT 1)) AS source, -- text: line of the program that called it
+       o.operation_id >> 32 AS file_id, -- integer: file
+       o.byte_offset -- integer bytes: byte offset in the unpacked file
 FROM operation o
 JOIN member m ON m.member_id = o.member_id
 JOIN communicator c ON c.communicator_id = m.communicator_id

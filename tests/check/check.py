@@ -69,7 +69,7 @@ LAYERS = {
     "html": {"base", "model", "output", "render", "html"},
     "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict",
                 "diagnose", "postmortem", "compare", "stalls", "buffers", "report", "output", "export", "watch", "timeline",
-                "html", "analyse"},
+                "html", "render", "analyse"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "export", "watch", "analyse", "render",
             "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.

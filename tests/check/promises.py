@@ -279,9 +279,26 @@ def check_migrations():
     yield from check_numbers()
     yield from check_published()
     yield from check_comments()
+    yield from check_views()
     views = {f"schema_view_{path.stem}" for path in Path("schemas/view").glob("*.sql")}
     for name in sorted(views - set(re.findall(r"\bschema_view_\w+", text))):
         yield f"{registry}: views lacks {name}"
+
+
+def check_views():
+    """The manual names every view, and no column that none has; in SQL each column is described."""
+    page = "man/ncclprof-store.5"
+    section = text_of(page).partition(".Sh VIEWS\n")[2].partition(".Ss ")[0]
+    named = set(re.findall(r"(?:Li|Va|,) (\w+)\b", "\n".join(re.findall(r"^\.(?:It |Pq )?(?:Li|Va) .*", section, re.M))))
+    known = set()
+    for path in Path("schemas/view").glob("*.sql"):
+        text = text_of(str(path))
+        views = set(re.findall(r"^CREATE VIEW (\w+) AS$", text, re.M))
+        known |= views | set(re.findall(r"(\w+),? -- (?:integer|real|text)(?: [A-Za-z/]+)?: ", text))
+        for name in sorted(views - named):
+            yield f"{page}: VIEWS lacks {name}"
+    for name in sorted(named - known):
+        yield f"{page}: VIEWS has {name}, which is no view and no column that schemas/view describes"
 
 
 # Who has never seen it reads all of it.

@@ -1,5 +1,6 @@
 #include "analyse/analysis.h"
 #include "render/heat_map_svg.h"
+#include "render/heat_map_table.h"
 #include "render/heat_map_text.h"
 #include "render/registry.h"
 #include "render/render.h"

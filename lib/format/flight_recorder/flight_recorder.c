@@ -7,6 +7,7 @@
 #include "format/flight_recorder/rank.h"
 #include "format/path_rank.h"
 #include "format/sniff.h"
+#include "format/text.h"
 #include "input/unpickle.h"
 #include "input/whole.h"
 
@@ -24,31 +25,19 @@ static int is_pickle(const char *bytes, size_t length)
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-static int holds(const char *bytes, size_t length, const char *word)
-{
-    return memmem(bytes, length, word, strlen(word)) != NULL;
-}
-
-static int holds_any(const char *bytes, size_t length, const char *const *words)
-{
-    for (; *words; words++)
-        if (holds(bytes, length, *words))
-            return 1;
-    return 0;
-}
-
 /* What Ray writes where a rank could not be dumped is short: {"ok": false, "reason": "..."}. */
 enum { FAILURE_BYTES_MOST = 4096 };
 
-static int is_failure(const char *bytes, size_t length)
+static int is_failure(struct text text)
 {
-    return bytes[0] == '{' && length < FAILURE_BYTES_MOST && holds(bytes, length, "\"ok\"") &&
-           holds(bytes, length, "\"reason\"") && holds(bytes, length, "false");
+    return text_begins(text, "{") && text.length < FAILURE_BYTES_MOST && text_holds(text, "\"ok\"") &&
+           text_holds(text, "\"reason\"") && text_holds(text, "false");
 }
 
 /* A profiler's trace has pg_config, too: among what it says of the job. */
 static int sniff_json(const char *bytes, size_t length)
 {
+    const struct text text = {bytes, length};
     static const char *const others[] = {"\"traceEvents\"", "\"deviceProperties\"", "\"schemaVersion\"",
                                          NULL};
     static const char *const marks[] = {"\"pg_config\"",    "\"pg_status\"",       "\"comm_lib_version\"",
@@ -56,23 +45,23 @@ static int sniff_json(const char *bytes, size_t length)
     size_t at = 0;
     while (at < length && sniff_is_space(bytes[at]))
         at++;
-    if (at == length || (bytes[at] != '{' && bytes[at] != '[') || holds_any(bytes, length, others))
+    if (at == length || (bytes[at] != '{' && bytes[at] != '[') || text_holds_any(text, others))
         return 0;
-    if (is_failure(bytes + at, length - at))
+    if (is_failure((struct text){bytes + at, length - at}))
         return 80;
-    if (holds(bytes, length, "\"profiling_name\"") || holds(bytes, length, "\"time_created_ns\""))
+    if (text_holds(text, "\"profiling_name\"") || text_holds(text, "\"time_created_ns\""))
         return 95;
-    return bytes[at] == '{' && holds_any(bytes, length, marks) && holds(bytes, length, "\"version\"") ? 80
-                                                                                                      : 0;
+    return bytes[at] == '{' && text_holds_any(text, marks) && text_holds(text, "\"version\"") ? 80 : 0;
 }
 
 static int sniff(const char *bytes, size_t length, const char *path)
 {
     static const char *const marks[] = {"profiling_name", "pg_config", "pg_status", "comm_lib_version", NULL};
+    const struct text text = {bytes, length};
     (void)path;
     if (!is_pickle(bytes, length))
         return sniff_json(bytes, length);
-    return holds_any(bytes, length, marks) ? 95 : holds(bytes, length, "entries") ? 40 : 0;
+    return text_holds_any(text, marks) ? 95 : text_holds(text, "entries") ? 40 : 0;
 }
 
 /* What a file holds, for as long as it is read. */

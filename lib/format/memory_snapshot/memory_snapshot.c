@@ -4,6 +4,7 @@
 #include "format/memory_snapshot/history.h"
 #include "format/path_rank.h"
 #include "format/sniff.h"
+#include "format/text.h"
 #include "input/json.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"
@@ -20,11 +21,6 @@ static int is_pickle(const char *bytes, size_t length)
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-static int holds(const char *bytes, size_t length, const char *word)
-{
-    return memmem(bytes, length, word, strlen(word)) != NULL;
-}
-
 /* Words of a snapshot that nothing else has: torch writes the segments first, and more of a segment than
  * users keep. */
 static int sniff(const char *bytes, size_t length, const char *path)
@@ -36,9 +32,10 @@ static int sniff(const char *bytes, size_t length, const char *path)
     int is_json = at < length && (bytes[at] == '{' || bytes[at] == '[');
     if (!is_json && !is_pickle(bytes, length))
         return 0;
-    int has_segments = holds(bytes, length, is_json ? "\"total_size\"" : "total_size") &&
-                       holds(bytes, length, is_json ? "\"segment" : "segment");
-    int has_traces = holds(bytes, length, is_json ? "\"device_traces\"" : "device_traces");
+    const struct text text = {bytes, length};
+    int has_segments = text_holds(text, is_json ? "\"total_size\"" : "total_size") &&
+                       text_holds(text, is_json ? "\"segment" : "segment");
+    int has_traces = text_holds(text, is_json ? "\"device_traces\"" : "device_traces");
     return has_segments ? 90 : has_traces ? 80 : 0;
 }
 

@@ -1,42 +1,32 @@
 #include "format/nccl/warning.h"
 
-#include "input/number.h"
+#include "format/echo.h"
 
 #include <string.h>
-
-/* The digits that a text begins with. */
-static int64_t number_of(struct text text)
-{
-    size_t length = 0;
-    int64_t number;
-    while (length < text.length && text.data[length] >= '0' && text.data[length] <= '9')
-        length++;
-    return length && number_int64(text.data, length, &number) == 0 ? number : COUNT_UNKNOWN;
-}
 
 /* "status=12", "status=IBV_WC_RETRY_EXC_ERR(12)", before 2.21 "with error 12". */
 static int64_t status_of_completion(struct text message)
 {
     struct text behind = text_after(message, "status=");
     if (!behind.data)
-        return number_of(text_after(message, "with error "));
+        return text_leading_number(text_after(message, "with error "));
     struct text word = text_word(behind);
-    int64_t number = number_of(word);
+    int64_t number = text_leading_number(word);
     if (number != COUNT_UNKNOWN || word.length == behind.length || behind.data[word.length] != '(')
         return number;
-    return number_of((struct text){word.data + word.length + 1, behind.length - word.length - 1});
+    return text_leading_number((struct text){word.data + word.length + 1, behind.length - word.length - 1});
 }
 
 /* "RC: 21." or "err: 21," of aws-ofi-nccl. */
 static int64_t status_of_request(struct text message)
 {
-    int64_t number = number_of(text_after(message, "RC: "));
-    return number != COUNT_UNKNOWN ? number : number_of(text_after(message, " err: "));
+    int64_t number = text_leading_number(text_after(message, "RC: "));
+    return number != COUNT_UNKNOWN ? number : text_leading_number(text_after(message, " err: "));
 }
 
 /* A warning that holds all three is of that kind; the first of the table that fits. NULL: nothing more. */
 struct words {
-    const char *first;
+    const char *first; /* NULL: what is an echo (echo.h) */
     const char *second;
     const char *third;
     enum warning_kind kind;
@@ -82,21 +72,10 @@ static const struct words table[] = {
     /* Who receives less than a peer sends says nothing of which of the two is wrong. */
     {"NET/", "message truncated", NULL, WARNING_ABORTED},
     /* Peers that cannot be reached, or no longer. */
-    {"Connection closed by remote peer", NULL, NULL, WARNING_CLOSED},
-    {"Socket recv failed while polling", NULL, NULL, WARNING_CLOSED},
-    {"Could not receive type from localRank", NULL, NULL, WARNING_CLOSED},
-    {"socket progress error", NULL, NULL, WARNING_CLOSED},
     {"onnect to ", "failed", NULL, WARNING_CLOSED},
     {"onnect to ", "exceeded", NULL, WARNING_CLOSED},
     {"Connect: exceeded ", NULL, NULL, WARNING_CLOSED},
-    {"Call to recv from ", NULL, NULL, WARNING_CLOSED},
-    {"Call to send to ", NULL, NULL, WARNING_CLOSED},
-    {"Connection timed out", NULL, NULL, WARNING_CLOSED},
-    {"Connection refused", NULL, NULL, WARNING_CLOSED},
-    {"Connection reset", NULL, NULL, WARNING_CLOSED},
-    {"No route to host", NULL, NULL, WARNING_CLOSED},
-    {"Network is unreachable", NULL, NULL, WARNING_CLOSED},
-    {"remote process exited", NULL, NULL, WARNING_CLOSED},
+    {NULL, NULL, NULL, WARNING_CLOSED},
     /* A service thread says what came of what another thread asked it for. */
     {"[Proxy Service", "Failed to execute operation", NULL, WARNING_ABORTED},
     {"[Service thread] Error encountered", NULL, NULL, WARNING_ABORTED},
@@ -133,13 +112,19 @@ static const struct words table[] = {
 
 enum { WORDS = sizeof table / sizeof *table };
 
+static int fits(struct text message, const struct words *words)
+{
+    if (!words->first)
+        return echo_is_in(message, ECHO_LINE);
+    return text_holds(message, words->first) && (!words->second || text_holds(message, words->second)) &&
+           (!words->third || text_holds(message, words->third));
+}
+
 /* NULL: no words of it are known. */
 static const struct words *words_of(struct text message)
 {
     for (size_t i = 0; i < WORDS; i++)
-        if (text_holds(message, table[i].first) &&
-            (!table[i].second || text_holds(message, table[i].second)) &&
-            (!table[i].third || text_holds(message, table[i].third)))
+        if (fits(message, &table[i]))
             return &table[i];
     return NULL;
 }
@@ -193,7 +178,7 @@ static int is_place(struct text word)
 {
     const char *colon = word.length ? memrchr(word.data, ':', word.length) : NULL;
     return colon && memchr(word.data, '.', word.length) &&
-           number_of((struct text){colon + 1, (size_t)(word.data + word.length - colon - 1)}) !=
+           text_leading_number((struct text){colon + 1, (size_t)(word.data + word.length - colon - 1)}) !=
                COUNT_UNKNOWN;
 }
 
@@ -214,7 +199,7 @@ int warning_read_result(struct text message, enum warning_kind *kind)
         [RESULT_INTERNAL] = WARNING_INTERNAL, [RESULT_ARGUMENT] = WARNING_USAGE,
         [RESULT_USAGE] = WARNING_USAGE,       [RESULT_REMOTE] = WARNING_CLOSED};
     struct text behind = text_after(message, " -> ");
-    int64_t result = behind.data ? number_of(behind) : COUNT_UNKNOWN;
+    int64_t result = behind.data ? text_leading_number(behind) : COUNT_UNKNOWN;
     if (result < RESULT_CUDA || result > RESULT_REMOTE || text_begins(message, "ras/") ||
         !is_place(text_word(message)))
         return 0;
@@ -250,8 +235,8 @@ int warning_read_versions(struct text message, int64_t *one, int64_t *other)
     struct text second = text_after(first, " rank ");
     if (!first.data || !second.data)
         return 0;
-    *one = number_of(first);
-    *other = number_of(second);
+    *one = text_leading_number(first);
+    *other = text_leading_number(second);
     return *one != COUNT_UNKNOWN && *other != COUNT_UNKNOWN;
 }
 

@@ -19,27 +19,19 @@ static int64_t number_after(struct text line, const char *mark)
     return digits && digits <= RANK_DIGITS_MOST ? number : COUNT_UNKNOWN;
 }
 
-static int holds_any(struct text line, const char *const *marks)
-{
-    for (; *marks; marks++)
-        if (text_holds(line, *marks))
-            return 1;
-    return 0;
-}
-
 /* By a signal that no other rank's fault sends. */
 static int is_ended(struct text line)
 {
     static const char *const marks[] = {"Segmentation fault", "Bus error", "Out Of Memory",
                                         "Illegal instruction", NULL};
-    return holds_any(line, marks);
+    return text_holds_any(line, marks);
 }
 
 /* Who ends a job kills what is left of it. */
 static int is_killed(struct text line)
 {
     static const char *const marks[] = {": Killed", "(Killed)", NULL};
-    return holds_any(line, marks);
+    return text_holds_any(line, marks);
 }
 
 /* That a task ended for itself, or that the step is ended: what is killed behind it is killed for that. */
@@ -49,7 +41,7 @@ static int ends_step(struct text line)
         "Exited with exit code ", ": Aborted",        ": Terminated", "erminating ", "orce Terminated",
         "Job step aborted",       "erminated StepId", " CANCELLED ",  NULL};
     return (text_holds(line, "srun: ") || text_holds(line, "slurmstepd: ")) &&
-           (holds_any(line, marks) || is_ended(line));
+           (text_holds_any(line, marks) || is_ended(line));
 }
 
 /* "exitcode  : -9": killed, bus error, segmentation fault. */
@@ -89,7 +81,7 @@ int launcher_starts_several(struct text line)
                                         "torch.distributed.launch",
                                         "deepspeed.launcher",
                                         NULL};
-    return text_begins(line, "[default") || holds_any(line, marks);
+    return text_begins(line, "[default") || text_holds_any(line, marks);
 }
 
 int64_t launcher_ended_rank(struct launcher_state *state, struct text line, int *is_task)

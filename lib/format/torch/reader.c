@@ -1,5 +1,6 @@
 #include "format/torch/reader.h"
 
+#include "format/echo.h"
 #include "format/torch/desync.h"
 #include "model/event.h"
 
@@ -61,7 +62,7 @@ static int end_failure(struct torch_reader *reader)
     struct text text = {failure->text.data, failure->text.length};
     if (!failure->lines_left)
         return 0;
-    int is_echo = watchdog_is_echo(text);
+    int is_echo = echo_is_in(text, ECHO_ERROR);
     failure->lines_left = 0;
     if (is_echo && failure->number != COUNT_UNKNOWN)
         torch_ranks_lose_peer(&reader->ranks,
@@ -265,32 +266,6 @@ static int is_exception(struct text text)
            (text_holds(name, "Error") || text_holds(name, "Exception"));
 }
 
-/* An exception that a rank gets as others, or its own watchdog, have ended what it was in; or as it waited
- * for them in vain. */
-static int is_raised_by_others(struct text text)
-{
-    static const char *const marks[] = {"torch.distributed.",
-                                        "c10::",
-                                        "NCCL",
-                                        "Connection",
-                                        "No route to host",
-                                        "monitoredBarrier",
-                                        "wait timeout after ",
-                                        "Socket Timeout",
-                                        "Timed out initializing process group",
-                                        "imed out waiting ",
-                                        "socket has timed out",
-                                        "gloo",
-                                        "Detected mismatch between collectives",
-                                        "ActorDied",
-                                        "RayActorError",
-                                        NULL};
-    int holds = watchdog_is_echo(text);
-    for (const char *const *mark = marks; !holds && *mark; mark++)
-        holds = text_holds(text, *mark);
-    return holds;
-}
-
 /* 1: the line is of no traceback. */
 static int take_traceback(struct torch_reader *reader, struct text line, uint64_t offset)
 {
@@ -304,7 +279,7 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
     if (!map_get(&reader->tracebacks, key) || !text.length || text.data[0] == ' ' || !is_exception(text))
         return 1;
     map_remove(&reader->tracebacks, key);
-    if (is_raised_by_others(text))
+    if (echo_is_in(text, ECHO_EXCEPTION))
         return map_put(&reader->echoes, key, 1, NULL) ? 1 : -1;
     if (map_get(&reader->echoes, key))
         return 1;

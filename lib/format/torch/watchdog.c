@@ -1,6 +1,5 @@
 #include "format/torch/watchdog.h"
 
-#include "input/number.h"
 #include "model/event.h"
 
 #include <string.h>
@@ -8,14 +7,13 @@
 /* What is in each line of the watchdog's. */
 static const char SOURCE[] = "ProcessGroupNCCL.cpp:";
 
-/* The digits at the beginning of a text, behind a sign if there is one; COUNT_UNKNOWN. */
+/* With a sign, too. */
 static int64_t leading_number(struct text text)
 {
-    size_t length = text.length && text.data[0] == '-' ? 1 : 0;
-    int64_t number;
-    while (length < text.length && text.data[length] >= '0' && text.data[length] <= '9')
-        length++;
-    return length && number_int64(text.data, length, &number) == 0 ? number : COUNT_UNKNOWN;
+    int is_negative = text_begins(text, "-");
+    int64_t number =
+        text_leading_number((struct text){text.data + is_negative, text.length - (size_t)is_negative});
+    return is_negative && number != COUNT_UNKNOWN ? -number : number;
 }
 
 static int64_t number_after(struct text text, const char *mark)
@@ -125,14 +123,6 @@ static void doubt(struct watchdog_line *said)
         said->completed = said->failed - 1;
 }
 
-static int holds_any(struct text line, const char *const *marks)
-{
-    for (; *marks; marks++)
-        if (text_holds(line, *marks))
-            return 1;
-    return 0;
-}
-
 /* That a watchdog ended for a timeout is no error of its own. */
 static struct text failure_in(struct text line)
 {
@@ -147,36 +137,12 @@ static struct text failure_in(struct text line)
     return failure;
 }
 
-int watchdog_is_echo(struct text failure)
-{
-    static const char *const marks[] = {"remote process exited",
-                                        "ncclRemoteError",
-                                        "Connection closed by remote peer",
-                                        "Connection reset by peer",
-                                        "Connection refused",
-                                        "Connection timed out",
-                                        "No route to host",
-                                        "Network is unreachable",
-                                        "Broken pipe",
-                                        ": Connect to ",
-                                        "Call to recv from ",
-                                        "Call to send to ",
-                                        "Socket recv failed while polling",
-                                        "Could not receive type from localRank",
-                                        "socket progress error",
-                                        "Proxy Call to rank ",
-                                        "Got completion",
-                                        "communicator was aborted",
-                                        NULL};
-    return holds_any(failure, marks);
-}
-
 static const char *const stuck_marks[] = {"watchdog got stuck for", "watchdog thread got stuck",
                                           "eartbeat monitor timed out", "no heartbeat of its watchdog", NULL};
 
 struct text watchdog_sentence(struct text line)
 {
-    for (struct text behind = text_after(line, "] "); behind.data && holds_any(behind, stuck_marks);
+    for (struct text behind = text_after(line, "] "); behind.data && text_holds_any(behind, stuck_marks);
          behind = text_after(line, "] "))
         line = behind;
     struct text rest = text_after(line, ". ");
@@ -232,7 +198,7 @@ int watchdog_read(struct text line, struct watchdog_line *said)
     said->failed = first_number(behind, failed);
     read_work(behind, said);
     doubt(said);
-    said->is_stuck = holds_any(behind, stuck_marks);
+    said->is_stuck = text_holds_any(behind, stuck_marks);
     said->failure = failure_in(behind);
     return said->enqueued != COUNT_UNKNOWN || said->failed != COUNT_UNKNOWN || said->is_stuck ||
            said->failure.length;

@@ -42,8 +42,4 @@ int watchdog_read(struct text line, struct watchdog_line *said);
 /* The first sentence of what a line says of a watchdog that is stuck. */
 struct text watchdog_sentence(struct text line);
 
-/* Whether an error of NCCL, or what stands behind its "Last error:", is what a rank gets when another one, or
- * the network to it, is gone. */
-int watchdog_is_echo(struct text failure);
-
 #endif

@@ -1,5 +1,4 @@
 #include "analyse/diagnosis.h"
-#include "job/membership.h"
 #include "job/step_index.h"
 #include "verdict/finding.h"
 
@@ -79,7 +78,7 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
     for (int i = 0; i < 3; i++) {
         int size = i ? RANKS / 2 : RANKS;
         ring->communicators[i] = (struct job_communicator){.size = size,
-                                                           .hashed = 1,
+                                                           .hash = 1,
                                                            .label = ring->label,
                                                            .seats = ring->seats + (i == 2 ? size : 0),
                                                            .seat_count = (size_t)size,

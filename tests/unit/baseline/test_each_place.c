@@ -78,7 +78,7 @@ static void wide_init(struct wide *wide, size_t threads)
                                                         .function = FUNCTION_ALL_REDUCE};
         free_ns = end_ns;
     }
-    wide->world = (struct job_communicator){.size = RANKS, .hashed = 1, .is_whole = 1, .silent = -1};
+    wide->world = (struct job_communicator){.size = RANKS, .hash = 1, .is_whole = 1, .silent = -1};
     for (int rank = 0; rank < RANKS; rank++)
         wide->ranks[rank] = (struct job_rank){.first = (size_t)(rank * INSTANCES), .count = INSTANCES};
     wide->job = (struct job){.threads = threads,

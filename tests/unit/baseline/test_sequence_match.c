@@ -55,7 +55,7 @@ static void check(const char *const steps[STEPS], int32_t canonical, const char 
             stretches[step].signature = stretches[step].signature * 131 + (uint64_t)*at;
         }
     }
-    struct job_communicator communicators[] = {{.hashed = 1}, {.hashed = 1}};
+    struct job_communicator communicators[] = {{.hash = 1}, {.hash = 1}};
     struct job job = {.step_count = STEPS,
                       .communicators = communicators,
                       .communicator_count = 2,

@@ -1,3 +1,4 @@
+#include "format/echo.h"
 #include "format/nccl/timings.h"
 #include "format/nccl/warning.h"
 #include "format/text.h"
@@ -179,6 +180,24 @@ static void what_is_an_effect(void **state)
     check_kind("[Service thread] Error encountered progressing operation=Connect, res=3, closing connection",
                WARNING_ABORTED);
     check_kind("Comm 0x55d0 is in abort state", WARNING_ABORTED);
+}
+
+/* The words of a socket are an echo in each text; others only in an error, or in an exception alone. */
+static void which_words_are_an_echo_in_which_text(void **state)
+{
+    static const struct {
+        const char *text;
+        enum echo_text from;
+        int ever;
+    } texts[] = {{"Call to send to 10.1.2.3<4> failed : Broken pipe", ECHO_LINE, 1},
+                 {"ncclRemoteError: A call failed", ECHO_ERROR, 1},
+                 {"Got completion from peer 10.1.2.3<4> with status=12", ECHO_ERROR, 1},
+                 {"torch.distributed.DistBackendError: x", ECHO_EXCEPTION, 1},
+                 {"ValueError: bad sample", ECHO_LINE, 0}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int of = ECHO_LINE; of <= ECHO_EXCEPTION; of++)
+            assert_int_equal(echo_is_in(text_of(texts[i].text), (enum echo_text)of),
+                             texts[i].ever && of >= (int)texts[i].from);
 }
 
 static void what_nccl_hands_up(void **state)
@@ -417,6 +436,7 @@ int main(void)
         cmocka_unit_test(what_requests_of_a_plugin_say),
         cmocka_unit_test(what_ranks_report_of_themselves),
         cmocka_unit_test(what_is_an_effect),
+        cmocka_unit_test(which_words_are_an_echo_in_which_text),
         cmocka_unit_test(what_nccl_hands_up),
         cmocka_unit_test(ports_that_are_back),
         cmocka_unit_test(which_rank_has_fewer_cards),

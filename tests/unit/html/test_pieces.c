@@ -83,15 +83,19 @@ static void cells_are_differences(void **state)
     free(many);
 }
 
-static int striped(const void *context, size_t row, size_t column)
-{
-    return column == 3 ? -1 : column < 2 ? (int)row : 4;
-}
-
+/* Two columns of the row's own level, one of the last, one that is not known. */
 static void cells_that_touch_are_one_piece(void **state)
 {
     struct buffer page = BUFFER_INIT;
-    assert_int_equal(html_add_levels(&page, 2, 4, striped, NULL), 0);
+    struct heat_map map;
+    assert_int_equal(heat_map_init(&map, 2, 4, &heat_share_of_step), 0);
+    map.unit_us = 100;
+    for (size_t row = 0; row < 2; row++) {
+        map.values[4 * row] = map.values[4 * row + 1] = row ? 5 : 0;
+        map.values[4 * row + 2] = 100;
+    }
+    assert_int_equal(html_add_levels(&page, &map), 0);
+    heat_map_release(&map);
     check(&page,
           "<path class=\"l0\" d=\"M0 0h2v1h-2z\"/>\n<path class=\"l1\" d=\"M0 1h2v1h-2z\"/>\n"
           "<path class=\"l2\" d=\"\"/>\n<path class=\"l3\" d=\"\"/>\n"

@@ -1,5 +1,4 @@
 #include "job/lost_files.h"
-#include "job/membership.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static void assert_may_lack_where(const char *const files[COMMUNICATORS], int nu
         ranks[rank] = (struct job_rank){.global_rank = numbered ? rank : -1, .process_id = -1};
     for (int i = 0; i < COMMUNICATORS; i++) {
         communicators[i] =
-            (struct job_communicator){.size = (int64_t)strlen(members[i]), .hashed = 1, .silent = -1};
+            (struct job_communicator){.size = (int64_t)strlen(members[i]), .hash = 1, .silent = -1};
         for (const char *file = files[i]; *file; file++) {
             int32_t rank = *file - '0';
             ranks[rank].process_id = rank;

@@ -1,4 +1,3 @@
-#include "job/membership.h"
 #include "job/shared_processes.h"
 #include "support/cmocka_all.h"
 
@@ -14,8 +13,8 @@ enum { RANKS = 4 };
 static void assert_parts(const char *uses, const char *expected)
 {
     struct job_rank ranks[RANKS + 1];
-    struct job_communicator communicators[2] = {{.size = RANKS, .hashed = 1, .silent = -1},
-                                                {.size = 1, .hashed = 1, .silent = -1}};
+    struct job_communicator communicators[2] = {{.size = RANKS, .hash = 1, .silent = -1},
+                                                {.size = 1, .hash = 1, .silent = -1}};
     struct job job = {
         .ranks = ranks, .rank_count = RANKS + 1, .communicators = communicators, .communicator_count = 2};
     for (int32_t rank = 0; rank <= RANKS; rank++) {

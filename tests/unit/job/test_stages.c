@@ -1,4 +1,3 @@
-#include "job/membership.h"
 #include "job/stages.h"
 
 #include "support/cmocka_all.h"

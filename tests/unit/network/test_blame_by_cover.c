@@ -1,5 +1,4 @@
 #include "diagnose/suspect.h"
-#include "job/membership.h"
 #include "job/stages.h"
 #include "job/step_index.h"
 #include "network/blame_by_cover.h"

@@ -1,6 +1,5 @@
 #include "baseline/baseline.h"
 #include "job/loader.h"
-#include "job/membership.h"
 #include "postmortem/first_unfinished.h"
 #include "verdict/finding.h"
 

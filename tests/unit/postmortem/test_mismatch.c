@@ -150,7 +150,7 @@ static void sizes_of_what_may_be_two(void **state)
 {
     struct played played;
     play(&played, (const char *const[]){"r|r!", "r|r*!", "r|r!", "r|r!"});
-    played.communicators[0].hashed = 0;
+    played.communicators[0].hash = 0;
     check_found(&played, "");
 }
 

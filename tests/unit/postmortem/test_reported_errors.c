@@ -343,6 +343,20 @@ static void who_reports_an_error_is_no_longer_one_of_several(void **state)
     findings_release(&played.findings);
 }
 
+/* Which network a rank uses is worth a finding where it differs, and yet no failure; that a port is back, and
+ * what RAS asks, neither. */
+static void which_kinds_are_failures(void **state)
+{
+    static const enum warning_kind none[] = {WARNING_OTHER,     WARNING_SILENT,  WARNING_DEAD,
+                                             WARNING_CARD_BACK, WARNING_NETWORK, WARNING_KINDS};
+    static const enum warning_kind some[] = {WARNING_COMPLETION, WARNING_CLOSED, WARNING_NO_CARD,
+                                             WARNING_CUDA,       WARNING_ENDED,  WARNING_GOT_OVER};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(reported_is_failure(none[i]));
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        assert_true(reported_is_failure(some[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_job_that_went_on_was_not_ended_by_it),
         cmocka_unit_test(what_a_missing_rank_reports_is_evidence),
         cmocka_unit_test(who_reports_an_error_is_no_longer_one_of_several),
+        cmocka_unit_test(which_kinds_are_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "postmortem/wait_graph.h"
 
-#include "job/membership.h"
 #include "support/cmocka_all.h"
+#include "support/seats.h"
 
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static void make(struct made *made, const char *letters, size_t count)
         if (letters[i] != 'i')
             add_operation(made, (int32_t)i, 1, letters[i] == 'w', 1000 - (int64_t)i);
     }
-    job_seat_silent_ranks(job);
+    seat_silent_ranks(job);
 }
 
 static void made_release(struct made *made)

@@ -1,4 +1,5 @@
 #include "render/heat_map_svg.h"
+#include "render/heat_map_table.h"
 #include "render/heat_map_text.h"
 
 #include "support/cmocka_all.h"
@@ -64,7 +65,7 @@ static void check_text(struct heat_maps *maps, size_t width, int utf8, const cha
 /* From which share on a level is reached, and what none is. */
 static void test_levels(void **state)
 {
-    const struct heat_map map = {.usual_us = 1000};
+    const struct heat_map map = {.scale = &heat_share_of_step, .unit_us = 1000};
     static const struct {
         double value;
         int level;
@@ -72,8 +73,30 @@ static void test_levels(void **state)
                   {299.9, 2}, {300, 3}, {999, 3},  {1000, 4}, {1e9, 4}, {(double)NAN, HEAT_UNKNOWN}};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         assert_int_equal(heat_map_level(&map, levels[i].value), levels[i].level);
-    const struct heat_map nothing = {.usual_us = 0};
+    const struct heat_map nothing = {.scale = &heat_share_of_step, .unit_us = 0};
     assert_int_equal(heat_map_level(&nothing, 0), 0);
+}
+
+/* Cells that are marked, side by side; and how many ends share one of at most three places. */
+static void test_spans_and_places(void **state)
+{
+    struct heat_map map;
+    struct heat_span span = {0};
+    assert_int_equal(heat_map_init(&map, 2, 5, &heat_times_median), 0);
+    map.marked[5] = map.marked[6] = map.marked[9] = 1;
+    assert_false(heat_map_next_marked(&map, 0, &span));
+    span = (struct heat_span){0};
+    assert_true(heat_map_next_marked(&map, 1, &span));
+    assert_int_equal(span.first, 0);
+    assert_int_equal(span.end, 2);
+    assert_true(heat_map_next_marked(&map, 1, &span));
+    assert_int_equal(span.first, 4);
+    assert_int_equal(span.end, 5);
+    assert_false(heat_map_next_marked(&map, 1, &span));
+    heat_map_release(&map);
+    static const size_t together[] = {1, 1, 1, 1, 2, 2, 2, 3};
+    for (size_t i = 0; i < sizeof together / sizeof *together; i++)
+        assert_int_equal(heat_map_together(i, 3), together[i]);
 }
 
 static void test_a_character_for_each_level(void **state)
@@ -285,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_spans_and_places),
         cmocka_unit_test(test_a_character_for_each_level),
         cmocka_unit_test(test_steps_are_folded_to_the_width),
         cmocka_unit_test(test_ranks_of_a_host_are_one_row),

@@ -101,6 +101,26 @@ static void test_members(void **state)
     store_close(store);
 }
 
+/* Of two that claim a number the last has it; a place that nobody has is that of the only rank without a
+ * record, and there is none beyond the size. */
+static void test_who_is_in_a_communicator(void **state)
+{
+    static const int64_t wanted[] = {5, 4, 4, 3};
+    struct store *store = open_with_rows(state);
+    struct roster roster;
+    assert_int_equal(roster_load(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 0, NULL), 0);
+    int32_t communicator = roster_communicator(&roster, 5);
+    assert_int_equal(roster.communicators[communicator].seat_count, 2);
+    for (int64_t number = 0; number < 4; number++)
+        assert_int_equal(roster.ranks[roster_rank_in(&roster, communicator, number)].id, wanted[number]);
+    assert_int_equal(job_seated(&roster.communicators[communicator], 1), -1);
+    assert_int_equal(roster_rank_in(&roster, communicator, -1), -1);
+    assert_int_equal(roster_rank_in(&roster, communicator, 4), -1);
+    roster_release(&roster);
+    store_close(store);
+}
+
 /*
  * What is said first counts, and before that what is said of the rank alone; a process's own host before one
  * that is told.
@@ -188,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_run, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_members, store_file_setup, store_file_teardown),
+        cmocka_unit_test_setup_teardown(test_who_is_in_a_communicator, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_facts, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_all_runs, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_orphans, store_file_setup, store_file_teardown),

@@ -1,12 +1,12 @@
 #include "support/played.h"
 
 #include "job/loader.h"
-#include "job/membership.h"
 #include "job/record_extents.h"
 #include "postmortem/missing.h"
 #include "verdict/options.h"
 
 #include "support/cmocka_all.h"
+#include "support/seats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,14 +96,14 @@ static void seat_all(struct played *played)
     for (int i = 0; i < COMMUNICATORS; i++) {
         struct job_communicator *communicator = &played->communicators[i];
         *communicator = (struct job_communicator){
-            .size = (int64_t)strlen(MEMBERS[i]), .hashed = 1, .label = label, .silent = -1};
+            .size = (int64_t)strlen(MEMBERS[i]), .hash = 1, .label = label, .silent = -1};
         for (int64_t number = 0; number < communicator->size; number++) {
             int32_t rank = MEMBERS[i][number] - '0';
             if (played->ranks[rank].count)
                 assert_int_equal(job_seat(communicator, number, rank), 0);
         }
     }
-    job_seat_silent_ranks(&played->job);
+    seat_silent_ranks(&played->job);
 }
 
 void play(struct played *played, const char *const calls[RANKS])

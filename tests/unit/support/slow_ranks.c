@@ -72,7 +72,7 @@ static void play_all(struct slow_job *played, const struct slow_ranks *slow)
 static void describe(struct slow_job *played)
 {
     played->world = (struct job_communicator){
-        .size = RANKS, .hashed = 1, .seats = played->seats, .seat_count = RANKS, .is_whole = 1, .silent = -1};
+        .size = RANKS, .hash = 1, .seats = played->seats, .seat_count = RANKS, .is_whole = 1, .silent = -1};
     for (int rank = 0; rank < RANKS; rank++) {
         played->ranks[rank] = (struct job_rank){
             .first = (size_t)(rank * INSTANCES), .count = INSTANCES, .tail_step = INT32_MAX};

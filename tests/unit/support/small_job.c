@@ -1,7 +1,6 @@
 #include "support/small_job.h"
 #include "diagnose/candidates_own.h"
 #include "diagnose/rules_inherited.h"
-#include "job/membership.h"
 #include "job/step_index.h"
 
 #include "job/stages.h"

@@ -1,5 +1,6 @@
-#include "job/membership.h"
+#include "store/membership.h"
 #include "support/cmocka_all.h"
+#include "support/seats.h"
 
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static void assert_places(int64_t silent, int64_t size, const char *world, const
         assert_int_equal(job_seat(&communicators[0], in_world[i].number, in_world[i].rank), 0);
         assert_int_equal(job_seat(&communicators[1], in_other[i].number, in_other[i].rank), 0);
     }
-    job_seat_silent_ranks(&job);
+    seat_silent_ranks(&job);
     for (int which = 0; which < 2; which++) {
         char found[16] = "";
         for (int64_t number = -1; number <= communicators[which].size; number++) {
@@ -84,7 +85,10 @@ static void assert_told(const int64_t *members, size_t count, const char *wanted
     char found[8] = "";
     assert_int_equal(job_seat(&communicator, 0, 3), 0);
     assert_int_equal(job_seat(&communicator, 3, 1), 0);
-    assert_int_equal(job_seat_told(&job, &communicator, members, count), 0);
+    communicator.members = (int64_t *)(uintptr_t)members;
+    communicator.member_count = count;
+    struct run_ranks run = job_run_ranks(&job);
+    assert_int_equal(job_seat_told(&run, &communicator), 0);
     for (int64_t number = 0; number < 4; number++) {
         int32_t rank = job_rank_in(&job, 0, number);
         found[number] = (char)(rank < 0 ? '.' : '0' + rank);
@@ -117,7 +121,7 @@ static void other_order_than_the_launchers(void **state)
                       .expected_ranks = 4};
     assert_int_equal(job_seat(&communicator, 1, 2), 0);
     assert_int_equal(job_seat(&communicator, 2, 0), 0);
-    job_seat_silent_ranks(&job);
+    seat_silent_ranks(&job);
     assert_false(communicator.is_whole);
     free(communicator.seats);
 }

@@ -1,0 +1,14 @@
+#ifndef NCCLPROF_TESTS_UNIT_SUPPORT_SEATS_H
+#define NCCLPROF_TESTS_UNIT_SUPPORT_SEATS_H
+
+#include "job/job.h"
+
+/* Says of each communicator of a job where the ranks are that recorded nothing, as its loader does. */
+static inline void seat_silent_ranks(struct job *job)
+{
+    struct run_ranks ranks = job_run_ranks(job);
+    for (size_t i = 0; i < job->communicator_count; i++)
+        job_seat_silent(&ranks, run_silent_ranks(&ranks), &job->communicators[i]);
+}
+
+#endif
