@@ -115,7 +115,7 @@ static const char *unit_of(int kind)
 
 static void set_who(const struct comparison *of, struct table *table)
 {
-    const struct series *series = of->series[0] ? of->series[0] : of->series[1];
+    const struct step_series *series = of->series[0] ? of->series[0] : of->series[1];
     const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
     if (found)
         set_number(table, AT_RANK, found->rank);
@@ -164,7 +164,7 @@ static int add_row(const struct comparison *of, struct table *table, struct erro
 
 static double bandwidth_of(const struct comparison *of, int side)
 {
-    const struct series *series = of->series[side];
+    const struct step_series *series = of->series[side];
     return series && series->gbs_us > 0 && of->values[side] > 0 ? series->gbs_us / of->values[side]
                                                                 : (double)NAN;
 }

@@ -208,11 +208,11 @@ static int is_known_anywhere(const struct cells *cells, const struct place *plac
 }
 
 static void judge_own_time(const struct cells *cells, struct place *own, double sigmas,
-                           struct place_limits *limits)
+                           struct place_limits *bounds)
 {
     int64_t sigma = measure_alike(cells, own, own_time, sigmas);
     int is_known = is_known_anywhere(cells, own);
-    *limits = (struct place_limits){.in_a_step_ns = is_known ? scale(sigma, sigmas) : TIME_UNKNOWN,
+    *bounds = (struct place_limits){.in_a_step_ns = is_known ? scale(sigma, sigmas) : TIME_UNKNOWN,
                                     .in_all_steps_ns = is_known ? own->unlike_ns : TIME_UNKNOWN};
     for (size_t i = 0; i < cells->count; i++) {
         int32_t operation = judged(cells, own, i);
@@ -296,9 +296,9 @@ static int has_streams(const struct job *job, const struct role *role)
 }
 
 static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas,
-                        struct place_limits *limits)
+                        struct place_limits *bounds)
 {
-    judge_own_time(cells, own, sigmas, limits);
+    judge_own_time(cells, own, sigmas, bounds);
     if (has_streams(cells->job, cells->role))
         judge_idle_time(cells, place, own, sigmas);
     judge_hidden_lateness(cells, place, sigmas);

@@ -238,7 +238,7 @@ static enum memory_state state_by_snapshot(struct known_memory *known, const str
     return state == MEMORY_NOT_REGISTERED && is_after ? MEMORY_AFTER_SNAPSHOT : state;
 }
 
-struct judgement known_memory_judge(struct known_memory *known, const struct known_call *call)
+struct registration_check known_memory_judge(struct known_memory *known, const struct known_call *call)
 {
     const struct roster *roster = known->roster;
     struct known_member *member = &known->members[call->member - roster->members];
@@ -248,7 +248,7 @@ struct judgement known_memory_judge(struct known_memory *known, const struct kno
     struct call_place place = {call->function, number, wall_time(rank, call->local_ns)};
     struct needs needs =
         needs_of(call->function, call->bytes, communicator->size, call->root == call->member->number);
-    struct judgement judgement = {.state = MEMORY_NO_SOURCE, .can_be_used = member->is_watched};
+    struct registration_check judgement = {.state = MEMORY_NO_SOURCE, .can_be_used = member->is_watched};
     const int64_t *bits = map_get(&known->uses, use_key(call->member->id, call->function, number));
     judgement.is_used = bits && (*bits & USE_WAS);
     judgement.has_failed = bits && !(*bits & USE_WAS);

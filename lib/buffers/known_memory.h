@@ -90,7 +90,7 @@ static inline int memory_is_judged(enum memory_state state)
     return state < MEMORY_AFTER_SNAPSHOT;
 }
 
-struct judgement {
+struct registration_check {
     enum memory_state state;
     enum memory_source source;
     int can_be_used; /* a log would tell that it was used */
@@ -99,7 +99,7 @@ struct judgement {
 };
 
 /* Wants the calls of each member in order: it counts those without a sequence. */
-struct judgement known_memory_judge(struct known_memory *known, const struct known_call *call);
+struct registration_check known_memory_judge(struct known_memory *known, const struct known_call *call);
 
 /* Before the calls are gone through once more. */
 void known_memory_restart(struct known_memory *known);

@@ -122,7 +122,7 @@ static int is_member_looked_at(const struct walk *walk)
 static int take_row(struct walk *walk, size_t row)
 {
     struct known_call call = stored_call(&walk->scan, walk->member, row);
-    struct judgement judgement = known_memory_judge(walk->known, &call);
+    struct registration_check judgement = known_memory_judge(walk->known, &call);
     if (call.bytes <= 0 || !is_looked_at(walk, row))
         return 0;
     int64_t group = find_group(walk, row);
@@ -168,7 +168,7 @@ static int sum_up(void *context, const struct share_call *call)
 {
     struct shares *shares = context;
     struct share_group *group = &shares->groups[call->group];
-    const struct judgement *judgement = &call->judgement;
+    const struct registration_check *judgement = &call->judgement;
     int is_registered = judgement->state == MEMORY_REGISTERED;
     group->calls++;
     group->bytes += call->bytes;

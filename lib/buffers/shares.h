@@ -82,7 +82,7 @@ struct share_call {
     int64_t instance_id;
     int64_t bytes;
     int has_time;
-    struct judgement judgement;
+    struct registration_check judgement;
 };
 int shares_walk(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
                 int (*take)(void *context, const struct share_call *call), void *context,

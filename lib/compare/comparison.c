@@ -45,7 +45,7 @@ static double change_of_rank(const struct comparison *of)
 static int measure(struct comparison *of)
 {
     for (int side = 0; side < 2; side++) {
-        const struct series *series = of->series[side];
+        const struct step_series *series = of->series[side];
         of->values[side] = (double)NAN;
         if (!series)
             continue;
@@ -74,12 +74,12 @@ static enum compare_rule bar_of(const struct comparisons *all, const struct comp
     return isnan(of->change) ? COMPARE_FEW_STEPS : COMPARE_RULES;
 }
 
-static int add_pair(struct comparisons *all, const struct series *a, const struct series *b)
+static int add_pair(struct comparisons *all, const struct step_series *a, const struct step_series *b)
 {
     if (array_reserve((void **)&all->items, &all->capacity, all->count + 1, sizeof *all->items))
         return -1;
     struct comparison *of = &all->items[all->count++];
-    const struct series *any = a ? a : b;
+    const struct step_series *any = a ? a : b;
     *of = (struct comparison){.kind = (int)any->kind,
                               .key = any->key,
                               .tag = any->tag,

@@ -13,9 +13,9 @@ struct comparison {
     int kind;                                /* of a figure, or COMPARED_FINDING */
     const char *key;                         /* borrowed of the figures, as the next four */
     const char *tag;                         /* NULL */
-    const struct series *series[2];          /* of A and B; NULL */
+    const struct step_series *series[2];     /* of A and B; NULL */
     const struct measured_finding *found[2]; /* of A and B, that are told; NULL */
-    struct level levels[2];
+    struct step_level levels[2];
     double values[2]; /* of A and B; NAN: none */
     double change;    /* B less A; of a rank of its own time, beyond what its peers changed by; NAN */
     double noise;     /* a change of so much is none; NAN where nothing is judged */

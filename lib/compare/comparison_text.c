@@ -84,7 +84,7 @@ static int say_edge(const struct comparison *of, struct buffer *text)
 /* The place whose own time changed most in the direction of the whole; NULL. */
 static const struct measured_place *changed_place(const struct comparison *of, size_t *at)
 {
-    const struct series *a = of->series[0], *b = of->series[1];
+    const struct step_series *a = of->series[0], *b = of->series[1];
     const struct measured_place *best = NULL;
     double most = 0;
     if (!a || !b || a->place_count != b->place_count)

@@ -37,7 +37,7 @@ static double median_of_part(const double *values, size_t count, size_t number, 
     return median_of_reals(values + first, end - first, scratch);
 }
 
-static void measure_error(struct level *level, const double *values, size_t count, double *scratch)
+static void measure_error(struct step_level *level, const double *values, size_t count, double *scratch)
 {
     size_t batches = batches_of(count);
     double sum = 0, squares = 0;
@@ -53,7 +53,7 @@ static void measure_error(struct level *level, const double *values, size_t coun
     level->error = sqrt(squares / level->freedom / (double)batches);
 }
 
-static void measure_drift(struct level *level, const double *values, size_t count, double *scratch)
+static void measure_drift(struct step_level *level, const double *values, size_t count, double *scratch)
 {
     double least = INFINITY, greatest = -INFINITY;
     for (size_t i = 0; count >= THIRDS && i < THIRDS; i++) {
@@ -64,12 +64,12 @@ static void measure_drift(struct level *level, const double *values, size_t coun
     level->drift = greatest >= least ? greatest - least : 0;
 }
 
-int level_measure(struct level *level, const double *values, size_t count)
+int level_measure(struct step_level *level, const double *values, size_t count)
 {
     double *scratch = array_new(count + 1, sizeof *scratch);
     if (!scratch)
         return -1;
-    *level = (struct level){.median = median_of_reals(values, count, scratch), .steps = count};
+    *level = (struct step_level){.median = median_of_reals(values, count, scratch), .steps = count};
     measure_error(level, values, count, scratch);
     measure_drift(level, values, count, scratch);
     free(scratch);
@@ -77,19 +77,19 @@ int level_measure(struct level *level, const double *values, size_t count)
 }
 
 /* Of the difference: Welch and Satterthwaite. */
-static double freedom_of(const struct level *a, const struct level *b, double error)
+static double freedom_of(const struct step_level *a, const struct step_level *b, double error)
 {
     double left = a->error * a->error, right = b->error * b->error;
     return error * error * error * error / (left * left / a->freedom + right * right / b->freedom);
 }
 
-double levels_limit(const struct level *a, const struct level *b, double part)
+double levels_limit(const struct step_level *a, const struct step_level *b, double part)
 {
     double error = hypot(a->error, b->error);
     return error > 0 ? error * student_limit(part, freedom_of(a, b, error)) : 0;
 }
 
-double levels_chance(const struct level *a, const struct level *b, double difference)
+double levels_chance(const struct step_level *a, const struct step_level *b, double difference)
 {
     double error = hypot(a->error, b->error);
     if (!(error > 0))

@@ -26,7 +26,8 @@ static double share_of(int64_t part_ns, int64_t whole_ns)
 }
 
 /* Of a figure of steps, in its units. */
-static double network_of(const struct series *steps, enum series_kind kind, const struct network_parts *parts)
+static double network_of(const struct step_series *steps, enum series_kind kind,
+                         const struct network_parts *parts)
 {
     double sum = 0;
     for (size_t i = 0; i < steps->count; i++)
@@ -42,7 +43,7 @@ static int add_steps(struct measured_run *run, const struct job *job, const stru
     struct step_summary *summaries = step_summaries_new(job, baseline);
     int failed = !summaries;
     for (enum series_kind kind = SERIES_STEP; !failed && kind <= SERIES_WAITING; kind++) {
-        struct series *series = measured_add(run, kind, "", usual->count);
+        struct step_series *series = measured_add(run, kind, "", usual->count);
         failed = !series;
         for (size_t i = 0; !failed && i < usual->count; i++) {
             const struct step_summary *of = &summaries[usual->steps[i]];
@@ -63,7 +64,7 @@ static int add_phases(struct measured_run *run, const struct job *job, const str
                       const struct network_parts *parts)
 {
     struct phase_times times;
-    struct series *series = NULL;
+    struct step_series *series = NULL;
     int failed = phase_times_init(&times, job);
     for (size_t i = 0; !failed && i < times.count; i++) {
         const struct phase_time *time = &times.items[i];

@@ -55,7 +55,7 @@ static void observations_release(struct observations *seen)
 
 /* Those of one kind in one step, from `at` on; *next is where others begin. Their median, or their sum; and
  * whether the network has a part in the series. */
-static double of_step(const struct observations *seen, size_t at, int is_sum, struct series *series,
+static double of_step(const struct observations *seen, size_t at, int is_sum, struct step_series *series,
                       size_t *next)
 {
     const struct observed *first = &seen->items[at];
@@ -94,7 +94,7 @@ static void see_transfers(struct observations *seen, const struct job *job, cons
 }
 
 /* How many of its transfers one of the ranks makes in a step, and their bandwidth by the time of one. */
-static void set_transfer(struct series *series, const struct observed *kind, size_t transfers,
+static void set_transfer(struct step_series *series, const struct observed *kind, size_t transfers,
                          const struct job *job, const struct usual *usual)
 {
     enum function function = (enum function)kind->kind[0];
@@ -105,11 +105,11 @@ static void set_transfer(struct series *series, const struct observed *kind, siz
 }
 
 /* "AllReduce, 4194304 bytes, 8 ranks". */
-static struct series *add_transfer(struct measured_run *run, const struct observed *kind,
-                                   const struct usual *usual)
+static struct step_series *add_transfer(struct measured_run *run, const struct observed *kind,
+                                        const struct usual *usual)
 {
     struct buffer key = BUFFER_INIT;
-    struct series *series = NULL;
+    struct step_series *series = NULL;
     const char *function = function_name((enum function)kind->kind[0]);
     if (buffer_printf(&key, "%s, %lld bytes, %lld ranks", function ? function : "operation",
                       (long long)kind->kind[1], (long long)kind->kind[2]) == 0)
@@ -122,7 +122,7 @@ int measure_transfers(struct measured_run *run, const struct job *job, const str
                       const unsigned char *is_over)
 {
     struct observations seen;
-    struct series *series = NULL;
+    struct step_series *series = NULL;
     size_t first = 0;
     int failed = observations_init(&seen, job->instance_count);
     if (!failed)
@@ -157,11 +157,11 @@ static void see_traffic(struct observations *seen, const struct job *job, const 
     }
 }
 
-static struct series *add_edge(struct measured_run *run, const struct job *job, const struct observed *kind,
-                               const struct usual *usual)
+static struct step_series *add_edge(struct measured_run *run, const struct job *job,
+                                    const struct observed *kind, const struct usual *usual)
 {
     struct buffer key = BUFFER_INIT;
-    struct series *series = NULL;
+    struct step_series *series = NULL;
     const struct job_rank *sender = &job->ranks[kind->kind[0]], *receiver = &job->ranks[kind->kind[1]];
     if (buffer_printf(&key, "rank %s to rank %s", sender->name, receiver->name) == 0)
         series = measured_add(run, SERIES_EDGE, key.data, usual->count);
@@ -176,7 +176,7 @@ static struct series *add_edge(struct measured_run *run, const struct job *job, 
 int measure_edges(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
     struct observations seen;
-    struct series *series = NULL;
+    struct step_series *series = NULL;
     size_t first = 0;
     int failed = observations_init(&seen, job->traffic_count);
     if (!failed)

@@ -104,7 +104,7 @@ static void find_peers(const struct owns *owns)
     }
 }
 
-static void add_values(const struct owns *owns, size_t rank, struct series *series)
+static void add_values(const struct owns *owns, size_t rank, struct step_series *series)
 {
     size_t count = 0;
     for (size_t place = 0; place < owns->usual->count; place++) {
@@ -141,7 +141,8 @@ static int set_place(const struct owns *owns, int32_t role, int32_t position, si
     return 0;
 }
 
-static int add_places(const struct owns *owns, size_t rank, struct measured_run *run, struct series *series)
+static int add_places(const struct owns *owns, size_t rank, struct measured_run *run,
+                      struct step_series *series)
 {
     int32_t role = owns->baseline->role_of_rank[rank];
     if (role < 0)
@@ -162,7 +163,7 @@ static int add_rank(const struct owns *owns, size_t number, struct measured_run 
 {
     const struct job_rank *rank = &owns->job->ranks[number];
     struct buffer key = BUFFER_INIT;
-    struct series *series = NULL;
+    struct step_series *series = NULL;
     if (!rank->count)
         return 0;
     if (buffer_printf(&key, "rank %s", rank->name) == 0)
@@ -188,7 +189,7 @@ static int64_t middle_of_role(const struct owns *owns, const struct role *role, 
 /* Of all ranks together: the mean over ranks, each as the middle one of its role. */
 static int add_all(const struct owns *owns, enum series_kind kind, const char *key, struct measured_run *run)
 {
-    struct series *series = measured_add(run, kind, key, owns->usual->count);
+    struct step_series *series = measured_add(run, kind, key, owns->usual->count);
     if (series && kind == SERIES_OWN_PHASE)
         series->tag = series->key;
     for (size_t place = 0; series && place < owns->usual->count; place++) {

@@ -35,7 +35,8 @@ const char *measured_keep(struct measured_run *run, const char *text)
     return number < 0 ? NULL : intern_text(&run->texts, number);
 }
 
-struct series *measured_add(struct measured_run *run, enum series_kind kind, const char *key, size_t capacity)
+struct step_series *measured_add(struct measured_run *run, enum series_kind kind, const char *key,
+                                 size_t capacity)
 {
     const char *kept = measured_keep(run, key);
     double *values = array_new(capacity + 1, sizeof *values);
@@ -44,13 +45,13 @@ struct series *measured_add(struct measured_run *run, enum series_kind kind, con
         free(values);
         return NULL;
     }
-    struct series *series = &run->items[run->count++];
-    *series = (struct series){
+    struct step_series *series = &run->items[run->count++];
+    *series = (struct step_series){
         .kind = kind, .key = kept, .rank = -1, .receiver = -1, .values = values, .in_a_step = 1};
     return series;
 }
 
-void series_add(struct series *series, double value)
+void series_add(struct step_series *series, double value)
 {
     if (isfinite(value))
         series->values[series->count++] = value;
@@ -58,7 +59,7 @@ void series_add(struct series *series, double value)
 
 static int by_key(const void *a, const void *b)
 {
-    const struct series *left = a, *right = b;
+    const struct step_series *left = a, *right = b;
     if (left->kind != right->kind)
         return left->kind < right->kind ? -1 : 1;
     return strcmp(left->key, right->key);
@@ -69,8 +70,9 @@ void measured_sort(struct measured_run *run)
     array_sort(run->items, run->count, sizeof *run->items, by_key);
 }
 
-const struct series *measured_find(const struct measured_run *run, enum series_kind kind, const char *key)
+const struct step_series *measured_find(const struct measured_run *run, enum series_kind kind,
+                                        const char *key)
 {
-    const struct series wanted = {.kind = kind, .key = key};
+    const struct step_series wanted = {.kind = kind, .key = key};
     return run->count ? bsearch(&wanted, run->items, run->count, sizeof wanted, by_key) : NULL;
 }

@@ -33,7 +33,7 @@ struct measured_place {
     uint8_t function;
 };
 
-struct series {
+struct step_series {
     enum series_kind kind;
     const char *key;  /* of what, in figures.texts: two runs call the same thing alike */
     const char *tag;  /* likewise; NULL */
@@ -69,7 +69,7 @@ struct measured_way {
 
 struct measured_run {
     struct intern texts;
-    struct series *items; /* owned, by kind; measured_find looks for one */
+    struct step_series *items; /* owned, by kind; measured_find looks for one */
     size_t count;
     size_t capacity;
     struct measured_finding *findings; /* owned */
@@ -98,11 +98,11 @@ void measured_run_release(struct measured_run *run);
  * A new figure at the end, without values, its key copied; NULL when memory is out. `capacity` values have
  * room.
  */
-struct series *measured_add(struct measured_run *run, enum series_kind kind, const char *key,
-                            size_t capacity);
+struct step_series *measured_add(struct measured_run *run, enum series_kind kind, const char *key,
+                                 size_t capacity);
 
 /* Adds a value, of which there is room; one that is no number says nothing and is left out. */
-void series_add(struct series *series, double value);
+void series_add(struct step_series *series, double value);
 
 /* A text, copied, that lives as long as the figures; NULL when memory is out. */
 const char *measured_keep(struct measured_run *run, const char *text);
@@ -111,6 +111,7 @@ const char *measured_keep(struct measured_run *run, const char *text);
 void measured_sort(struct measured_run *run);
 
 /* The figure of a kind and key; NULL. */
-const struct series *measured_find(const struct measured_run *run, enum series_kind kind, const char *key);
+const struct step_series *measured_find(const struct measured_run *run, enum series_kind kind,
+                                        const char *key);
 
 #endif

@@ -31,8 +31,9 @@ struct measures {
     int64_t *list; /* scratch: of the steps, or the ranks */
 };
 
-static const int columns[] = {OPERATION_DURATION,     OPERATION_GPU_BEGIN,  OPERATION_GPU_END,
-                              OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END, OPERATION_ENQUEUE_BEGIN};
+static const int operation_columns[] = {OPERATION_DURATION,   OPERATION_GPU_BEGIN,
+                                        OPERATION_GPU_END,    OPERATION_DEVICE_BEGIN,
+                                        OPERATION_DEVICE_END, OPERATION_ENQUEUE_BEGIN};
 static const int joined_columns[] = {JOINED_STEP};
 
 static int64_t duration_of(const struct block_reader *rows, size_t row)
@@ -77,7 +78,7 @@ static int take_block(struct measures *measures, struct block_scan *scan, struct
     if (!member)
         return 0;
     if (scan_joined_columns(scan, joined_columns, 1, error) ||
-        scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+        scan_columns(scan, operation_columns, sizeof operation_columns / sizeof *operation_columns, error))
         return -1;
     screening->total += (int64_t)scan->rows.count;
     for (size_t row = 0; row < scan->rows.count; row++) {

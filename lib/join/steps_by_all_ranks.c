@@ -125,26 +125,26 @@ static int has_all_gaps(const struct whole *whole)
     return unknown <= 1; /* nothing is before the first */
 }
 
-struct seat {
+struct ranked_member {
     int64_t rank;
     int32_t member;
 };
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct seat *left = a, *right = b;
+    const struct ranked_member *left = a, *right = b;
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
 /* The members of a communicator by their ranks: what is put together must not hang on who was read first. */
-static struct seat *list_seats(const struct work *work, int32_t communicator, size_t *count)
+static struct ranked_member *list_ranked_members(const struct work *work, int32_t communicator, size_t *count)
 {
     size_t first = work->by_communicator.first[communicator];
     *count = work->by_communicator.first[communicator + 1] - first;
-    struct seat *seats = array_new(*count, sizeof *seats);
+    struct ranked_member *seats = array_new(*count, sizeof *seats);
     for (size_t i = 0; seats && i < *count; i++) {
         int32_t member = work->by_communicator.items[first + i];
-        seats[i] = (struct seat){work->members[member].rank, member};
+        seats[i] = (struct ranked_member){work->members[member].rank, member};
     }
     if (seats)
         array_sort(seats, *count, sizeof *seats, by_rank);
@@ -155,7 +155,7 @@ static int pass_members(struct whole *whole, struct blocks *blocks, const struct
                         int32_t communicator, int adds, struct error *error)
 {
     size_t count;
-    struct seat *seats = list_seats(work, communicator, &count);
+    struct ranked_member *seats = list_ranked_members(work, communicator, &count);
     int failed = seats ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < count; i++) {
         failed = pass_member(whole, blocks, work, seats[i].member, adds, error);

@@ -267,7 +267,7 @@ static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
     if (!report_groups_is_by(reader->report, KEY_REGISTERED))
         return -1;
     struct known_call call = stored_call(scan, member, row);
-    struct judgement judgement = known_memory_judge(&reader->known, &call);
+    struct registration_check judgement = known_memory_judge(&reader->known, &call);
     reader->report->by_assumed_hook = reader->known.assumed;
     return memory_is_judged(judgement.state) ? judgement.state == MEMORY_REGISTERED : -1;
 }

@@ -25,7 +25,7 @@ int spans_add(struct spans *spans, int32_t cell, enum stalls_wait wait, const st
     if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return -1;
     list->items[list->count++] =
-        (struct span){.begin_ns = interval->begin_ns, .end_ns = interval->end_ns, .cell = cell};
+        (struct wait_span){.begin_ns = interval->begin_ns, .end_ns = interval->end_ns, .cell = cell};
     return 0;
 }
 
@@ -50,11 +50,11 @@ static int make_room(struct spans *spans, size_t count)
 }
 
 /* How long at least one of `count` spans, in order of their begins, was open. */
-static int64_t length_of_union(const struct span *spans, const struct keyed *order, size_t count)
+static int64_t length_of_union(const struct wait_span *spans, const struct keyed *order, size_t count)
 {
     int64_t total = 0, reached = spans[order[0].index].begin_ns;
     for (size_t i = 0; i < count; i++) {
-        const struct span *span = &spans[order[i].index];
+        const struct wait_span *span = &spans[order[i].index];
         int64_t begin = span->begin_ns > reached ? span->begin_ns : reached;
         if (span->end_ns > begin)
             total += span->end_ns - begin;
@@ -89,9 +89,9 @@ static int64_t longest_standstill(const struct keyed *begins, const int64_t *end
 static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct keyed *of_cell, size_t count,
                      struct stalls_cell *cell)
 {
-    const struct span *items = spans->of[wait].items;
+    const struct wait_span *items = spans->of[wait].items;
     for (size_t i = 0; i < count; i++) {
-        const struct span *span = &items[of_cell[i].index];
+        const struct wait_span *span = &items[of_cell[i].index];
         spans->by_begin[i] = (struct keyed){span->begin_ns, of_cell[i].index};
         spans->ends[i] = span->end_ns;
     }

@@ -7,14 +7,14 @@
 
 /* The waits of one operation's network steps, by what they waited for, until they are summed into its cells.
  */
-struct span {
+struct wait_span {
     int64_t begin_ns;
     int64_t end_ns;
     int32_t cell;
 };
 
 struct span_list {
-    struct span *items; /* owned */
+    struct wait_span *items; /* owned */
     size_t count;
     size_t capacity;
 };

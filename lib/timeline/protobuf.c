@@ -24,13 +24,6 @@ int protobuf_fixed(struct buffer *message, unsigned field, uint64_t value)
     return put_tag(message, field, WIRE_FIXED64) || buffer_append(message, bytes, sizeof bytes) ? -1 : 0;
 }
 
-int protobuf_real(struct buffer *message, unsigned field, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return protobuf_fixed(message, field, bits);
-}
-
 int protobuf_bytes(struct buffer *message, unsigned field, const void *bytes, size_t length)
 {
     return put_tag(message, field, WIRE_LENGTH) || varint_put(message, length) ||

@@ -17,9 +17,6 @@ int protobuf_number(struct buffer *message, unsigned field, uint64_t value);
 /* fixed64 */
 int protobuf_fixed(struct buffer *message, unsigned field, uint64_t value);
 
-/* double */
-int protobuf_real(struct buffer *message, unsigned field, double value);
-
 /* bytes, or a message that is complete elsewhere */
 int protobuf_bytes(struct buffer *message, unsigned field, const void *bytes, size_t length);
 

@@ -7,7 +7,7 @@ static struct communicator *known[COMMUNICATORS_MAX];
 static _Atomic bool ended[COMMUNICATORS_MAX];
 static _Atomic uint8_t dialects[COMMUNICATORS_MAX];
 static _Atomic uint32_t ends;
-static _Atomic uint32_t count;
+static _Atomic uint32_t numbers_given;
 static _Atomic uint64_t refused;
 
 void communicator_refuse(void)
@@ -17,7 +17,7 @@ void communicator_refuse(void)
 
 uint32_t communicator_add(const struct communicator *communicator)
 {
-    uint32_t number = atomic_load_explicit(&count, memory_order_relaxed) + 1;
+    uint32_t number = atomic_load_explicit(&numbers_given, memory_order_relaxed) + 1;
     struct communicator *copy = number < COMMUNICATORS_MAX ? malloc(sizeof(*copy)) : NULL;
     if (!copy) {
         communicator_refuse();
@@ -26,7 +26,7 @@ uint32_t communicator_add(const struct communicator *communicator)
     *copy = *communicator;
     known[number] = copy;
     atomic_store_explicit(&dialects[number], (uint8_t)communicator->dialect, memory_order_relaxed);
-    atomic_store_explicit(&count, number, memory_order_release);
+    atomic_store_explicit(&numbers_given, number, memory_order_release);
     return number;
 }
 
@@ -48,7 +48,7 @@ uint32_t communicator_ends(void)
 
 uint32_t communicator_count(void)
 {
-    return atomic_load_explicit(&count, memory_order_acquire);
+    return atomic_load_explicit(&numbers_given, memory_order_acquire);
 }
 
 enum api_dialect communicator_dialect(uint32_t number)
@@ -77,6 +77,6 @@ void communicator_forget_all(void)
         atomic_store_explicit(&dialects[i], DIALECT_OTHER, memory_order_relaxed);
     }
     atomic_store_explicit(&ends, 0, memory_order_relaxed);
-    atomic_store_explicit(&count, 0, memory_order_relaxed);
+    atomic_store_explicit(&numbers_given, 0, memory_order_relaxed);
     atomic_store_explicit(&refused, 0, memory_order_relaxed);
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 static _Atomic(api_logger *) current;
-static _Atomic int limit;
+static _Atomic int level_limit;
 
 void log_set(api_logger *logger)
 {
@@ -15,7 +15,7 @@ void log_set(api_logger *logger)
 
 void log_limit(int most)
 {
-    atomic_store_explicit(&limit, most, memory_order_relaxed);
+    atomic_store_explicit(&level_limit, most, memory_order_relaxed);
 }
 
 /* Past the C library's buffer, whose lock a fork or another thread may leave held. */
@@ -34,7 +34,7 @@ static void put_line(api_logger *logger, enum api_log_level level, const char *f
         return;
     if (logger)
         logger((int)level, API_LOG_INIT, "ncclprof", 0, "ncclprof: %s", line);
-    else if ((int)level <= atomic_load_explicit(&limit, memory_order_relaxed))
+    else if ((int)level <= atomic_load_explicit(&level_limit, memory_order_relaxed))
         write_line(line);
 }
 

@@ -15,7 +15,7 @@
 
 /* A name is written before it is counted; only who holds the lock adds one. */
 static struct tag_name names[TAG_NAMES_MAX];
-static _Atomic unsigned count;
+static _Atomic unsigned name_count;
 /* Open addressing by number: index + 1 of its newest name, or 0. */
 static _Atomic uint16_t places[PLACES];
 static struct lock lock;
@@ -40,7 +40,7 @@ static unsigned place_of(uint64_t number)
 
 unsigned tag_name_count(void)
 {
-    return atomic_load_explicit(&count, memory_order_acquire);
+    return atomic_load_explicit(&name_count, memory_order_acquire);
 }
 
 const struct tag_name *tag_name_at(unsigned index)
@@ -61,7 +61,7 @@ static bool add(uint64_t number, const char *text, size_t length)
     unsigned index = atomic_load_explicit(&places[place], memory_order_relaxed);
     if (index && strncmp(names[index - 1].text, text, length) == 0 && names[index - 1].text[length] == '\0')
         return true;
-    unsigned used = atomic_load_explicit(&count, memory_order_relaxed);
+    unsigned used = atomic_load_explicit(&name_count, memory_order_relaxed);
     if (used == TAG_NAMES_MAX)
         return false;
     struct tag_name *name = &names[used];
@@ -69,7 +69,7 @@ static bool add(uint64_t number, const char *text, size_t length)
     memcpy(name->text, text, length);
     name->text[length] = '\0';
     atomic_store_explicit(&places[place], (uint16_t)(used + 1), memory_order_release);
-    atomic_store_explicit(&count, used + 1, memory_order_release);
+    atomic_store_explicit(&name_count, used + 1, memory_order_release);
     return true;
 }
 
@@ -107,7 +107,7 @@ static void child_after_fork(void)
 }
 
 /* When the library is loaded: to register them allocates, for which a signal's handler may have to wait. */
-__attribute__((constructor)) static void library_loads(void)
+__attribute__((constructor)) static void tag_names_load(void)
 {
     (void)pthread_atfork(before_fork, parent_after_fork, child_after_fork);
 }

@@ -16,11 +16,11 @@ struct pair {
 enum { STEPS = 12, A = 0, B = 1 };
 
 /* Adds a figure whose steps lie about a level; by `noise` times these, which have a median of 0. */
-static struct series *add(struct measured_run *run, enum series_kind kind, const char *key, size_t steps,
-                          double level, double noise)
+static struct step_series *add(struct measured_run *run, enum series_kind kind, const char *key, size_t steps,
+                               double level, double noise)
 {
     static const double about[STEPS] = {1, -1, 2, -2, -1, 1, 0, 0, 2, -2, 1, -1};
-    struct series *series = measured_add(run, kind, key, steps);
+    struct step_series *series = measured_add(run, kind, key, steps);
     assert_non_null(series);
     for (size_t i = 0; i < steps; i++)
         series_add(series, level + noise * about[i % STEPS]);
@@ -241,7 +241,7 @@ static void drift(void **state)
     struct pair pair;
     for (int is_more = 0; is_more < 2; is_more++) {
         begin_apart(&pair);
-        struct series *a = add(&pair.runs[A], SERIES_PHASE, "forward", LONG, 1000, 0);
+        struct step_series *a = add(&pair.runs[A], SERIES_PHASE, "forward", LONG, 1000, 0);
         for (int i = LONG - THIRD; i < LONG; i++)
             a->values[i] += 60;
         add(&pair.runs[B], SERIES_PHASE, "forward", LONG, is_more ? 1065 : 1055, 0);

@@ -8,7 +8,7 @@
 static void errors_are_those_of_batches(void **state)
 {
     const double values[] = {1, 3, 3, 5, 5, 7, 7, 9, 9, 11};
-    struct level level;
+    struct step_level level;
     assert_int_equal(level_measure(&level, values, 10), 0);
     assert_float_equal(level.median, 6, 1e-12);
     assert_float_equal(level.error, sqrt(10.0 / 5), 1e-12);
@@ -20,7 +20,7 @@ static void errors_are_those_of_batches(void **state)
 static void memory_is_not_taken_for_many_steps(void **state)
 {
     double remembered[200], plain = sqrt(35.0 / 200);
-    struct level level;
+    struct step_level level;
     for (int i = 0; i < 200; i++)
         remembered[i] = i / 10 * 7 % 20;
     assert_int_equal(level_measure(&level, remembered, 200), 0);
@@ -34,7 +34,7 @@ static void memory_is_not_taken_for_many_steps(void **state)
 static void a_long_step_is_shrugged_off(void **state)
 {
     double values[40];
-    struct level level, before;
+    struct step_level level, before;
     for (int i = 0; i < 40; i++)
         values[i] = 100 + i % 4;
     assert_int_equal(level_measure(&before, values, 40), 0);
@@ -47,7 +47,7 @@ static void a_long_step_is_shrugged_off(void **state)
 static void drift_is_between_thirds(void **state)
 {
     const double values[] = {10, 10, 10, 14, 14, 14, 11, 11, 11};
-    struct level level;
+    struct step_level level;
     assert_int_equal(level_measure(&level, values, 9), 0);
     assert_float_equal(level.drift, 4, 1e-12);
 }
@@ -55,7 +55,7 @@ static void drift_is_between_thirds(void **state)
 static void nothing_is_known_of_nothing(void **state)
 {
     const double one[] = {5};
-    struct level level;
+    struct step_level level;
     assert_int_equal(level_measure(&level, NULL, 0), 0);
     assert_true(isnan(level.median));
     assert_int_equal(level_measure(&level, one, 1), 0);
@@ -68,11 +68,11 @@ static void nothing_is_known_of_nothing(void **state)
  * has 2.306 for 5 % and 8 degrees of freedom. */
 static void differences_by_welch(void **state)
 {
-    const struct level a = {.median = 10, .error = 3, .freedom = 4},
-                       b = {.median = 20, .error = 3, .freedom = 4};
+    const struct step_level a = {.median = 10, .error = 3, .freedom = 4},
+                            b = {.median = 20, .error = 3, .freedom = 4};
     assert_float_equal(levels_limit(&a, &b, 0.05), 3 * sqrt(2) * 2.306, 0.003);
     assert_float_equal(levels_chance(&a, &b, 3 * sqrt(2) * 2.306), 0.05, 0.0001);
-    const struct level exact = {.median = 10, .freedom = 4};
+    const struct step_level exact = {.median = 10, .freedom = 4};
     assert_float_equal(levels_limit(&a, &exact, 0.05), 3 * 2.776, 0.003);
     assert_float_equal(levels_limit(&exact, &exact, 0.05), 0, 0);
     assert_float_equal(levels_chance(&exact, &exact, 1), 0, 0);

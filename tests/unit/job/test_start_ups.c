@@ -9,15 +9,15 @@ enum { RANKS = 4 };
 static const int64_t SECOND_NS = 1000000000;
 
 /* One communicator of four, of which so many are told of. */
-struct made {
+struct made_job {
     struct job job;
     struct job_communicator communicator;
     struct job_start starts[RANKS];
 };
 
-static void make(struct made *made, int64_t known)
+static void make(struct made_job *made, int64_t known)
 {
-    *made = (struct made){.communicator = {.size = RANKS}};
+    *made = (struct made_job){.communicator = {.size = RANKS}};
     made->job = (struct job){.communicators = &made->communicator,
                              .communicator_count = 1,
                              .starts = made->starts,
@@ -28,14 +28,14 @@ static void make(struct made *made, int64_t known)
     }
 }
 
-static void set_bootstraps(struct made *made, const double *seconds)
+static void set_bootstraps(struct made_job *made, const double *seconds)
 {
     for (size_t i = 0; i < made->job.start_count; i++)
         made->starts[i].told.parts_ns[START_BOOTSTRAP] = (int64_t)(seconds[i] * 1e9);
 }
 
 /* Who came last, as bits; -1: it cannot be told. */
-static int last_of(const struct made *made)
+static int last_of(const struct made_job *made)
 {
     int last = 0;
     for (size_t i = 0; i < made->job.start_count; i++) {
@@ -48,7 +48,7 @@ static int last_of(const struct made *made)
 
 static void who_waited_shortest_came_last(void **state)
 {
-    struct made made;
+    struct made_job made;
     make(&made, RANKS);
     set_bootstraps(&made, (const double[]){21.3, 21.4, 0.03, 21.5});
     job_judge_starts(&made.job);
@@ -61,7 +61,7 @@ static void who_waited_shortest_came_last(void **state)
 /* Logs have hundredths of a second. */
 static void who_comes_as_late_as_the_log_tells_came_last_as_well(void **state)
 {
-    struct made made;
+    struct made_job made;
     make(&made, RANKS);
     set_bootstraps(&made, (const double[]){5, 0.031, 0.04, 0.05});
     job_judge_starts(&made.job);
@@ -74,7 +74,7 @@ static void who_comes_as_late_as_the_log_tells_came_last_as_well(void **state)
 /* The one that is not told of may have come last. */
 static void not_all_ranks_are_told_of(void **state)
 {
-    struct made made;
+    struct made_job made;
     make(&made, RANKS - 1);
     set_bootstraps(&made, (const double[]){21.3, 21.4, 0.03});
     job_judge_starts(&made.job);
@@ -85,7 +85,7 @@ static void not_all_ranks_are_told_of(void **state)
 /* In a split ranks wait where all of the parent tell each other of it, too. */
 static void splits_wait_in_what_is_left(void **state)
 {
-    struct made made;
+    struct made_job made;
     make(&made, RANKS);
     set_bootstraps(&made, (const double[]){0.01, 0.01, 0.01, 0.01});
     for (int i = 0; i < RANKS; i++) {
@@ -100,7 +100,7 @@ static void splits_wait_in_what_is_left(void **state)
     assert_int_equal(last_of(&made), -1);
 }
 
-static void set_lines(struct made *made, const int64_t *tenths)
+static void set_lines(struct made_job *made, const int64_t *tenths)
 {
     for (int i = 0; i < RANKS; i++) {
         made->starts[i].told.begin_ns = (1000 - tenths[i]) * SECOND_NS / 10;
@@ -111,7 +111,7 @@ static void set_lines(struct made *made, const int64_t *tenths)
 /* Without parts the times of lines tell, to a second where they have whole ones; each of its own clock. */
 static void times_of_lines(void **state)
 {
-    struct made made;
+    struct made_job made;
     make(&made, RANKS);
     set_lines(&made, (const int64_t[]){200, 10, 220, 230});
     made.starts[0].told.begin_ns += 3600 * SECOND_NS; /* its clock */
@@ -129,7 +129,7 @@ static void times_of_lines(void **state)
 /* What is measured otherwise, or broke off, cannot be held against the others. */
 static void measures_that_differ(void **state)
 {
-    struct made made;
+    struct made_job made;
     make(&made, RANKS);
     set_lines(&made, (const int64_t[]){200, 10, 220, 230});
     made.starts[1].told.parts_ns[START_BOOTSTRAP] = 0;

@@ -22,7 +22,7 @@ static int forget(void **state)
     (void)state;
     memset(names, 0, sizeof(names));
     memset(places, 0, sizeof(places));
-    count = 0;
+    name_count = 0;
     dropped = 0;
     return 0;
 }

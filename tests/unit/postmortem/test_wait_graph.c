@@ -10,13 +10,14 @@
  * the last and waits in it, 'i' did not make it, 'd' has it done, '-' left no record. Each of the others has
  * one that has ended before.
  */
-struct made {
+struct made_job {
     struct job job;
     struct job_communicator communicator;
     struct job_instance instances[2];
 };
 
-static void add_operation(struct made *made, int32_t rank, int64_t number, int unfinished, int64_t called_ns)
+static void add_operation(struct made_job *made, int32_t rank, int64_t number, int unfinished,
+                          int64_t called_ns)
 {
     struct job *job = &made->job;
     struct job_rank *of = &job->ranks[rank];
@@ -31,10 +32,10 @@ static void add_operation(struct made *made, int32_t rank, int64_t number, int u
                                                                      .enqueued_ns = called_ns};
 }
 
-static void make(struct made *made, const char *letters, size_t count)
+static void make(struct made_job *made, const char *letters, size_t count)
 {
     struct job *job = &made->job;
-    *made = (struct made){.communicator = {.size = (int64_t)count, .silent = -1}};
+    *made = (struct made_job){.communicator = {.size = (int64_t)count, .silent = -1}};
     *job = (struct job){.rank_count = count,
                         .ranks = calloc(count, sizeof *job->ranks),
                         .operations = calloc(count * 2, sizeof *job->operations),
@@ -60,7 +61,7 @@ static void make(struct made *made, const char *letters, size_t count)
     seat_silent_ranks(job);
 }
 
-static void made_release(struct made *made)
+static void made_release(struct made_job *made)
 {
     free(made->communicator.seats);
     free(made->job.ranks);
@@ -70,7 +71,7 @@ static void made_release(struct made *made)
 
 static void who_is_with_whom(void **state)
 {
-    struct made made;
+    struct made_job made;
     struct wait_graph graph;
     make(&made, "wiwd-w", 6);
     /* The record of rank 4 is lost, and nothing tells that its place is in it: it is that of all. */
@@ -97,7 +98,7 @@ static void who_is_with_whom(void **state)
 
 static void who_called_first(void **state)
 {
-    struct made made;
+    struct made_job made;
     struct wait_graph graph;
     make(&made, "wwiw", 4);
     assert_int_equal(wait_graph_init(&graph, &made.job), 0);
@@ -115,7 +116,7 @@ static void no_larger_than_its_calls(void **state)
 {
     enum { WAITING = 3000, IDLE = 3000, ALL = WAITING + IDLE };
     char *letters = malloc(ALL);
-    struct made made;
+    struct made_job made;
     struct wait_graph graph;
     assert_non_null(letters);
     for (size_t i = 0; i < ALL; i++)

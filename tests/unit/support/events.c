@@ -29,9 +29,9 @@ static void *copy_bytes(const void *bytes, size_t length)
 }
 
 /* The texts of what is known of a process. */
-enum { FACT_TEXTS = 6 };
+enum { FACT_TEXT_COUNT = 6 };
 
-static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXTS])
+static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXT_COUNT])
 {
     texts[0] = &facts->gpu_bus_id;
     texts[1] = &facts->gpu_serial;
@@ -43,9 +43,9 @@ static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXT
 
 static void own_facts(struct process_facts *facts)
 {
-    const char **texts[FACT_TEXTS];
+    const char **texts[FACT_TEXT_COUNT];
     list_facts(facts, texts);
-    for (int i = 0; i < FACT_TEXTS; i++)
+    for (int i = 0; i < FACT_TEXT_COUNT; i++)
         *texts[i] = copy_text(*texts[i]);
 }
 
@@ -209,9 +209,9 @@ static void free_borrowed(const void *memory)
 
 static void release_facts(struct process_facts facts)
 {
-    const char **texts[FACT_TEXTS];
+    const char **texts[FACT_TEXT_COUNT];
     list_facts(&facts, texts);
-    for (int i = 0; i < FACT_TEXTS; i++)
+    for (int i = 0; i < FACT_TEXT_COUNT; i++)
         free_borrowed(*texts[i]);
 }
 
@@ -388,11 +388,11 @@ static void describe_communicator(struct buffer *text, const struct communicator
 static void describe_facts(struct buffer *text, const struct process_facts *facts)
 {
     struct process_facts copy = *facts;
-    const char **texts[FACT_TEXTS];
+    const char **texts[FACT_TEXT_COUNT];
     list_facts(&copy, texts);
     buffer_printf(text, "rank %lld of %lld local %lld gpu %lld", (long long)facts->global_rank,
                   (long long)facts->world_size, (long long)facts->local_rank, (long long)facts->gpu);
-    for (int i = 0; i < FACT_TEXTS; i++)
+    for (int i = 0; i < FACT_TEXT_COUNT; i++)
         buffer_printf(text, " %s", *texts[i] ? *texts[i] : "none");
 }
 
