@@ -25,11 +25,8 @@ NCCLPROF_CFLAGS := -std=c11 -fwrapv -g $(OPTIMISE) $(WARNINGS) $(HARDEN) $(SANIT
 NCCLPROF_LDFLAGS := $(SANITIZE) $(if $(SAN),,-pie -Wl,-z,relro,-z,now)
 NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 
-# The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
-ROOMS := base model input output format format/chrome format/comma format/inspector format/flight_recorder format/nccl format/nccl_ras format/nsys format/kineto format/torch format/memory_snapshot format/call format/prometheus store ingest align period join job baseline steps network delay \
-         score verdict \
-         diagnose postmortem compare stalls buffers report export watch timeline html analyse render
-LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
+# What goes into the tool: all rooms of lib/ but the plugin, a world of its own (lib/plugin/module.mk).
+LIB_SOURCES := $(filter-out lib/plugin/%,$(sort $(wildcard lib/*/*.c lib/*/*/*.c)))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h cmd/*.h)
@@ -62,10 +59,10 @@ $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURC
 	awk -v header=$(GENERATED)/schemas.h -v source=$(GENERATED)/schemas.c -f schemas/compile.awk $(SQL_SOURCES)
 
 # The script and the style of `ncclprof html`.
-$(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/html/embed.awk lib/html/page.css lib/html/page.js
+$(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/output/embed.awk lib/output/page.css lib/output/page.js
 	@mkdir -p $(@D)
-	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/html/embed.awk lib/html/page.css \
-	  lib/html/page.js
+	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/output/embed.awk lib/output/page.css \
+	  lib/output/page.js
 
 # What --version names. It is written when it changes: another commit compiles cmd/main.c anew and links, no more.
 .PHONY: always

@@ -16,7 +16,7 @@ deb: all
 
 # The tool for nodes where nothing can be installed: all objects but one are those of `make`.
 STATIC := $(OUT)/static
-STATIC_OBJECTS := $(filter-out $(OUT)/object/cmd/record_check.o,$(CMD_OBJECTS)) $(STATIC)/record_check.o $(STATIC)/no_loader.o
+STATIC_OBJECTS := $(filter-out $(OUT)/object/cmd/record.o,$(CMD_OBJECTS)) $(STATIC)/record.o $(STATIC)/no_loader.o
 STATIC_LDFLAGS := $(filter-out -pie,$(NCCLPROF_LDFLAGS)) -static-pie -s \
                   $(foreach name,dlopen dlsym dlclose dlerror,-Wl,--wrap=$(name))
 
@@ -26,13 +26,13 @@ static: $(STATIC)/ncclprof
 $(STATIC)/ncclprof: $(STATIC_OBJECTS) $(OUT)/libncclprof.a $(STATIC)/libcjson.a
 	$(CC) $(STATIC_LDFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 -lz -lpthread -lm
 
-$(STATIC)/record_check.o: cmd/record_check.c
+$(STATIC)/record.o: cmd/record.c
 $(STATIC)/no_loader.o: .packages/no_loader.c
-$(STATIC)/record_check.o $(STATIC)/no_loader.o:
+$(STATIC)/record.o $(STATIC)/no_loader.o:
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) -DNCCLPROF_STATIC $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(STATIC)/record_check.d $(STATIC)/no_loader.d
+-include $(STATIC)/record.d $(STATIC)/no_loader.d
 
 $(STATIC)/libcjson.a: .packages/cjson.sh
 	@mkdir -p $(@D)

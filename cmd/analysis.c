@@ -1,21 +1,21 @@
-#include "analyse/analysis.h"
-
-#include "analyse/filter.h"
-
-#include "base/wrap.h"
-#include "cmd/commands.h"
-#include "cmd/opt.h"
-#include "cmd/print.h"
-#include "render/heat_map_svg.h"
-#include "render/heat_map_table.h"
-#include "render/heat_map_text.h"
-#include "render/render.h"
-#include "render/write.h"
+#include "base/base.h"
+#include "cmd/internal.h"
+#include "ingest/ingest.h"
+#include "input/input.h"
+#include "join/join.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "report/report.h"
 #include "store/store.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <malloc.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Of more ranks, those of a host or some neighbours are one row of a picture. */
 enum { MOST_ROWS = 64 };
@@ -159,4 +159,225 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     buffer_release(&result.text);
     buffer_release(&result.json);
     return status;
+}
+
+/* One a process, for one store after the other: main opens them before the command runs and closes them at
+ * the end. SQLite's own temporary files go into the directory meanwhile. */
+static struct {
+    char directory[PATH_MAX];
+    char path[PATH_MAX + 16];
+    char journal[PATH_MAX + 32];
+} temporary;
+
+int temporary_store_spare(struct context *context, char *const *paths, size_t count)
+{
+    struct walk walk;
+    struct report report = {.results = NULL};
+    const struct ingest_wishes wishes = {.paths = paths,
+                                         .path_count = count,
+                                         .jobs = context->jobs,
+                                         .limits = {.unpack_ratio = INPUT_RATIO_MOST}};
+    walk_init(&walk);
+    int status = ingest_paths(context, &wishes, &walk, &report, &context->lacks_traces);
+    report_release(&report);
+    walk_release(&walk);
+    if (status == EXIT_DONE && !context->store) {
+        error_set(&context->error, "no traces found in the given paths");
+        status = EXIT_NOT_DONE;
+    }
+    return status;
+}
+
+/* The store's name below a directory that nobody else can look into; 0 with `directory` filled in. */
+static int make_directory(char *directory, size_t bytes, struct error *error)
+{
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(directory, bytes, "%s/ncclprof-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (length < 0 || (size_t)length >= bytes)
+        return error_set(error, "the path in $TMPDIR is too long");
+    if (!mkdtemp(directory))
+        return error_set(error, "cannot create directory %s: %s", directory, strerror(errno));
+    return 0;
+}
+
+/* The store that is open keeps its content until it is closed; nothing is left where the process is killed.
+ */
+static void remove_files(const char *path)
+{
+    static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
+    char name[sizeof temporary.path + 16];
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        unlink(name);
+    }
+}
+
+int temporary_store_place(struct context *context)
+{
+    if (!*temporary.directory &&
+        make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
+        *temporary.directory = '\0';
+        return EXIT_NOT_DONE;
+    }
+    snprintf(temporary.path, sizeof temporary.path, "%s/store.db", temporary.directory);
+    snprintf(temporary.journal, sizeof temporary.journal, "%s-journal", temporary.path);
+    interrupt_removes(temporary.directory, temporary.path, temporary.journal);
+    context->store_path = temporary.path;
+    return EXIT_DONE;
+}
+
+int temporary_store_open(struct context *context, char *const *paths, size_t count)
+{
+    int status = temporary_store_place(context);
+    if (status == EXIT_DONE)
+        status = temporary_store_spare(context, paths, count);
+    if (*temporary.path)
+        remove_files(temporary.path);
+    return status;
+}
+
+static int merge_one(struct context *context, char *shard)
+{
+    struct report report = {.results = NULL};
+    struct ingest_listener listener = {.report = &report};
+    struct merge merge = {.hooks = ingest_listener_hooks(&listener)};
+    char *const shards[] = {shard};
+    progress_begin(&listener.progress, 1, 0, 0);
+    int failed = merge_plan_make(&merge.plan, shards, 1, temporary.path, &context->error) ||
+                 merge_run(&merge, &context->store, temporary.path, &context->error) ||
+                 join_store(context->store, (size_t)context->jobs, &context->error);
+    report_release(&report);
+    merge_plan_release(&merge.plan);
+    return failed ? -1 : 0;
+}
+
+/* Likewise of context->store, which is a shard and closed: a shard is not joined, its copy is. */
+static int temporary_store_of_shard(struct context *context)
+{
+    char *shard = strdup(context->store_path);
+    store_close(context->store);
+    context->store = NULL;
+    int failed = !shard ? error_no_memory(&context->error)
+                        : temporary_store_place(context) != EXIT_DONE || merge_one(context, shard);
+    if (*temporary.path)
+        remove_files(temporary.path);
+    free(shard);
+    return failed ? -1 : 0;
+}
+
+void temporary_store_close(void)
+{
+    if (!*temporary.directory)
+        return;
+    remove_files(temporary.path);
+    rmdir(temporary.directory);
+}
+
+/* Makes the derived tables match the files when they do not; returns 1 when it did. */
+static int join_if_needed(struct context *context)
+{
+    int current = join_is_current(context->store, &context->error);
+    if (current)
+        return current < 0 ? -1 : 0;
+    struct store *store = store_open(context->store_path, STORE_WRITE, &context->error);
+    int outcome = store ? join_store(store, 1, &context->error) : -1;
+    store_close(store);
+    return outcome ? error_wrap(&context->error, "cannot bring the store's joined tables up to date") : 1;
+}
+
+int open_store(struct context *context, int needs)
+{
+    enum store_mode mode = needs & NEEDS_STORE_IF_ANY ? STORE_CREATE
+                           : needs & NEEDS_STORE      ? STORE_WRITE
+                                                      : STORE_READ;
+    if (!(needs & (NEEDS_STORE | NEEDS_STORE_IF_ANY | NEEDS_STORE_READ)))
+        return 0;
+    if (needs & NEEDS_STORE_IF_ANY && access(context->store_path, F_OK) && errno == ENOENT)
+        return 0;
+    context->store = store_open(context->store_path, mode, &context->error);
+    if (!context->store)
+        return -1;
+    if (!(needs & NEEDS_JOINED))
+        return 0;
+    int is_shard = store_is_shard(context->store, &context->error);
+    if (is_shard)
+        return is_shard < 0 ? -1 : temporary_store_of_shard(context);
+    return join_if_needed(context) < 0 ? -1 : 0;
+}
+
+/* The store of a path goes from the context to the side. */
+static int open_side(struct context *context, struct analysis_side *side, const char *path)
+{
+    const char *kept = context->store_path;
+    context->store_path = path;
+    int failed = open_store(context, NEEDS_STORE_READ | NEEDS_JOINED);
+    context->store_path = kept;
+    side->store = context->store;
+    context->store = NULL;
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+static int make_side(struct context *context, struct analysis_side *side, char *const *path)
+{
+    const char *kept = context->store_path;
+    int lacked = context->lacks_traces;
+    int status = temporary_store_open(context, path, 1);
+    context->store_path = kept;
+    context->lacks_traces |= lacked;
+    side->store = context->store;
+    context->store = NULL;
+    return status;
+}
+
+/* Where the name of a run begins that follows the name of a store; NULL. */
+static char *run_behind_store(char *operand)
+{
+    char *colon = strrchr(operand, ':');
+    if (!colon || !colon[1])
+        return NULL;
+    *colon = '\0';
+    int is_store = store_is_stamped(operand);
+    *colon = ':';
+    return is_store ? colon + 1 : NULL;
+}
+
+static int open_run(struct context *context, struct analysis_side *side, char *operand)
+{
+    char *run = run_behind_store(operand);
+    if (run) {
+        run[-1] = '\0';
+        side->run = run;
+        return open_side(context, side, operand);
+    }
+    if (access(context->store_path, F_OK)) {
+        error_set(&context->error, "'%s' is not a file, and cannot be a run because store %s does not exist",
+                  operand, context->store_path);
+        return EXIT_NOT_DONE;
+    }
+    side->run = operand;
+    return open_side(context, side, context->store_path);
+}
+
+int sides_open(struct context *context, const struct arguments *arguments)
+{
+    int status = EXIT_DONE;
+    for (size_t i = 0; status == EXIT_DONE && i < 2; i++) {
+        struct analysis_side *side = &context->sides[i];
+        char *operand = arguments->operands[i];
+        status = access(operand, F_OK)       ? open_run(context, side, operand)
+                 : store_is_stamped(operand) ? open_side(context, side, operand)
+                                             : make_side(context, side, &arguments->operands[i]);
+    }
+    context->store = context->sides[1].store;
+    return status;
+}
+
+void sides_close(struct context *context)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (context->store == context->sides[i].store)
+            context->store = NULL;
+        store_close(context->sides[i].store);
+        context->sides[i].store = NULL;
+    }
 }

@@ -1,10 +1,10 @@
-#include "cmd/commands.h"
-#include "cmd/opt.h"
-#include "cmd/print.h"
-#include "cmd/rows.h"
-#include "render/render.h"
+#include "base/base.h"
+#include "cmd/internal.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "store/store.h"
+
 #include "schemas.h"
-#include "store/query.h"
 
 /* Which rows are asked for; without any of them, one row of counts. */
 enum {

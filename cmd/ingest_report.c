@@ -1,13 +1,9 @@
-#include "cmd/ingest_report.h"
-
-#include "base/array.h"
-#include "base/json_text.h"
-#include "cmd/cmd.h"
-#include "cmd/opt.h"
-#include "cmd/print.h"
-#include "input/walk.h"
-#include "render/render.h"
-#include "render/write.h"
+#include "base/base.h"
+#include "cmd/internal.h"
+#include "ingest/ingest.h"
+#include "input/input.h"
+#include "model/model.h"
+#include "output/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

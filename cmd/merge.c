@@ -1,14 +1,7 @@
-#include "ingest/merge.h"
-
-#include "cmd/commands.h"
-#include "cmd/ingest_listener.h"
-#include "cmd/ingest_paths.h"
-#include "cmd/ingest_report.h"
-#include "cmd/interrupt.h"
-#include "cmd/opt.h"
-#include "cmd/print.h"
+#include "base/base.h"
+#include "cmd/internal.h"
+#include "ingest/ingest.h"
 #include "join/join.h"
-#include "store/shard.h"
 #include "store/store.h"
 
 #include <stdint.h>

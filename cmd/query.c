@@ -1,13 +1,9 @@
-#include "store/query.h"
+#include "base/base.h"
+#include "cmd/internal.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "store/store.h"
 
-#include "base/buffer.h"
-#include "cmd/commands.h"
-#include "cmd/interrupt.h"
-#include "cmd/opt.h"
-#include "cmd/print.h"
-#include "cmd/rows.h"
-#include "model/table.h"
-#include "render/render.h"
 #include "schemas.h"
 
 #include <errno.h>

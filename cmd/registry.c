@@ -1,9 +1,8 @@
 /*
- * Commands that are no analyses; those come from lib/analyse/registry.c. A new one, foo, takes a line in
+ * Commands that are no analyses; those come from lib/report/registry.c. A new one, foo, takes a line in
  * `before` or `after` below and what follows; `make check` says what is missing.
- * - cmd/foo.c: exports `const struct command command_foo` (cmd/cmd.h) with its table of options
- *   (cmd/opt.h)
- * - cmd/commands.h: declares it
+ * - cmd/foo.c: exports `const struct command command_foo` (cmd/internal.h) with its table of options
+ *   (cmd/internal.h)
  * - man/ncclprof-foo.1: its page, with the options and defaults of -h
  * - man/ncclprof.1: mentions it
  * - README.md: a row under "Commands"
@@ -13,18 +12,22 @@
  * - tests/cli/test_output.py: foo among COMMANDS: JSON against a schema of schemas/output
  * A command calls the library and renders. It decides nothing of the domain.
  */
-#include "cmd/registry.h"
-
-#include "analyse/analysis.h"
-#include "analyse/filter.h"
-#include "base/array.h"
-#include "cmd/commands.h"
-#include "cmd/ingest_paths.h"
-#include "cmd/opt.h"
+#include "base/base.h"
+#include "cmd/internal.h"
+#include "report/report.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What each command's file exports to registry.c. */
+extern const struct command command_record;
+extern const struct command command_ingest;
+extern const struct command command_merge;
+extern const struct command command_info;
+extern const struct command command_watch;
+extern const struct command command_query;
+extern const struct command command_completion;
 
 /* In the order of help; the analyses stand between what comes before and what comes after them. */
 static const struct command *const before[] = {&command_record, &command_ingest, &command_merge,

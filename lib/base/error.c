@@ -1,4 +1,4 @@
-#include "base/error.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,4 @@
-#include "base/parallel.h"
-
-#include "base/array.h"
+#include "base/base.h"
 
 #include <pthread.h>
 #include <signal.h>

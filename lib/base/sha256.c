@@ -1,4 +1,4 @@
-#include "base/sha256.h"
+#include "base/base.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-#include "base/sort.h"
+#include "base/base.h"
 
-#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Quicksort, insertion sort where few are left, and heapsort where the middles chosen were bad ones. */
 
@@ -155,4 +156,153 @@ static int by_size(const void *a, const void *b)
 void sort_reals(double *values, size_t count)
 {
     array_sort(values, count, sizeof *values, by_size);
+}
+
+/* One past the end of the ascending run that begins at `at`. */
+static size_t run_end(const struct keyed *items, size_t at, size_t count)
+{
+    for (at++; at < count; at++)
+        if (items[at].key < items[at - 1].key)
+            break;
+    return at;
+}
+
+static void merge(const struct keyed *left, const struct keyed *right, const struct keyed *end,
+                  struct keyed *to)
+{
+    const struct keyed *middle = right;
+    while (left < middle && right < end)
+        *to++ = right->key < left->key ? *right++ : *left++;
+    memcpy(to, left, (size_t)(middle - left) * sizeof *to);
+    to += middle - left;
+    memcpy(to, right, (size_t)(end - right) * sizeof *to);
+}
+
+/* Merges each two neighbouring runs. Returns how many runs there are afterwards, at most. */
+static size_t merge_neighbours(const struct keyed *from, struct keyed *to, size_t count)
+{
+    size_t runs = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        size_t middle = run_end(from, first, count);
+        end = middle < count ? run_end(from, middle, count) : count;
+        merge(from + first, from + middle, from + end, to + first);
+        runs++;
+    }
+    return runs;
+}
+
+void keyed_sort(struct keyed *items, struct keyed *scratch, size_t count)
+{
+    struct keyed *from = items, *to = scratch;
+    if (count < 2 || run_end(items, 0, count) == count)
+        return;
+    size_t runs;
+    do {
+        runs = merge_neighbours(from, to, count);
+        struct keyed *merged = to;
+        to = from;
+        from = merged;
+    } while (runs > 1);
+    if (from != items)
+        memcpy(items, from, count * sizeof *items);
+}
+
+static int64_t id_of(const void *item)
+{
+    int64_t id;
+    memcpy(&id, item, sizeof id);
+    return id;
+}
+
+static int64_t id_at(const void *items, size_t item_bytes, size_t at)
+{
+    return id_of((const char *)items + at * item_bytes);
+}
+
+static int is_less(const void *item, const void *id)
+{
+    return id_of(item) < *(const int64_t *)id;
+}
+
+int64_t find_id(const void *items, size_t count, size_t item_bytes, size_t near, int64_t id)
+{
+    if (near < count) {
+        uint64_t guess = near + (uint64_t)id - (uint64_t)id_at(items, item_bytes, near);
+        if (guess < count && id_at(items, item_bytes, (size_t)guess) == id)
+            return (int64_t)guess;
+    }
+    size_t at = lower_bound(items, count, item_bytes, is_less, &id);
+    return at < count && id_at(items, item_bytes, at) == id ? (int64_t)at : -1;
+}
+
+static size_t end_of(const struct id_runs *runs, size_t run)
+{
+    return run + 1 < runs->run_count ? runs->items[run + 1].index : runs->count;
+}
+
+/* Where an id is in a run; not below 0 only where it is in it. */
+static int64_t place_in(const struct id_runs *runs, size_t run, int64_t id)
+{
+    const struct id_run *in = &runs->items[run];
+    uint64_t place = (uint64_t)id - (uint64_t)in->id;
+    return id >= in->id && place < end_of(runs, run) - in->index ? (int64_t)(in->index + place) : -1;
+}
+
+int id_runs_add(struct id_runs *runs, int64_t id)
+{
+    struct id_run *last = runs->run_count ? &runs->items[runs->run_count - 1] : NULL;
+    if (!last || (uint64_t)id - (uint64_t)last->id != runs->count - last->index) {
+        if (array_reserve((void **)&runs->items, &runs->run_capacity, runs->run_count + 1,
+                          sizeof *runs->items))
+            return -1;
+        runs->items[runs->run_count++] = (struct id_run){id, runs->count};
+    }
+    runs->count++;
+    return 0;
+}
+
+static int begins_up_to(const void *run, const void *id)
+{
+    return ((const struct id_run *)run)->id <= *(const int64_t *)id;
+}
+
+static int indexed_up_to(const void *run, const void *index)
+{
+    return ((const struct id_run *)run)->index <= *(const size_t *)index;
+}
+
+int64_t id_runs_find(struct id_runs *runs, int64_t id)
+{
+    int64_t place = runs->run_count ? place_in(runs, runs->latest, id) : -1;
+    if (place >= 0)
+        return place;
+    size_t after = lower_bound(runs->items, runs->run_count, sizeof *runs->items, begins_up_to, &id);
+    if (!after)
+        return -1;
+    runs->latest = after - 1;
+    return place_in(runs, after - 1, id);
+}
+
+int64_t id_runs_at(const struct id_runs *runs, size_t index)
+{
+    size_t after = lower_bound(runs->items, runs->run_count, sizeof *runs->items, indexed_up_to, &index);
+    const struct id_run *in = &runs->items[after - 1];
+    return in->id + (int64_t)(index - in->index);
+}
+
+void id_runs_release(struct id_runs *runs)
+{
+    free(runs->items);
+    *runs = (struct id_runs){0};
+}
+
+void top_two_enter(struct top_two *top, int32_t rank, int64_t value)
+{
+    if (value > top->most) {
+        top->second = top->most;
+        top->most = value;
+        top->rank = rank;
+    } else if (value > top->second) {
+        top->second = value;
+    }
 }

@@ -1,7 +1,6 @@
-#include "base/statistics.h"
+#include "base/base.h"
 
-#include "base/scale.h"
-#include "base/sort.h"
+#include <math.h>
 
 int64_t quantile_of(int64_t *values, size_t count, double part)
 {
@@ -62,4 +61,86 @@ int64_t sigma_about(int64_t *values, size_t count, int64_t centre)
     for (size_t i = 0; i < count; i++)
         values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
     return scale(pick_quantile(values, count, 0.5), SIGMA_OF_DISTANCE);
+}
+
+/* The continued fraction of the incomplete beta function converges in far fewer. */
+enum { MOST_TERMS = 500, BISECTIONS = 200 };
+
+static const double SMALLEST = 1e-300, EXACT = 1e-14;
+
+static double away_from_zero(double value)
+{
+    return fabs(value) < SMALLEST ? SMALLEST : value;
+}
+
+/* One term of the fraction, by Lentz's method. */
+static double next_term(double term, double *c, double *d)
+{
+    *d = 1 / away_from_zero(1 + term * *d);
+    *c = away_from_zero(1 + term / *c);
+    return *c * *d;
+}
+
+/* Abramowitz and Stegun, 26.5.8. */
+static double beta_fraction(double x, double a, double b)
+{
+    double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
+    for (int m = 1; m < MOST_TERMS; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        value *= next_term(even, &c, &d);
+        double factor = next_term(odd, &c, &d);
+        value *= factor;
+        if (fabs(factor - 1) < EXACT)
+            break;
+    }
+    return value;
+}
+
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
+/* The regularised incomplete beta function. */
+static double beta_part(double x, double a, double b)
+{
+    if (x <= 0 || x >= 1)
+        return x >= 1;
+    double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(x, a, b) / a
+                                     : 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double student_beyond(double t, double freedom)
+{
+    if (isnan(t) || isnan(freedom) || freedom <= 0)
+        return 1;
+    if (isinf(t))
+        return 0;
+    return beta_part(freedom / (freedom + t * t), freedom / 2, 0.5);
+}
+
+double student_limit(double part, double freedom)
+{
+    double low = 0, high = 1;
+    if (!(part > 0) || !(freedom > 0))
+        return INFINITY;
+    while (student_beyond(high, freedom) > part && high < 1 / SMALLEST)
+        high *= 2;
+    for (int i = 0; i < BISECTIONS && high - low > EXACT * high; i++) {
+        double middle = (low + high) / 2;
+        *(student_beyond(middle, freedom) > part ? &low : &high) = middle;
+    }
+    return high;
+}
+
+double holm_level(double *chances, size_t count, double level)
+{
+    sort_reals(chances, count);
+    for (size_t i = 0; i < count; i++)
+        if (!(chances[i] < level / (double)(count - i)))
+            return level / (double)(count - i);
+    return level;
 }

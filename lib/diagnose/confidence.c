@@ -1,10 +1,190 @@
-#include "diagnose/confidence.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
 
-#include "base/scale.h"
-#include "diagnose/rules_coverage.h"
-#include "diagnose/rules_noise.h"
-#include "diagnose/rules_worth.h"
-#include "diagnose/worth.h"
+/*
+ * Moments in which the network steps wait several times as long, operations take half as long again and steps
+ * a fifth are seen on healthy hosts: most last for a step or two. None made one step longer by one and a
+ * half, or two in a row by half a step each. Of those that lasted for three and more, none was as slow, or as
+ * far ahead, and made all steps longer.
+ */
+
+/* As long as no healthy network made a step or two, whatever there is of other such. */
+static int is_pause(const struct suspect *suspect, double worth, double most)
+{
+    return suspect->kind == FINDING_NETWORK && suspect->counted_steps <= 2 &&
+           worth * suspect->counted_steps >= most;
+}
+
+static int is_long_network(const struct suspect *suspect, double worth)
+{
+    return suspect->kind == FINDING_NETWORK && worth >= limit_of(LIMIT_LONGER_TWO);
+}
+
+/*
+ * GPUs and hosts have no such moments: where all that a rank does is recorded, no healthy host was late for a
+ * quarter of a step and so far ahead of any other, and no GPU for a tenth. Where only what finished is
+ * recorded, what goes on from the first step may be the warm-up.
+ */
+static int is_late_enough_alone(const struct suspect *suspect, const struct job *job, double worth)
+{
+    if (suspect->kind == FINDING_NETWORK)
+        return 0;
+    if (job->finished_only && (suspect->after_warm_up || job_may_hide_operations(job)))
+        return 0;
+    return (worth >= limit_of(LIMIT_LATE_ALONE) && suspect->ahead >= limit_of(LIMIT_AHEAD_MANY)) ||
+           (suspect->kind == FINDING_COMPUTE && worth >= limit_of(LIMIT_LATE_GPU) &&
+            suspect->ahead >= limit_of(LIMIT_AHEAD_GPU));
+}
+
+/*
+ * Several steps are held against chance; and more so where some other one alone is beyond the weakest:
+ * moments come in rows, too.
+ */
+static void ask_rows(struct suspect *suspect, double worth)
+{
+    double pause = limit_of(LIMIT_PAUSE);
+    int is_behind = suspect->ahead < 1 && !is_long_network(suspect, worth);
+    if (!is_pause(suspect, worth, pause))
+        suspect_ask(suspect, is_behind ? RULE_CHANCE_BEHIND : RULE_CHANCE, suspect->chance);
+    if (!is_pause(suspect, worth, pause / limit_of(LIMIT_SURE)))
+        suspect_ask(suspect, RULE_CHANCE_SURE, suspect->chance);
+}
+
+/*
+ * What makes a network slow in one step often does so in the next: two steps are hardly more than one. Of the
+ * others, two that are worth less than one alone would have to be are further ahead than moments in a row.
+ */
+static void ask_two(struct suspect *suspect, double worth)
+{
+    suspect_ask(suspect, RULE_AHEAD_LITTLE_TWO,
+                worth < limit_of(LIMIT_LITTLE_TWO) ? suspect->ahead : NOT_ASKED);
+    if (!is_long_network(suspect, worth) && !is_pause(suspect, worth, limit_of(LIMIT_PAUSE)))
+        suspect_ask(suspect, RULE_AHEAD_NETWORK_TWO, suspect->ahead);
+}
+
+static void ask_alone(struct suspect *suspect, double worth, const struct job *job)
+{
+    double pause = limit_of(LIMIT_PAUSE), far = limit_of(LIMIT_FAR_AHEAD), sure = limit_of(LIMIT_SURE);
+    if (suspect->ahead < far && !is_pause(suspect, worth, pause) &&
+        !is_late_enough_alone(suspect, job, worth))
+        suspect_ask(suspect, RULE_CHANCE_ALONE, suspect->chance);
+    if (suspect->ahead < far / sure && !is_pause(suspect, worth, pause / sure))
+        suspect_ask(suspect, RULE_CHANCE_ALONE_SURE, suspect->chance);
+}
+
+/*
+ * Links that share a host or a switch have their slow moments: what makes a finding is slower than they are,
+ * or lasts longer and costs more or is far ahead of anything else. Links differ by design, too: one that is
+ * slow in every step has to be so much slower than others.
+ */
+static void ask_slower(struct suspect *suspect, double worth, const struct slowness *slowness, int is_steady)
+{
+    int is_far = suspect->ahead >= limit_of(LIMIT_AHEAD_MANY), is_many = 0,
+        is_longer = worth >= limit_of(LIMIT_LONGER_MANY);
+    if (suspect->counted_steps > 2 && !is_steady) {
+        if (worth >= limit_of(LIMIT_LONGER_STEPS) || (is_far && is_longer))
+            return;
+        is_many = is_far || (suspect->ahead >= 1 && is_longer);
+    }
+    if (slowness->operations &&
+        (double)slowness->transfer_ns >=
+            limit_of(LIMIT_SLOWER_OPERATIONS) * (double)(slowness->transfer_ns - slowness->slow_ns))
+        return;
+    const struct edge_sum *worse = slowness->worse;
+    double slower = worse->steps ? ratio_of(worse->wait_ns, worse->wait_ns - worse->extra_ns) : 0;
+    suspect_ask(suspect, is_many ? RULE_NOT_SLOWER_MANY : RULE_NOT_SLOWER, slower);
+}
+
+/*
+ * Whether a suspicion may be noise: asks the rules. `worth`: of suspect_worth_shown. `slowness`: of a
+ * network.
+ */
+static void suspect_ask_noise(struct suspect *suspect, double worth, const struct slowness *slowness,
+                              const struct job *job, const struct baseline *baseline)
+{
+    if (suspect->counted_steps > 1)
+        ask_rows(suspect, worth);
+    if (suspect->counted_steps == 2)
+        ask_two(suspect, worth);
+    if (suspect->counted_steps == 1)
+        ask_alone(suspect, worth, job);
+    /* Without network steps nothing says how slow links were. */
+    if (suspect->kind == FINDING_NETWORK && slowness->edges)
+        ask_slower(suspect, suspect_worth(suspect, baseline), slowness, suspect_is_steady(suspect, baseline));
+}
+
+/*
+ * Whether another rank was late by far more in all of its steps: they are no longer like the others then, and
+ * what costs nothing in them may be what they are like.
+ */
+static int is_in_shadow(const struct suspects *suspects, const struct suspect *suspect)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *other = &suspects->items[i];
+        if (other->rank != suspect->rank && other->first_step <= suspect->first_step &&
+            other->last_step >= suspect->last_step &&
+            (double)other->gain_ns / suspect_steps(other) >=
+                limit_of(LIMIT_SHADOW) * (double)suspect->total_ns / suspect_steps(suspect))
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * Whether the length of its steps speaks for what its partners waited for it, where the replay cannot: they
+ * were longer by half of that, or more, for no other reason; or may have been, where waiting is passed on by
+ * what the recorder leaves out.
+ */
+static int is_shown_by_steps(const struct suspect *suspect, const struct lengthening *lengthening,
+                             const struct job *job)
+{
+    int64_t longer_ns = job->blind_to_pairs ? most_unshared(lengthening) : lengthening->least_ns;
+    return longer_ns > 0 && longer_ns >= suspect->margin_ns / 2;
+}
+
+/* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
+static double measure_gain(const struct suspect *suspect, const struct suspects *suspects,
+                           const struct lengthening *lengthening, const struct job *job,
+                           const struct baseline *baseline, const struct diagnose_options *options)
+{
+    if (is_shown_by_steps(suspect, lengthening, job) ||
+        (!job_has_gaps(job) && !is_in_shadow(suspects, suspect)))
+        return NOT_ASKED;
+    return suspect_share(suspect, baseline, suspect->gain_ns) / options->min_gain;
+}
+
+/*
+ * In too many steps for its past to tell it from what ranks and links differ by anyway: in all, or in nearly
+ * all where that is a host, which others on its machine may keep busy; in most where that is a network, or
+ * where nothing but finished operations is listed.
+ */
+static int differs_by_design(const struct suspect *suspect, const struct job *job,
+                             const struct baseline *baseline)
+{
+    double extent = suspect_extent(suspect, baseline);
+    if (suspect->kind == FINDING_NETWORK || job->finished_only)
+        return extent > limit_of(LIMIT_HALF);
+    return extent >= limit_of(suspect->kind == FINDING_HOST ? LIMIT_NEARLY_ALL : LIMIT_ALL);
+}
+
+/* Whether a suspicion is worth saying: asks the rules. `worth`: of suspect_worth_shown. */
+static void suspect_ask_worth(struct suspect *suspect, const struct suspects *suspects, double worth,
+                              const struct lengthening *lengthening, const struct job *job,
+                              const struct baseline *baseline, const struct diagnose_options *options)
+{
+    double gains = worth / options->min_gain;
+    suspect_ask(suspect, RULE_WORTH, gains);
+    suspect_ask(suspect, RULE_WORTH_MOMENT, suspect->counted_steps < 2 ? worth : NOT_ASKED);
+    suspect_ask(suspect, RULE_WORTH_SURE, gains);
+    suspect_ask(suspect, RULE_BY_DESIGN, differs_by_design(suspect, job, baseline) ? worth : NOT_ASKED);
+    suspect_ask(suspect, RULE_NO_GAIN, measure_gain(suspect, suspects, lengthening, job, baseline, options));
+    /* What made its steps longer may be a rank that left no trace, and this an effect of it. */
+    suspect_ask(suspect, RULE_SILENT_RANK,
+                job_silent_ranks(job) ? suspect_longer(suspect, lengthening) : NOT_ASKED);
+}
 
 enum confidence confidence_of(const struct suspects *suspects, struct suspect *suspect,
                               const struct measures *measures, const struct job *job,

@@ -1,7 +1,258 @@
-#include "diagnose/cost.h"
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
 
-#include "base/scale.h"
-#include "job/stages.h"
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * What a suspicion is said to have cost, held against how long steps lasted. A network that has as much to do
+ * as it can has always some link that is behind, now this, now that: what such a link costs in the replay is
+ * gone with the next one. What a slow link truly costs shows in the length of steps. Of a late rank it is
+ * enough that they do not speak against it.
+ */
+
+/* The last step whose length says what a suspicion cost. */
+static int32_t shown_to(const struct suspect *suspect)
+{
+    return suspect->last_step + (suspect->shows_later ? 1 : 0);
+}
+
+/* The first such step. */
+static int32_t shown_from(const struct suspect *suspect)
+{
+    return suspect->first_step - (suspect->shows_earlier ? 1 : 0);
+}
+
+/*
+ * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it;
+ * nor has what may be chance made any step longer. What the next step shows of a single one is no part of
+ * that.
+ */
+static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
+{
+    int32_t later = suspect->first_step == suspect->last_step ? shown_to(suspect) - suspect->last_step : 0;
+    if (suspect->hides_pairs || step < suspect->first_step + later || step > suspect->last_step + later)
+        return 0;
+    return suspect->chance <= limit_of(LIMIT_CHANCE) ? suspect->gain_ns / suspect_steps(suspect) : 0;
+}
+
+int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
+{
+    suspects->cost_ns = array_new((size_t)step_count + 1, sizeof *suspects->cost_ns);
+    for (size_t i = 0; suspects->cost_ns && i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
+            suspects->cost_ns[step] += cost_in_step(suspect, step);
+    }
+    return suspects->cost_ns ? 0 : -1;
+}
+
+/* What all other suspicions are said to have cost in a step. */
+static int64_t cost_of_others(const struct suspects *suspects, const struct suspect *suspect, int32_t step)
+{
+    return suspects->cost_ns[step] - cost_in_step(suspect, step);
+}
+
+/* How long steps are is usual within a regular stretch; where nothing is known of those there is one. */
+static int32_t stretch_of(const struct baseline *baseline, int32_t step)
+{
+    return baseline->stretch_of_step ? baseline->stretch_of_step[step] : 0;
+}
+
+/* Whether a step is none of the suspicion's, but of its stretch, and its length is known. */
+static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
+{
+    return (step < shown_from(suspect) || step > shown_to(suspect)) &&
+           stretch_of(baseline, step) == stretch_of(baseline, suspect->first_step) &&
+           baseline->step_ns[step] != TIME_UNKNOWN;
+}
+
+/* Whether its steps are of several stretches: then their lengths in all say nothing. */
+static int crosses_stretches(const struct suspect *suspect, const struct baseline *baseline)
+{
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (stretch_of(baseline, step) != stretch_of(baseline, suspect->first_step))
+            return 1;
+    return 0;
+}
+
+/*
+ * The lower quartile of such steps; of those in which no other suspicion cost anything where there are any.
+ * `list` has room for all steps.
+ */
+static int64_t lower_quartile(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct baseline *baseline, int64_t *list)
+{
+    for (int free_only = 1; free_only >= 0; free_only--) {
+        size_t count = 0;
+        for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+            if (is_outside(suspect, baseline, step) &&
+                (!free_only || cost_of_others(suspects, suspect, step) <= 0))
+                list[count++] = baseline->step_ns[step];
+        if (count)
+            return quantile_of(list, count, 0.25);
+    }
+    return TIME_UNKNOWN;
+}
+
+/*
+ * The lengths of such steps without what the other suspicions cost, which were told apart with care, but may
+ * have cost the same time: no step is taken to be shorter for it than the lower quartile.
+ */
+static size_t list_unburdened(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct baseline *baseline, int64_t *list)
+{
+    size_t count = 0;
+    int64_t quartile = lower_quartile(suspects, suspect, baseline, list);
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        if (!is_outside(suspect, baseline, step))
+            continue;
+        int64_t length = baseline->step_ns[step] - cost_of_others(suspects, suspect, step);
+        int64_t least = baseline->step_ns[step] < quartile ? baseline->step_ns[step] : quartile;
+        list[count++] = length < least ? least : length;
+    }
+    return count;
+}
+
+/* Whether nothing else is said to have cost anything in its steps. */
+static int is_alone(const struct suspects *suspects, const struct suspect *suspect)
+{
+    for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
+        if (cost_of_others(suspects, suspect, step) > 0)
+            return 0;
+    return 1;
+}
+
+/*
+ * Of a late host, what most others were late by in its steps, too: what made all late may have made the steps
+ * longer. What it cost is not less for that, once it is believed, as the others may have been late for it.
+ */
+static int64_t shared_with_hosts(const struct suspects *suspects, const struct suspect *suspect,
+                                 const struct baseline *baseline)
+{
+    int64_t shared_ns = 0;
+    if (suspect->kind != FINDING_HOST || !suspects->unrest_ns)
+        return 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        int64_t others_ns = suspects->unrest_ns[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
+        shared_ns += others_ns > 0 ? others_ns : 0;
+    }
+    return shared_ns;
+}
+
+/* What all others are said to have cost in its steps. */
+static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
+{
+    int64_t cost_ns = 0;
+    for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
+        cost_ns += cost_of_others(suspects, suspect, step);
+    return cost_ns;
+}
+
+/*
+ * By how much its steps were longer for something else, where one of them outstands the middle one: as many
+ * as it has, of one that shows later the next of each. `list` has room for all steps.
+ */
+static int64_t longer_for_others(const struct suspect *suspect, const struct baseline *baseline,
+                                 int64_t usual_ns, int64_t *list)
+{
+    size_t count = 0;
+    int64_t over_ns = 0;
+    for (int32_t step = suspect->first_step + (suspect->shows_later != 0); step <= shown_to(suspect); step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            list[count++] = baseline->step_ns[step] - usual_ns;
+    if (count < 3)
+        return 0;
+    int64_t middle_ns = median_of(list, count),
+            most_ns = middle_ns > 0 ? scale(middle_ns, limit_of(LIMIT_OUTSTANDING)) : 0;
+    for (size_t i = 0; i < count; i++)
+        over_ns += list[i] > most_ns ? list[i] - middle_ns : 0;
+    return over_ns;
+}
+
+static void measure(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
+                    const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
+{
+    int64_t inside_ns = baseline_lasted_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
+    size_t count = list_unburdened(suspects, suspect, baseline, list);
+    int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
+    int64_t steps = end - shown_from(suspect);
+    if (count < 2 || inside_ns == TIME_UNKNOWN || crosses_stretches(suspect, baseline))
+        return;
+    int64_t usual = median_of(list, count);
+    int64_t longer = inside_ns - steps * usual;
+    double error_ns = sqrt((double)steps) * (double)sigma_about(list, count, usual);
+    double doubt = limit_of(LIMIT_ERRORS) * error_ns;
+    /* Its steps whose length is not known, the last of all, count as those that are. */
+    double all = (double)(last - shown_from(suspect) + 1) / (double)steps;
+    lengthening->is_known = 1;
+    lengthening->error_ns = error_ns;
+    lengthening->part = all;
+    lengthening->some_ns = longer;
+    lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
+    lengthening->longer_ns = scale(1, (double)longer * all);
+    int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
+    lengthening->beside_ns = cost_beside(suspects, suspect);
+    lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
+    lengthening->shared_ns = shared_with_hosts(suspects, suspect, baseline);
+    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns - lengthening->shared_ns : 0;
+}
+
+int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
+                          const struct job *job, const struct baseline *baseline,
+                          struct lengthening *lengthening)
+{
+    size_t steps = (size_t)baseline->step_count;
+    int64_t *list = array_new(job->rank_count > steps ? job->rank_count : steps, sizeof *list);
+    if (!list)
+        return -1;
+    *lengthening = (struct lengthening){.most_ns = INT64_MAX};
+    measure(suspects, suspect, job, baseline, list, lengthening);
+    free(list);
+    return 0;
+}
+
+int64_t most_unshared(const struct lengthening *lengthening)
+{
+    if (lengthening->most_ns == INT64_MAX)
+        return INT64_MAX;
+    return lengthening->most_ns > lengthening->shared_ns ? lengthening->most_ns - lengthening->shared_ns : 0;
+}
+
+static void ask_network(struct suspect *suspect, const struct lengthening *lengthening)
+{
+    double some_ns = (double)lengthening->some_ns, error_ns = lengthening->error_ns;
+    suspect_ask(suspect, RULE_NOT_IN_STEPS,
+                suspect->gain_ns > 0 ? some_ns / (double)suspect->gain_ns : NOT_ASKED);
+    /* Steps that are all of a length are at most shorter than that. */
+    suspect_ask(suspect, RULE_WITHIN_SPREAD,
+                error_ns > 0  ? some_ns / error_ns
+                : some_ns < 0 ? some_ns
+                              : NOT_ASKED);
+}
+
+void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening)
+{
+    int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
+    if (!lengthening->is_known)
+        return;
+    if (suspect->kind == FINDING_NETWORK) {
+        ask_network(suspect, lengthening);
+        return;
+    }
+    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
+    int64_t longer_ns = lengthening->some_ns - lengthening->shared_ns;
+    if (worth_ns > 0)
+        suspect_ask(suspect, RULE_NOT_IN_STEPS_OF_LATE,
+                    ((double)longer_ns + doubt) * lengthening->part / (double)worth_ns);
+}
 
 /*
  * What the same rank was late by in the same steps where that may be unrecorded sends that its slow network
@@ -57,4 +308,219 @@ int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
         (double)lengthening->rest_ns > limit_of(LIMIT_UNEXPLAINED) * (double)suspect->total_ns)
         return cost_ns;
     return cost_ns + part_of_rest(suspect, lengthening, cost_ns);
+}
+
+/*
+ * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
+ * when it alone stays while all others are removed. The second speaks for faults that hide each other, two
+ * ranks late at once in parallel branches. What noise is expected to do at least once is never told
+ * (significance.c) and not weighed.
+ */
+
+/* Replays cost a pass over the job each: it is told where others may matter (verdict.c). */
+enum { WEIGHED = 64 };
+
+/* sign -1 takes the suspicion out of the replay, +1 puts it back. */
+static void change(struct replay *replay, const struct suspect *suspect, int sign)
+{
+    const struct job *job = replay->job;
+    if (suspect->kind == FINDING_NETWORK) {
+        struct job_range instances = suspect_instances(suspect, job);
+        for (size_t i = instances.first; i < instances.end; i++) {
+            int32_t at = job->by_step[i];
+            if (suspect_has_instance(suspect, &job->instances[at], &replay->transfers[at]))
+                replay_change_transfer(replay, (size_t)at, sign * replay->transfers[at].slow_ns);
+        }
+        return;
+    }
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(replay->excess, i)))
+            replay->own_ns[i] += sign * excess_ns_at(replay->excess, i);
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct suspect *left = a, *right = b;
+    if (left->total_ns != right->total_ns)
+        return left->total_ns > right->total_ns ? -1 : 1;
+    return left->rank - right->rank;
+}
+
+/* A thread, and the replay that it makes use of. */
+struct player {
+    struct replay *replay;
+    struct replay copy;
+    int lacks_all; /* all suspicions are taken out of it */
+};
+
+/* Of each suspicion, the job without it alone and, after all those, with it alone; before either, with and
+ * without all. */
+struct weighing {
+    const struct suspects *suspects;
+    size_t count;           /* of suspicions */
+    struct player *players; /* owned */
+    size_t player_count;
+    int64_t *lasts_ns; /* owned: how long the job lasts in each of these */
+};
+
+static void change_all(const struct weighing *weighing, struct player *player, int sign)
+{
+    for (size_t i = 0; i < weighing->count; i++)
+        change(player->replay, &weighing->suspects->items[i], sign);
+    player->lacks_all = sign < 0;
+}
+
+/* Players go from one half to the other once: numbers ascend. */
+static void play_one(struct weighing *weighing, struct player *player, size_t number)
+{
+    size_t half = weighing->count + 1, which = number % half;
+    int lacks_all = number >= half;
+    const struct suspect *suspect = which ? &weighing->suspects->items[which - 1] : NULL;
+    if (suspect && suspect_is_noise(suspect))
+        return;
+    if (lacks_all != player->lacks_all)
+        change_all(weighing, player, lacks_all ? -1 : 1);
+    if (suspect)
+        change(player->replay, suspect, lacks_all ? 1 : -1);
+    weighing->lasts_ns[number] = replay_run(player->replay);
+    if (suspect)
+        change(player->replay, suspect, lacks_all ? -1 : 1);
+}
+
+static int play(void *context, size_t worker, size_t first, size_t end)
+{
+    struct weighing *weighing = context;
+    for (size_t i = first; i < end; i++)
+        play_one(weighing, &weighing->players[worker], i);
+    return 0;
+}
+
+/* Each replay beside the first takes memory, no more than finding its moves took: of one. */
+enum { MOST_PLAYERS = 2, OPERATIONS_A_PLAYER = 4096 };
+
+static int weighing_init(struct weighing *weighing, struct replay *replay)
+{
+    size_t most = replay->job->threads < MOST_PLAYERS ? replay->job->threads : MOST_PLAYERS;
+    weighing->player_count =
+        weighing->count ? parallel_threads(most, replay->move_count, OPERATIONS_A_PLAYER) : 1;
+    weighing->lasts_ns = array_new(2 * (weighing->count + 1), sizeof *weighing->lasts_ns);
+    weighing->players = array_new(weighing->player_count, sizeof *weighing->players);
+    if (!weighing->lasts_ns || !weighing->players)
+        return -1;
+    weighing->players[0].replay = replay;
+    for (size_t i = 1; i < weighing->player_count; i++) {
+        weighing->players[i].replay = &weighing->players[i].copy;
+        if (replay_copy(&weighing->players[i].copy, replay))
+            return -1;
+    }
+    return 0;
+}
+
+static void weighing_release(struct weighing *weighing)
+{
+    for (size_t i = 1; weighing->players && i < weighing->player_count; i++)
+        replay_copy_release(&weighing->players[i].copy);
+    free(weighing->players);
+    free(weighing->lasts_ns);
+}
+
+static void take_gains(const struct weighing *weighing, struct suspects *suspects)
+{
+    const int64_t *without_one = weighing->lasts_ns, *with_one = without_one + weighing->count + 1;
+    for (size_t i = 0; i < weighing->count; i++) {
+        if (suspect_is_noise(&suspects->items[i]))
+            continue;
+        int64_t beside_all = without_one[0] - without_one[i + 1], alone = with_one[i + 1] - with_one[0];
+        suspects->items[i].gain_ns = alone > beside_all ? alone : beside_all;
+    }
+}
+
+/* The replay is as it was when all is done, whoever played what. */
+static int weigh(struct suspects *suspects, struct replay *replay, size_t count)
+{
+    struct weighing weighing = {.suspects = suspects, .count = count};
+    int failed = weighing_init(&weighing, replay) ||
+                 parallel_for(2 * (count + 1), 1, weighing.player_count, play, &weighing);
+    if (!failed) {
+        take_gains(&weighing, suspects);
+        if (weighing.players[0].lacks_all)
+            change_all(&weighing, &weighing.players[0], 1);
+    }
+    weighing_release(&weighing);
+    return failed ? -1 : 0;
+}
+
+/* By how much a step lasted longer than the median; all of `most` where that is not known. */
+static int64_t lengthened(const struct baseline *baseline, int32_t step, int64_t most)
+{
+    if (step >= baseline->step_count || baseline->step_ns[step] == TIME_UNKNOWN)
+        return most;
+    int64_t longer = baseline->step_ns[step] - baseline->median_step_ns;
+    return longer < 0 ? 0 : longer < most ? longer : most;
+}
+
+static int64_t slow_in_step(const struct suspect *suspect, const struct job *job,
+                            const struct transfer_excess *transfers, int32_t step)
+{
+    int64_t slow_ns = 0;
+    struct job_range instances = job_instances_in(job, step, step);
+    for (size_t i = instances.first; i < instances.end; i++)
+        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]], &transfers[job->by_step[i]]))
+            slow_ns += transfers[job->by_step[i]].slow_ns;
+    return slow_ns;
+}
+
+/* What steps were longer for a suspicion, at most, as its last one shows by itself or in the next. */
+struct shown {
+    int64_t here_ns;
+    int64_t later_ns;
+    int64_t taken_ns; /* by the latter, of what the next is longer */
+};
+
+static int64_t most_of(const struct shown *shown)
+{
+    return shown->here_ns > shown->later_ns ? shown->here_ns : shown->later_ns;
+}
+
+/* Goes on by a step in which transfers were slow by so much. */
+static void show_step(struct shown *shown, const struct baseline *baseline, int32_t step, int64_t slow_ns)
+{
+    int64_t left_ns = lengthened(baseline, step, INT64_MAX) - shown->taken_ns;
+    struct shown next = {.here_ns = shown->here_ns + lengthened(baseline, step, slow_ns),
+                         .later_ns = shown->later_ns + (left_ns < slow_ns ? left_ns : slow_ns)};
+    next.here_ns = most_of(&next);
+    next.taken_ns = lengthened(baseline, step + 1, slow_ns);
+    next.later_ns = most_of(shown) + next.taken_ns;
+    *shown = next;
+}
+
+/*
+ * Without times on the device there is nothing to replay. How long steps lasted is known: a slow
+ * transfer cost what its step was longer than others, or the next one where the host runs a step ahead, but
+ * no step is longer for two of them at once.
+ */
+static void weigh_by_steps(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                           const struct transfer_excess *transfers)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        struct shown shown = {0};
+        for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+            show_step(&shown, baseline, step, slow_in_step(suspect, job, transfers, step));
+        suspect->gain_ns += most_of(&shown);
+    }
+}
+
+int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct transfer_excess *transfers, struct replay *replay)
+{
+    if (!replay) {
+        weigh_by_steps(suspects, job, baseline, transfers);
+        return 0;
+    }
+    array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
+    size_t weighed = suspects->count < WEIGHED ? suspects->count : WEIGHED;
+    suspects->unweighed = suspects->count - weighed;
+    return weigh(suspects, replay, weighed);
 }

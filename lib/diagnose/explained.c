@@ -1,12 +1,10 @@
-#include "diagnose/explained.h"
-
-#include "base/array.h"
-#include "base/scale.h"
-#include "diagnose/evidence_explained.h"
-#include "diagnose/lengthening.h"
-#include "diagnose/rules_coverage.h"
-#include "job/excerpts.h"
-#include "score/explain.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +23,7 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * The gain, or what its partners lost where that is sure, counts and is more, as for a suspicion (worth.h).
+ * The gain, or what its partners lost where that is sure, counts and is more, as for a suspicion (suspect.c).
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)

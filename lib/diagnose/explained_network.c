@@ -1,14 +1,12 @@
-#include "diagnose/explained_network.h"
-
-#include "base/array.h"
-#include "base/scale.h"
-#include "delay/replay.h"
-#include "diagnose/evidence_network.h"
-#include "diagnose/lengthening.h"
-#include "diagnose/rules_coverage.h"
-#include "diagnose/worth.h"
-#include "job/excerpts.h"
-#include "score/slow_senders.h"
+#include "base/base.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +15,7 @@
 enum { MOST_GROUPS = 12 };
 
 /* What explaining by senders knows meanwhile. */
-struct explaining {
+struct explained_network_explaining {
     struct findings *findings;
     const struct suspects *suspects;
     const struct job *job;
@@ -52,8 +50,8 @@ static int was_late(const struct findings *findings, int32_t rank, int32_t step)
 }
 
 /* What a slow edge adds to the figures. Returns by how much it had been less busy without. */
-static int64_t count_edge(const struct explaining *it, const struct edge *edge, double excess,
-                          struct measured *measured)
+static int64_t count_edge(const struct explained_network_explaining *it, const struct edge *edge,
+                          double excess, struct measured *measured)
 {
     struct edge_sum *sent = &measured->slowness.sent;
     double part = 1 - exp(-excess);
@@ -72,8 +70,8 @@ static int64_t count_edge(const struct explaining *it, const struct edge *edge, 
  * How much shorter an instance had been with links as quick as the others': it is over when the last of its
  * edges is.
  */
-static int64_t cut_of(const struct explaining *it, const struct slow_senders *found, size_t instance,
-                      struct measured *measured)
+static int64_t cut_of(const struct explained_network_explaining *it, const struct slow_senders *found,
+                      size_t instance, struct measured *measured)
 {
     int64_t with_ns = 0, without_ns = 0, transfer_ns = it->job->instances[instance].transfer_ns;
     for (size_t i = it->edges->first[instance]; i < it->edges->first[instance + 1]; i++) {
@@ -91,8 +89,8 @@ static int64_t cut_of(const struct explaining *it, const struct slow_senders *fo
 }
 
 /* Of the phases, and of the steps, that they made longer. */
-static void find_most(const struct explaining *it, const struct slow_senders *found, const int64_t *by_tag,
-                      const int64_t *by_step, struct measured *measured)
+static void find_most(const struct explained_network_explaining *it, const struct slow_senders *found,
+                      const int64_t *by_tag, const int64_t *by_step, struct measured *measured)
 {
     int64_t most_ns = 0;
     measured->tag = -1;
@@ -108,7 +106,8 @@ static void find_most(const struct explaining *it, const struct slow_senders *fo
 }
 
 /* The instances that they made longer. -1 when memory is out. */
-static int find_cuts(struct explaining *it, const struct slow_senders *found, struct measured *measured)
+static int find_cuts(struct explained_network_explaining *it, const struct slow_senders *found,
+                     struct measured *measured)
 {
     const struct job *job = it->job;
     struct slowness *slowness = &measured->slowness;
@@ -132,7 +131,7 @@ static int find_cuts(struct explaining *it, const struct slow_senders *found, st
 }
 
 /* By how much the job would have been shorter. */
-static void weigh(struct explaining *it, struct measured *measured)
+static void weigh(struct explained_network_explaining *it, struct measured *measured)
 {
     size_t count = it->job->instance_count;
     int64_t with_ns = replay_run(it->replay);
@@ -146,8 +145,8 @@ static void weigh(struct explaining *it, struct measured *measured)
 }
 
 /* The suspicion that stands for them where rules ask for one. */
-static struct suspect suspect_of(const struct explaining *it, const struct slow_senders *found,
-                                 const struct measured *measured)
+static struct suspect suspect_of(const struct explained_network_explaining *it,
+                                 const struct slow_senders *found, const struct measured *measured)
 {
     struct suspect suspect = {.kind = FINDING_NETWORK,
                               .rank = found->rank,
@@ -165,7 +164,8 @@ static struct suspect suspect_of(const struct explaining *it, const struct slow_
 }
 
 /* -1 when memory is out. */
-static int measure(struct explaining *it, const struct slow_senders *found, struct measured *measured)
+static int measure(struct explained_network_explaining *it, const struct slow_senders *found,
+                   struct measured *measured)
 {
     *measured =
         (struct measured){.slowness = {.edges = it->edges->count, .is_against_others = found->is_steady}};
@@ -189,7 +189,8 @@ static int64_t cost_of_senders(const struct measured *measured)
 }
 
 /* What is known before the replay. -1 when memory is out. */
-static int ask_senders(const struct explaining *it, const struct slow_senders *found, struct finding *finding)
+static int ask_senders(const struct explained_network_explaining *it, const struct slow_senders *found,
+                       struct finding *finding)
 {
     const struct findings *findings = it->findings;
     int on_way = found->is_steady ? slow_senders_on_way(&it->search, found) : 0;
@@ -208,8 +209,8 @@ static int ask_senders(const struct explaining *it, const struct slow_senders *f
 }
 
 /* By how much its weakest step was slow where it may be connections that get up to speed. */
-static double measure_connecting(const struct explaining *it, const struct slow_senders *found,
-                                 const struct measured *measured)
+static double measure_connecting(const struct explained_network_explaining *it,
+                                 const struct slow_senders *found, const struct measured *measured)
 {
     if (found->steps.first > it->baseline->first_step || found->is_steady)
         return NOT_ASKED;
@@ -217,7 +218,7 @@ static double measure_connecting(const struct explaining *it, const struct slow_
 }
 
 /* What it amounts to. */
-static void ask_cost(const struct explaining *it, const struct slow_senders *found,
+static void ask_cost(const struct explained_network_explaining *it, const struct slow_senders *found,
                      const struct measured *measured, struct finding *finding)
 {
     const struct findings *findings = it->findings;
@@ -257,8 +258,8 @@ static int add_peers(struct finding *finding, const struct slow_senders *found, 
     return 0;
 }
 
-static int fill(const struct explaining *it, const struct slow_senders *found, struct measured *measured,
-                struct finding *finding)
+static int fill(const struct explained_network_explaining *it, const struct slow_senders *found,
+                struct measured *measured, struct finding *finding)
 {
     measured->slowness.worse = &measured->slowness.sent;
     finding->rank = found->rank;
@@ -297,7 +298,7 @@ static int is_told(const struct findings *findings, const struct slow_senders *f
 }
 
 /* Whose links made the instances slow, where nobody is to blame yet. */
-static void note_culprit(struct explaining *it, int32_t rank)
+static void note_culprit(struct explained_network_explaining *it, int32_t rank)
 {
     for (size_t i = 0; i < it->job->instance_count; i++)
         if (it->cuts[i] > 0 && it->transfers[i].culprit < 0) {
@@ -315,7 +316,7 @@ static void take_in(struct findings *findings, const struct slow_senders *found)
 
 /* What is not believed takes no place of what was said without it, and adds nothing to it. -1 when memory is
  * out. */
-static int take(struct explaining *it, const struct slow_senders *found)
+static int take(struct explained_network_explaining *it, const struct slow_senders *found)
 {
     struct measured measured;
     if (!found->count || is_told(it->findings, found))
@@ -337,7 +338,7 @@ static int take(struct explaining *it, const struct slow_senders *found)
     return 0;
 }
 
-static int take_all(struct explaining *it)
+static int take_all(struct explained_network_explaining *it)
 {
     struct slow_senders found = {.has = array_new(it->job->rank_count, sizeof *found.has)};
     int are_there = 0, failed = !found.has;
@@ -353,15 +354,15 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error)
 {
-    struct explaining it = {.findings = findings,
-                            .suspects = suspects,
-                            .job = job,
-                            .baseline = baseline,
-                            .edges = edges,
-                            .transfers = transfers,
-                            .options = options,
-                            .replay = replay,
-                            .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
+    struct explained_network_explaining it = {.findings = findings,
+                                              .suspects = suspects,
+                                              .job = job,
+                                              .baseline = baseline,
+                                              .edges = edges,
+                                              .transfers = transfers,
+                                              .options = options,
+                                              .replay = replay,
+                                              .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
     const struct sender_belief belief = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS)};
     int failed = 0;
     if (replay && edges->count && !job->finished_only && baseline->median_step_ns)

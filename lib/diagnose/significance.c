@@ -1,19 +1,326 @@
-#include "diagnose/significance.h"
-
-#include "base/array.h"
-#include "base/lower_bound.h"
-#include "diagnose/noise.h"
-#include "job/excerpts.h"
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /*
+ * What noise does: the cells, or the samples given, that are not in a run of several steps. Sorted. Of cells
+ * without what may be waiting in unrecorded receives: that is as long as the lateness of whoever sends, and
+ * no measure of how late ranks are by themselves.
+ */
+struct noise {
+    struct sample *cells;        /* owned */
+    const struct sample *single; /* the cells, or the samples given */
+    size_t single_count;
+    double all; /* cells that there are */
+    int64_t least_ns;
+    int64_t whole_ns;       /* from here on up it is no noise (noise_ends) */
+    unsigned char *taken;   /* owned: steps of a run of several that is no noise in each */
+    struct sample *outside; /* owned: the single ones of steps that are not taken */
+    size_t outside_count;
+};
+
+static int by_excess(const void *a, const void *b)
+{
+    const struct sample *left = a, *right = b;
+    return (left->excess_ns > right->excess_ns) - (left->excess_ns < right->excess_ns);
+}
+
+/* The cells of runs of several steps. */
+static unsigned char *mark_runs(const struct strength *strength, const struct suspects *suspects,
+                                size_t first)
+{
+    size_t steps = (size_t)strength->steps;
+    unsigned char *in_run = array_new(strength->rank_count * steps, 1);
+    for (size_t i = first; in_run && i < suspects->count; i++) {
+        const struct suspect *run = &suspects->items[i];
+        for (int32_t step = run->first_step; run->last_step > run->first_step && step <= run->last_step;
+             step++)
+            in_run[(size_t)run->rank * steps + (size_t)step] = 1;
+    }
+    return in_run;
+}
+
+static unsigned char *mark_taken(const struct strength *strength, const unsigned char *in_run)
+{
+    size_t steps = (size_t)strength->steps, cells = strength->rank_count * steps;
+    unsigned char *taken = array_new(steps, 1);
+    for (size_t i = 0; taken && strength->whole_ns > 0 && i < cells; i++)
+        taken[i % steps] |= in_run[i] && strength->excess_ns[i] >= strength->whole_ns;
+    return taken;
+}
+
+/* Where so many ranks, and half of all, are late in turns, none is at fault more than the others. */
+enum { RANKS_IN_TURN = 3 };
+
+/*
+ * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most,
+ * and not to half of the ranks in turns: several pauses in one job are each believed. Steps that are taken
+ * speak for what took them. `hit` has room for all steps, and for all ranks after them.
+ */
+static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
+{
+    int32_t steps = 0, ranks = 0;
+    unsigned char *ranks_hit = hit + strength->steps;
+    if (strength->whole_ns <= 0)
+        return INT64_MAX;
+    for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
+        const struct sample *sample = &noise->single[i];
+        if (hit[sample->step] || noise->taken[sample->step])
+            continue;
+        hit[sample->step] = 1;
+        steps++;
+        /* The greatest of its step; of networks, samples are transfers, and not each has a rank. */
+        if (strength->samples || ranks_hit[sample->rank])
+            continue;
+        ranks_hit[sample->rank] = 1;
+        ranks++;
+    }
+    int in_turns = ranks >= RANKS_IN_TURN && (size_t)ranks * 2 >= strength->rank_count;
+    return steps * 4 <= strength->steps - strength->first_step && !in_turns ? strength->whole_ns : INT64_MAX;
+}
+
+/*
+ * The cells of single steps, sorted; returns how many. The first step after the warm-up may still be part of
+ * that: no example of what is usual.
+ */
+static size_t list_cells(const struct strength *strength, const unsigned char *in_run, struct sample *cells)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < strength->rank_count; rank++)
+        for (int32_t step = strength->first_step + 1; step < strength->steps; step++) {
+            size_t cell = rank * (size_t)strength->steps + (size_t)step;
+            int64_t hidden_ns = strength->hidden_ns ? strength->hidden_ns[cell] : 0;
+            int64_t shown_ns = strength->excess_ns[cell] - hidden_ns;
+            if (shown_ns > 0 && !in_run[cell])
+                cells[count++] = (struct sample){shown_ns, (int32_t)rank, step};
+        }
+    array_sort(cells, count, sizeof *cells, by_excess);
+    return count;
+}
+
+/* Drops the samples in runs of several steps and sorts the others; returns how many those are. */
+static size_t keep_single(struct strength *strength, const unsigned char *in_run)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < strength->sample_count; i++) {
+        const struct sample *sample = &strength->samples[i];
+        if (sample->rank < 0 ||
+            !in_run[(size_t)sample->rank * (size_t)strength->steps + (size_t)sample->step])
+            strength->samples[count++] = *sample;
+    }
+    array_sort(strength->samples, count, sizeof *strength->samples, by_excess);
+    return count;
+}
+
+static void list_single(struct noise *noise, struct strength *strength, const unsigned char *in_run)
+{
+    noise->single = strength->samples ? strength->samples : noise->cells;
+    noise->single_count =
+        strength->samples ? keep_single(strength, in_run) : list_cells(strength, in_run, noise->cells);
+}
+
+static int find_end(struct noise *noise, const struct strength *strength)
+{
+    unsigned char *hit = array_new((size_t)strength->steps + strength->rank_count, 1);
+    if (!hit)
+        return -1;
+    noise->whole_ns = noise_ends(strength, noise, hit);
+    free(hit);
+    return 0;
+}
+
+static int list_outside(struct noise *noise)
+{
+    noise->outside = array_new(noise->single_count, sizeof *noise->outside);
+    for (size_t i = 0; noise->outside && i < noise->single_count; i++)
+        if (!noise->taken[noise->single[i].step])
+            noise->outside[noise->outside_count++] = noise->single[i];
+    return noise->outside ? 0 : -1;
+}
+
+/* `first`: the suspects from there on are runs of these cells. -1 when memory is out: release it all the
+ * same. */
+static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
+                      size_t first, int64_t least_ns)
+{
+    size_t cells = strength->rank_count * (size_t)strength->steps;
+    unsigned char *in_run = mark_runs(strength, suspects, first);
+    *noise = (struct noise){.cells = array_new(cells, sizeof *noise->cells),
+                            .taken = in_run ? mark_taken(strength, in_run) : NULL,
+                            .all = (double)strength->rank_count * (strength->steps - strength->first_step),
+                            .least_ns = least_ns};
+    int failed = !in_run || !noise->cells || !noise->taken;
+    if (!failed)
+        list_single(noise, strength, in_run);
+    free(in_run);
+    return failed || find_end(noise, strength) || list_outside(noise) ? -1 : 0;
+}
+
+static void noise_release(struct noise *noise)
+{
+    free(noise->cells);
+    free(noise->taken);
+    free(noise->outside);
+}
+
+int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline)
+{
+    *strength = (struct strength){.job = job,
+                                  .rank_count = job->rank_count,
+                                  .steps = baseline->step_count,
+                                  .first_step = baseline->first_step,
+                                  .whole_ns = baseline->median_step_ns};
+    strength->excess_ns =
+        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *strength->excess_ns);
+    return strength->excess_ns ? 0 : -1;
+}
+
+void strength_release(struct strength *strength)
+{
+    free(strength->excess_ns);
+    free(strength->unbounded_ns);
+    free(strength->hidden_ns);
+    free(strength->blank);
+    free(strength->samples);
+    *strength = (struct strength){0};
+}
+
+static int add_suspect(struct suspects *suspects, struct suspect suspect)
+{
+    if (array_reserve((void **)&suspects->items, &suspects->capacity, suspects->count + 1,
+                      sizeof *suspects->items))
+        return -1;
+    suspects->items[suspects->count++] = suspect;
+    return 0;
+}
+
+/* What is less than one part in so many of the strongest does not come of the same: it would show more. */
+enum { WEAK_PART = 4 };
+
+/* Drops steps at both ends that have less than a quarter of the strongest: they are another matter. */
+static void trim(const struct strength *strength, struct suspect *run)
+{
+    int64_t most = 0;
+    for (int32_t i = run->first_step; i <= run->last_step; i++)
+        if (*strength_cell(strength, (size_t)run->rank, i) > most)
+            most = *strength_cell(strength, (size_t)run->rank, i);
+    while (*strength_cell(strength, (size_t)run->rank, run->first_step) < most / WEAK_PART)
+        run->first_step++;
+    while (*strength_cell(strength, (size_t)run->rank, run->last_step) < most / WEAK_PART)
+        run->last_step--;
+    run->total_ns = 0;
+    run->weakest_ns = INT64_MAX;
+    for (int32_t i = run->first_step; i <= run->last_step; i++) {
+        int64_t here = *strength_cell(strength, (size_t)run->rank, i);
+        run->total_ns += here;
+        /* A weak step between strong ones was let pass. */
+        if (here >= most / WEAK_PART && here < run->weakest_ns)
+            run->weakest_ns = here;
+    }
+}
+
+/*
+ * Whether a run goes on beyond a break: what is strong before it and after it may have lasted in between. Of
+ * the step after it little is known, as nothing comes before its first operations.
+ */
+static int is_over_break(const struct strength *strength, size_t rank, int32_t step, int32_t first,
+                         int64_t least_ns)
+{
+    int32_t after = job_is_break(strength->job, step) ? step + 1 : step;
+    if (after - 2 < first || !job_is_break(strength->job, after - 1) || after >= strength->steps ||
+        *strength_cell(strength, rank, after - 2) < least_ns)
+        return 0;
+    return *strength_cell(strength, rank, after) >= least_ns ||
+           (after + 1 < strength->steps && *strength_cell(strength, rank, after + 1) >= least_ns);
+}
+
+/*
+ * Whether a weak step belongs to the run that goes on after it: between strong steps when two came before,
+ * or when nothing is known of it there, or when the rank was late in it too, by half as much,
+ * though others were later still and nobody waited.
+ */
+static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
+                      int64_t least_ns)
+{
+    if (step + 1 >= strength->steps || step <= first || *strength_cell(strength, rank, step - 1) < least_ns ||
+        *strength_cell(strength, rank, step + 1) < least_ns)
+        return 0;
+    size_t cell = rank * (size_t)strength->steps + (size_t)step;
+    if (strength->blank && strength->blank[cell])
+        return 1;
+    int64_t beside = *strength_cell(strength, rank, step - 1) < *strength_cell(strength, rank, step + 1)
+                         ? *strength_cell(strength, rank, step - 1)
+                         : *strength_cell(strength, rank, step + 1);
+    return step > first + 1 || (strength->unbounded_ns && strength->unbounded_ns[cell] * 2 >= beside);
+}
+
+/* The run of strong steps that begins at `step`; one weak step between strong ones need not end it. */
+static struct suspect run_from(const struct strength *strength, size_t rank, int32_t step, int32_t end,
+                               int64_t least_ns)
+{
+    struct suspect run = {.rank = (int32_t)rank, .first_step = step, .last_step = step};
+    for (int32_t i = step; i < end; i++) {
+        if (*strength_cell(strength, rank, i) >= least_ns)
+            run.last_step = i;
+        else if (!is_over_break(strength, rank, i, step, least_ns) &&
+                 !is_bridged(strength, rank, i, step, least_ns))
+            break;
+    }
+    return run;
+}
+
+/*
+ * The runs of a rank in the steps from `step` to before `end`. What trim drops of one are the ends of several
+ * steps looked at by themselves: a fault beside a greater one, or beside its victim.
+ */
+static int find_runs(const struct strength *strength, size_t rank, int32_t step, int32_t end,
+                     int64_t least_ns, enum finding_kind kind, struct suspects *suspects)
+{
+    for (; step < end; step++) {
+        if (*strength_cell(strength, rank, step) < least_ns)
+            continue;
+        struct suspect run = run_from(strength, rank, step, end, least_ns);
+        int32_t last = run.last_step;
+        run.kind = kind;
+        trim(strength, &run);
+        run.after_warm_up = run.first_step == strength->first_step;
+        if ((run.first_step > step + 1 &&
+             find_runs(strength, rank, step, run.first_step, least_ns, kind, suspects)) ||
+            add_suspect(suspects, run) ||
+            (last > run.last_step + 1 &&
+             find_runs(strength, rank, run.last_step + 1, last + 1, least_ns, kind, suspects)))
+            return -1;
+        step = last;
+    }
+    return 0;
+}
+
+/* Adds the runs of steps that are each worth `least_ns` to the suspects. -1 when memory is out. */
+static int step_runs_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
+                          struct suspects *suspects)
+{
+    for (size_t rank = 0; rank < strength->rank_count; rank++)
+        if (find_runs(strength, rank, strength->first_step, strength->steps, least_ns, kind, suspects))
+            return -1;
+    return 0;
+}
+
+/*
+ * Whether a step alone is beyond what noise does to one, all others considered: by chance, and ahead of any
+ * other; or so far ahead that no tail matters.
+ */
+/*
  * Nothing repeats that would speak for a step alone, and healthy jobs have hiccups that are no draws from one
  * tail: several at once, or one in a row of quiet steps. So it is allowed less; or has to be so far ahead
  * that no tail matters.
  */
-int suspect_stands_alone(const struct suspect *suspect)
+static int suspect_stands_alone(const struct suspect *suspect)
 {
     return suspect->counted_steps == 1 &&
            (suspect->ahead >= limit_of(LIMIT_FAR_AHEAD) || suspect->chance <= limit_of(LIMIT_CHANCE_ALONE));

@@ -1,6 +1,10 @@
 #include "diagnose/suspect.h"
-
-#include "job/step_index.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "job/job.h"
+#include "model/model.h"
 
 void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading)
 {
@@ -37,4 +41,101 @@ int suspects_are_together(const struct suspect *a, const struct suspect *b)
     int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
     int32_t mine = suspect_steps(a), others = suspect_steps(b);
     return (last - first + 1) * 2 > (mine < others ? mine : others);
+}
+
+double suspect_share(const struct suspect *suspect, const struct baseline *baseline, int64_t time_ns)
+{
+    if (!baseline->median_step_ns)
+        return 0;
+    return (double)time_ns / suspect_steps(suspect) / (double)baseline->median_step_ns;
+}
+
+double suspect_extent(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return ratio_of(suspect_steps(suspect), baseline->step_count - baseline->first_step);
+}
+
+int suspect_is_steady(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return suspect_extent(suspect, baseline) >= limit_of(LIMIT_ALL);
+}
+
+double suspect_worth(const struct suspect *suspect, const struct baseline *baseline)
+{
+    int64_t time_ns = suspect->gain_ns;
+    if (suspect->margin_ns > time_ns && !suspect_is_steady(suspect, baseline))
+        time_ns = suspect->margin_ns;
+    return suspect_share(suspect, baseline, time_ns);
+}
+
+double suspect_longer(const struct suspect *suspect, const struct lengthening *lengthening)
+{
+    return ratio_of(lengthening->least_ns, suspect->total_ns);
+}
+
+/*
+ * Where files were lost the replay lacks what passed waiting on: of a network, the length of its steps says
+ * it. Where none was, no more of that than what it amounts to.
+ */
+double suspect_worth_shown(const struct suspect *suspect, const struct lengthening *lengthening,
+                           const struct job *job, const struct baseline *baseline)
+{
+    double worth = suspect_worth(suspect, baseline);
+    int64_t least_ns = lengthening->least_ns;
+    if (!job->lacks_files && least_ns > suspect->total_ns)
+        least_ns = suspect->total_ns;
+    double least = suspect_share(suspect, baseline, least_ns);
+    int counts = suspect->kind == FINDING_NETWORK && worth > 0 &&
+                 suspect_longer(suspect, lengthening) <= limit_of(LIMIT_UNEXPLAINED);
+    return counts && least > worth ? least : worth;
+}
+
+/*
+ * Of the excess, one part in so many has to be lateness of the host: half; within a step less, since the
+ * GPU's work beside communication then takes its time as well (suspect.c).
+ */
+enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
+
+int is_late_by_host(const struct job *job, const struct baseline *baseline,
+                    const struct job_operation *operation)
+{
+    const struct excess excess = excess_of(baseline, job, operation);
+    if (operation->own_ns == TIME_UNKNOWN)
+        return operation->enqueued_ns != TIME_UNKNOWN &&
+               operation->start_ns - operation->enqueued_ns < excess.excess_ns / HOSTS_PART;
+    int within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
+    return excess.late_beyond_ns != TIME_UNKNOWN &&
+           excess.late_beyond_ns >= excess.excess_ns / (within ? HOSTS_PART_WITHIN : HOSTS_PART);
+}
+
+int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline)
+{
+    int64_t host_ns[2] = {0, 0}, total_ns[2] = {0, 0}; /* [own time is known] */
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!suspect_has_operation(suspect, operation, excess_ns_at(&baseline->excess, i)))
+            continue;
+        int known = operation->own_ns != TIME_UNKNOWN;
+        total_ns[known] += excess_ns_at(&baseline->excess, i);
+        if (is_late_by_host(job, baseline, operation))
+            host_ns[known] += excess_ns_at(&baseline->excess, i);
+    }
+    if (total_ns[1] * 3 >= total_ns[0])
+        return host_ns[1] * 2 > total_ns[1];
+    return (host_ns[0] + host_ns[1]) * 2 > total_ns[0] + total_ns[1];
+}
+
+const char *host_or_gpu_text(enum finding_kind kind)
+{
+    return kind == FINDING_HOST
+               ? ". The host enqueued it late"
+               : ". The kernel was already queued, so the GPU was busy and the host was not late";
+}
+
+int is_late_within(const struct job *job, const struct baseline *baseline,
+                   const struct job_operation *operation)
+{
+    return operation->previous >= 0 && job->operations[operation->previous].step == operation->step &&
+           is_late_by_host(job, baseline, operation);
 }

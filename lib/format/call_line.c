@@ -1,10 +1,25 @@
-#include "format/call_line.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
 
-#include "base/array.h"
-#include "format/member.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * Descriptions of calls (lit-gpt's monitor_collectives) in a line of whatever text: JSON objects like
+ *
+ *     [rank3]: {"name": "all_reduce", "rank": 3, "source_line": "train.py:43", "message_size": 4096, ...}
+ *
+ * with anything before, between and behind them. An object without lists or objects inside, but for the list
+ * of a group's ranks, in one line.
+ */
+
+/* Of the ledger: a description that is not whole, or holds something else than it should. */
+#define CALL_NOTE_UNREADABLE "call description that cannot be read"
 
 /* What each description has, and nothing else that is printed. */
 static const char size_key[] = "\"message_size\"";

@@ -1,16 +1,13 @@
 #ifndef NCCLPROF_FORMAT_FORMAT_H
 #define NCCLPROF_FORMAT_FORMAT_H
 
-#include "base/error.h"
-#include "model/event.h"
-
+#include <stddef.h>
 #include <stdint.h>
 
-struct foreign_tables; /* model/foreign.h */
-struct input;          /* input/input.h */
-
-/* A proxy operation with more network steps than this comes as several records. */
-enum { FORMAT_STEPS_AT_ONCE = 4096 };
+struct error;
+struct event;
+struct foreign_tables;
+struct input;
 
 /* A format whose files can be cut promises that its records are no shorter. */
 enum { FORMAT_RECORD_BYTES = 16 };
@@ -22,10 +19,6 @@ enum { FORMAT_RECORD_BYTES = 16 };
 /* The reason of a note, where a file is of a later version of its format than is known: detail is the
  * version. */
 #define FORMAT_NOTE_NEWER "newer format version"
-
-/* The reason of a note, no damage: the recorder stopped while its process went on. What the process did after
- * that is not in the file. */
-#define FORMAT_NOTE_STOPPED "recording stopped"
 
 /*
  * The expansion limit: how many bytes of rows and texts a file may take, by the bytes that were read of it. A
@@ -100,5 +93,23 @@ struct format {
      */
     const char *(*why_nothing)(const char *path, uint64_t bytes);
 };
+
+/* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
+const struct format *format_detect(struct input *input, struct error *error);
+
+/*
+ * Whether the reader of the format of that name is a later one than `version`. No name: an early ncclprof,
+ * which did not note it, read the file; that is earlier. A name that is not known is a later ncclprof's.
+ */
+int format_is_improved(const char *name, int64_t version);
+
+/* Why a file of a format may hold nothing: its why_nothing(); NULL where it has none. */
+const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes);
+
+/* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
+const char *format_stranger(struct input *input);
+
+/* All formats, ended by NULL. */
+extern const struct format *const format_registry[];
 
 #endif

@@ -1,6 +1,6 @@
-#include "format/objects.h"
-
-#include "base/buffer.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
 
 #include <string.h>

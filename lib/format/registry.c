@@ -1,44 +1,68 @@
 /*
  * Trace formats. A new one, foo, takes a line in format_registry below and what follows; `make check` says
  * what is missing.
- * - lib/format/foo/foo.c: exports `const struct format format_foo` (lib/format/format.h); foo.h
- *   declares it
- * - Makefile: format/foo among ROOMS
- * - tests/check/check.py: format/foo among LAYERS, and in the row of format: what they may include
- * - CONTRIBUTING.md: the same in its table of rooms
+ * - lib/format/foo.c: exports `const struct format format_foo` (lib/format/format.h). A reader of several
+ *   files lies in lib/format/foo/, with one header, and takes an entry in FAMILIES of tests/check/check.py
+ *   and a row in CONTRIBUTING.md
  * - tests/unit/format/test_foo.c: the reader, line by line, whole and damaged
  * - fixtures/: a folder with a small trace and its TRUTH; `make golden` keeps what comes of it
  * - tests/fuzz/module.mk: that folder among FUZZ_TRACES, so that fuzz_format.c and fuzz_whole.c begin
- *   with it; a scanner of its own (lib/format/foo/scan.h) takes a target, as in fuzz_scan.c
+ *   with it
  * - tests/torture/faults.py: a file of it among FIXTURES: every call fails once while it is read
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
- * What such files were taken for until now leaves the table of lib/format/strangers.c.
+ * What such files were taken for until now leaves the table of lib/format/sniff.c.
  *
  * A change of a reader: where other records, or other notes for the ledger, come of the same bytes from now
  * on, raise `version` in its struct format. Stores remember which version read a file, and the next ingest
  * reads the file again. Where another format claims such files from now on, raise the version of the one that
  * did before.
  */
-#include "format/registry.h"
-
-#include "format/call/call.h"
-#include "format/chrome/chrome.h"
-#include "format/comma/comma.h"
-#include "format/flight_recorder/flight_recorder.h"
-#include "format/inspector/inspector.h"
-#include "format/kineto/kineto.h"
-#include "format/memory_snapshot/memory_snapshot.h"
-#include "format/nccl/nccl.h"
-#include "format/nccl_ras/nccl_ras.h"
-#include "format/nsys/nsys.h"
-#include "format/prometheus/prometheus.h"
-#include "format/sniff.h"
-#include "format/strangers.h"
-#include "format/torch/torch.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
 
 #include <string.h>
+
+/* What a program prints of its calls (format/call_line.h), of one rank or of several mixed, among whatever
+ * else was printed. */
+extern const struct format format_call;
+
+/* JSON lines of CoMMA, Google's profiler plugin (NCCL_PROFILER_LATENCY_FILE). */
+extern const struct format format_comma;
+
+/* Snapshots of PyTorch's CUDA caching allocator (torch.cuda.memory._dump_snapshot), pickled or as JSON. */
+extern const struct format format_memory_snapshot;
+
+/* The text that Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP): averages, a file a GPU. */
+extern const struct format format_prometheus;
+
+/* What `nsys export --type sqlite` makes of a report of NVIDIA's Nsight Systems. */
+extern const struct format format_nsys;
+
+/* Chrome traces of NVIDIA's example profiler plugin, NCCL 2.23 on, and of the bundled plugin. */
+extern const struct format format_chrome;
+
+/* Dumps of PyTorch's Flight Recorder: pickles and JSON, a file a rank. */
+extern const struct format format_flight_recorder;
+
+/* JSON lines of NVIDIA's Inspector plugin, NCCL 2.28 on, and of the bundled plugin. */
+extern const struct format format_inspector;
+
+/* Traces of PyTorch's profiler (Kineto), torch 2.1 on, of NVIDIA's and AMD's GPUs. */
+extern const struct format format_kineto;
+
+/* NCCL's debug log (NCCL_DEBUG=INFO), of one process or of several mixed, among whatever else was printed. */
+extern const struct format format_nccl;
+
+/* What NCCL's RAS subsystem tells of a running job: `ncclras`, its text of NCCL 2.24 on and its JSON of
+ * 2.28.7 on. */
+extern const struct format format_nccl_ras;
+
+/* What PyTorch prints of stuck process groups, of one rank or of several mixed, among whatever else was
+ * printed. */
+extern const struct format format_torch;
 
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };

@@ -1,6 +1,6 @@
-#include "format/scan.h"
-
-#include "input/number.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <string.h>
 

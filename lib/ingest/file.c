@@ -1,20 +1,23 @@
-#include "ingest/file.h"
-
-#include "format/registry.h"
-#include "ingest/copies.h"
-#include "ingest/parts.h"
-#include "ingest/read.h"
-#include "input/walk.h"
-#include "store/intake.h"
-#include "store/known.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "ingest/ingest.h"
+#include "ingest/internal.h"
+#include "input/input.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
+
+/* The reason in a file's ledger: how many copies of it there were, or of its beginning. */
+#define COPIES_NOTE "another file is a copy of this one, or of its beginning"
 
 /* A worker adds what it has read to the progress bar's figure in steps of this. */
 enum { PROGRESS_BYTES = 1 << 18 };
@@ -132,8 +135,12 @@ static int64_t digest_bytes(int file, uint64_t most, struct digest *digest, int 
     return (int64_t)taken;
 }
 
-const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
-                                      int (*stop)(void *context), void *context)
+/*
+ * What the store holds of the content of the file at `path`, of `size_bytes`; NULL when it has to be read: it
+ * is new, cannot be told, is to be read in any case, or `stop` said so.
+ */
+static const struct known_file *ingest_known(const struct ingest *ingest, const char *path,
+                                             uint64_t size_bytes, int (*stop)(void *context), void *context)
 {
     char text[33];
     struct digest digest;
@@ -151,7 +158,8 @@ const struct known_file *ingest_known(const struct ingest *ingest, const char *p
     return known && strcmp(known->path, path) == 0 ? known : NULL;
 }
 
-int ingest_is_outdated(const struct known_file *known)
+/* Whether the reader of a file that the store holds has improved since. */
+static int ingest_is_outdated(const struct known_file *known)
 {
     return format_is_improved(known->reader, known->reader_version);
 }
@@ -369,7 +377,8 @@ static enum message_kind read_events(struct reading *reading, const struct forma
     return finish(reading, result, facts, error);
 }
 
-int ingest_is_store(const struct ingest *ingest, const char *path)
+/* Whether a path leads to the store that is being written. */
+static int ingest_is_store(const struct ingest *ingest, const char *path)
 {
     struct stat status;
     return strcmp(path, "-") != 0 && stat(path, &status) == 0 && status.st_dev == ingest->store_device &&
@@ -435,4 +444,106 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
         atomic_fetch_add(&pipeline->bytes, result->bytes - reading.told_bytes);
     input_close(reading.input);
     return last;
+}
+
+/* A part is about so long; the build may say otherwise (make torture does). */
+#ifndef PART_BYTES
+#define PART_BYTES (UINT64_C(32) << 20)
+#endif
+
+/* It is cut in the first bytes from there on. */
+static const uint64_t LOOK_BYTES = 64 << 10;
+
+/* Records of greater files, counted by bytes, would get numbers past those that a store has. */
+static const uint64_t MOST_BYTES = (uint64_t)FORMAT_RECORD_BYTES << 32;
+
+void parts_release(struct parts *parts)
+{
+    free(parts->items);
+    *parts = (struct parts){.items = NULL};
+}
+
+static int add(struct parts *parts, struct part part)
+{
+    if (array_reserve((void **)&parts->items, &parts->capacity, parts->count + 1, sizeof *parts->items))
+        return -1;
+    parts->items[parts->count++] = part;
+    return 0;
+}
+
+/* Regular, of a size that is worth it, and not the store. */
+static int is_great(const struct ingest *ingest, const char *path, struct stat *status)
+{
+    if (strcmp(path, "-") == 0 || stat(path, status) || !S_ISREG(status->st_mode) ||
+        ingest_is_store(ingest, path))
+        return 0;
+    uint64_t size = (uint64_t)status->st_size;
+    return size >= 2 * PART_BYTES && size < MOST_BYTES;
+}
+
+/* Its format, if that can be cut; NULL. A packed file shows as one that cannot be read from its middle. */
+static const struct format *format_to_cut(const char *path)
+{
+    struct error error = ERROR_INIT;
+    struct input *input = input_open_part(path, NULL, 0, LOOK_BYTES, &error);
+    const struct format *format = input ? format_detect(input, &error) : NULL;
+    input_close(input);
+    error_clear(&error);
+    return format && format->cut ? format : NULL;
+}
+
+/* The first place from `from` on where the file can be cut; 0 for none near. */
+static uint64_t find_cut(const struct format *format, const char *path, uint64_t from)
+{
+    struct error error = ERROR_INIT;
+    const char *bytes;
+    struct input *input = input_open_part(path, NULL, from, from + LOOK_BYTES, &error);
+    int64_t length = input ? input_peek(input, &bytes, LOOK_BYTES, &error) : 0;
+    size_t at = length > 0 ? format->cut(bytes, (size_t)length) : 0;
+    input_close(input);
+    error_clear(&error);
+    return at ? from + at : 0;
+}
+
+static int cut_file(struct parts *parts, const char *path, struct part part)
+{
+    size_t first = part.first = parts->count;
+    for (uint64_t from = PART_BYTES; from + PART_BYTES <= part.size; from += PART_BYTES) {
+        part.end = find_cut(part.format, path, from);
+        if (!part.end)
+            continue;
+        if (add(parts, part))
+            return -1;
+        part.begin = part.end;
+    }
+    part.end = part.size;
+    if (add(parts, part))
+        return -1;
+    for (size_t i = first; i < parts->count; i++)
+        parts->items[i].count = parts->count - first;
+    return 0;
+}
+
+static int plan_file(struct parts *parts, size_t file, const char *path, const struct ingest *ingest)
+{
+    struct stat status;
+    struct part part = {.file = file, .first = parts->count, .count = 1};
+    if (is_great(ingest, path, &status)) {
+        part.size = (uint64_t)status.st_size;
+        part.modified = status.st_mtim;
+        part.known = ingest_known(ingest, path, part.size, ingest->hooks.interrupted, ingest->hooks.context);
+        if (part.known && ingest_is_outdated(part.known))
+            part.known = NULL;
+        part.format = part.known ? NULL : format_to_cut(path);
+    }
+    return part.format ? cut_file(parts, path, part) : add(parts, part);
+}
+
+int parts_plan(struct parts *parts, const struct walk *walk, const struct ingest *ingest, struct error *error)
+{
+    *parts = (struct parts){.items = NULL};
+    for (size_t i = 0; i < walk->count; i++)
+        if (plan_file(parts, i, walk->files[i].realpath, ingest))
+            return error_no_memory(error);
+    return 0;
 }

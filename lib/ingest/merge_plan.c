@@ -1,9 +1,7 @@
-#include "ingest/merge_plan.h"
-
-#include "base/array.h"
-#include "base/buffer.h"
-#include "format/registry.h"
-#include "store/node_path.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "ingest/ingest.h"
+#include "ingest/internal.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -14,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is shorter has too little in it to be told from others' beginnings (copies.c). */
+/* What is shorter has too little in it to be told from others' beginnings (duplicates.c). */
 enum { COPY_BYTES = 1024 };
 
 enum {
@@ -241,7 +239,7 @@ static size_t count_folders(const char *path)
     return count;
 }
 
-/* Which of two that are alike is the original: the one that lies less deep (copies.c). */
+/* Which of two that are alike is the original: the one that lies less deep (duplicates.c). */
 static int by_content(const void *a, const void *b)
 {
     const struct merge_file *left = *(struct merge_file *const *)a, *right = *(struct merge_file *const *)b;

@@ -1,8 +1,6 @@
 #include "input/json.h"
-
-#include "base/array.h"
-#include "input/number.h"
-#include "input/raw_json.h"
+#include "base/base.h"
+#include "input/input.h"
 
 #include <cjson/cJSON.h>
 #include <pthread.h>

@@ -1,12 +1,49 @@
 #ifndef NCCLPROF_INPUT_JSON_H
 #define NCCLPROF_INPUT_JSON_H
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "input/value.h"
-
 #include <stddef.h>
-#include <stdint.h>
+
+struct values;
+
+/* -------------------- walk.c -------------------- */
+
+/*
+ * JSON read where it lies: nothing is copied, and only what is asked for is looked at. What json.c would make
+ * of a value is the same for all that it takes; some of what it refuses is passed over here (words that mean
+ * nothing, brackets closed by braces) where nobody asks for it.
+ */
+
+/* Values nested deeper are refused. */
+enum { RAW_JSON_DEPTH = 512 };
+
+/* How far a value has been followed, whose text may come in pieces. Zero before its first byte. */
+struct raw_json_scan {
+    int depth;      /* of braces and brackets that are open */
+    char in;        /* '"': inside a string; 'w': inside a number or a word; '\0' */
+    int is_escaped; /* the next byte of the string is taken as it is */
+    int is_broken;  /* it is no value: a line ends within a string, or it is nested too deep */
+};
+
+/*
+ * Where a value ends, which begins at `text`, or goes on there. NULL: not in this piece, which is all taken
+ * in, or the value is broken. A number or word ends with what follows it, or with the input.
+ */
+const char *raw_json_end(struct raw_json_scan *scan, const char *text, const char *end);
+
+/* -------------------- tokens.c -------------------- */
+
+/* Whether one of the functions above for decimal numbers can read it. */
+int number_fits(const char *text, size_t length);
+
+/* -------------------- value.c -------------------- */
+
+/* No dump is as deep: a Flight Recorder's frames lie at level 5. */
+enum { VALUE_DEPTH_MOST = 64 };
+
+/* The same, but that memory for more values is kept. */
+void values_clear(struct values *values);
+
+/* -------------------- json.c -------------------- */
 
 /*
  * A small JSON text as a tree of values (input/value.h). What is long is pulled apart by input/tokens.h
@@ -22,62 +59,5 @@
  * first NUL, and `misread` is set then. Values nested deeper than JSON_DEPTH_MOST are refused.
  */
 enum { JSON_DEPTH_MOST = 1000 };
-
-struct json {
-    struct value root;    /* it and what is below it: borrowed, until the next parse */
-    struct values values; /* where that lives */
-    struct value *open;   /* while it is parsed: what its list or dictionary has not taken up yet; owned */
-    size_t open_count;
-    size_t open_capacity;
-    struct buffer mended; /* for users: a text that they made JSON of */
-    int misread; /* something in it could not be taken as it stands: a string with a NUL inside, and whatever
-                    else its user finds */
-    int has_nan; /* json_parse_lenient() met nan or inf, as C prints a double that is no number */
-    int has_misfit; /* a number that none of the functions below can read: they answer as if it were missing
-                     */
-};
-
-enum json_status { JSON_OK = 0, JSON_INVALID = -1, JSON_NO_MEMORY = -2 };
-
-void json_init(struct json *json);
-void json_release(struct json *json);
-
-/*
- * Parses `text`, which has to be one JSON value with nothing but white space around it. What was parsed
- * before into `json` is gone. Numbers are VALUE_DECIMAL and borrowed from `text`. Texts have a NUL behind
- * them.
- */
-enum json_status json_parse(struct json *json, const char *text, size_t length);
-
-/*
- * The same for text that is almost JSON: words that stand where a value should are taken for strings, as in
- * `"datatype": ncclFloat32`, `"Stream": 0x55d0`, `"Stream": (nil)` or `"ts": nan`. To be tried when
- * json_parse() has refused.
- */
-enum json_status json_parse_lenient(struct json *json, const char *text, size_t length);
-
-/*
- * A JSON text as values that borrow nothing of it: integers that fit are VALUE_INTEGER, other numbers
- * VALUE_NUMBER. `offset` is that of the text in the file. They are nested no deeper than VALUE_DEPTH_MOST.
- * Returns 0; 1 when it is no JSON, nested too deep or too much (*root is null); -1 when memory is out.
- */
-int json_to_values(struct values *values, const char *text, size_t length, uint64_t offset,
-                   struct value *root, struct error *error);
-
-/* The value under a key; NULL when there is none, or when `object` is NULL or no object. */
-const struct value *json_member(const struct value *object, const char *key);
-
-/* Whether it is the boolean true. */
-int json_is_true(const struct value *value);
-
-/* A text; NULL when the value is NULL or something else. */
-const char *json_text(const struct value *value);
-
-/* Exact values of decimals; -1 and `*into` as it was when there is none or it does not fit. */
-int json_int64(const struct value *value, int64_t *into);
-int json_uint64(const struct value *value, uint64_t *into);
-
-/* A number of microseconds, in nanoseconds (number.h). */
-int json_microseconds_ns(const struct value *value, int64_t *ns);
 
 #endif

@@ -1,4 +1,6 @@
-#include "input/source.h"
+#include "base/base.h"
+#include "input/input.h"
+#include "input/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-#include "input/unpickle.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "input/input.h"
+#include "input/json.h"
 
 #include <stdlib.h>
 #include <string.h>

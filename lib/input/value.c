@@ -1,6 +1,5 @@
-#include "input/value.h"
-
-#include "input/number.h"
+#include "input/input.h"
+#include "input/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-#include "job/clock_alignment.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
 
-#include "align/align.h"
-#include "base/array.h"
-#include "base/map.h"
 #include "schemas.h"
-#include "store/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -197,4 +197,248 @@ int job_align_clocks(struct job *job, struct error *error)
     free(meetings.visits);
     free(meetings.items);
     return failed;
+}
+
+/* A wall clock that is read beside the process's own goes on as that does. */
+static int find_wall_clock(const struct job *job, int64_t process_id, struct job_record *record,
+                           struct error *error)
+{
+    struct statement *row = store_prepare(job->store, schema_analysis_job_wall_clock, error);
+    int found = row && statement_bind_integer(row, 1, process_id, error) == 0 &&
+                        statement_bind_integer(row, 2, record->at_ns, error) == 0
+                    ? statement_step(row, error)
+                    : -1;
+    if (found == 1 && (__builtin_sub_overflow(record->at_ns, statement_integer(row, 0), &record->wall_ns) ||
+                       __builtin_add_overflow(record->wall_ns, statement_integer(row, 1), &record->wall_ns)))
+        record->wall_ns = TIME_UNKNOWN;
+    statement_free(row);
+    return found < 0 ? -1 : 0;
+}
+
+static int read_place(struct statement *row, struct job_record *record, struct error *error)
+{
+    const char *path = statement_text(row, 0);
+    record->file = path ? strdup(path) : NULL;
+    if (path && !record->file)
+        return error_no_memory(error);
+    record->byte_offset = statement_integer(row, 1);
+    record->at_ns = statement_integer_or(row, 2, TIME_UNKNOWN);
+    return 0;
+}
+
+int job_find_record(const struct job *job, size_t operation, struct job_record *record, struct error *error)
+{
+    int is_wall_clock = 0;
+    *record = (struct job_record){.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+    if (!job->read_order)
+        return 0;
+    int64_t id = job_operation_id(job, operation);
+    struct statement *row = store_prepare(job->store, schema_analysis_job_record, error);
+    int found = row && statement_bind_integer(row, 1, id, error) == 0 ? statement_step(row, error) : -1;
+    if (found == 1 && read_place(row, record, error))
+        found = -1;
+    is_wall_clock = found == 1 && statement_integer(row, 3);
+    statement_free(row);
+    if (found != 1 || record->at_ns == TIME_UNKNOWN)
+        return found < 0 ? -1 : 0;
+    if (is_wall_clock) {
+        record->wall_ns = record->at_ns;
+        return 0;
+    }
+    int64_t process_id = job->ranks[job->operations[operation].rank].process_id;
+    return find_wall_clock(job, process_id, record, error);
+}
+
+int job_find_warning(const struct job *job, int64_t warning, struct job_record *record, struct error *error)
+{
+    *record = (struct job_record){.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+    struct statement *row = store_prepare(job->store, schema_analysis_log_warning_record, error);
+    int found = row && statement_bind_integer(row, 1, warning, error) == 0 ? statement_step(row, error) : -1;
+    int failed = found < 0 || (found && read_place(row, record, error));
+    statement_free(row);
+    return failed ? -1 : 0;
+}
+
+void job_record_release(struct job_record *record)
+{
+    free(record->file);
+    *record = (struct job_record){.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+}
+
+/* The series of one rank at a time, by communicator and function. */
+struct rank_series {
+    struct series *items; /* count 0: not seen */
+    size_t *seen;
+    size_t seen_count;
+};
+
+static void note(struct rank_series *of_rank, const struct job_operation *operation, int64_t sequence)
+{
+    uint8_t function = operation->function < FUNCTION_COUNT ? operation->function : FUNCTION_OTHER;
+    size_t at = (size_t)operation->communicator * FUNCTION_COUNT + function;
+    struct series *series = &of_rank->items[at];
+    if (!series->count) {
+        of_rank->seen[of_rank->seen_count++] = at;
+        *series = (struct series){.least = sequence,
+                                  .greatest = sequence,
+                                  .rank = operation->rank,
+                                  .communicator = operation->communicator,
+                                  .function = operation->function};
+    }
+    series->count++;
+    if (sequence < series->least)
+        series->least = sequence;
+    if (sequence > series->greatest)
+        series->greatest = sequence;
+}
+
+/*
+ * What has no step is loaded wherever it stands, what came before it need not be: it is of an excerpt where
+ * its number says so, or before all steps.
+ */
+static int follows(const struct job *job, const struct rank_series *of_rank,
+                   const struct job_operation *operation, int64_t sequence, size_t excerpt)
+{
+    uint8_t function = operation->function < FUNCTION_COUNT ? operation->function : FUNCTION_OTHER;
+    const struct series *series =
+        &of_rank->items[(size_t)operation->communicator * FUNCTION_COUNT + function];
+    return !job->excerpt_count || (series->count ? sequence == series->greatest + 1 : excerpt == 0);
+}
+
+/* Hands over what was seen of an excerpt. */
+static int hand_over(struct rank_series *of_rank, size_t excerpt, series_taker take, void *context)
+{
+    int failed = 0;
+    for (size_t i = 0; i < of_rank->seen_count; i++) {
+        of_rank->items[of_rank->seen[i]].excerpt = excerpt;
+        failed = failed || take(context, &of_rank->items[of_rank->seen[i]]);
+        of_rank->items[of_rank->seen[i]].count = 0;
+    }
+    of_rank->seen_count = 0;
+    return failed;
+}
+
+static int each_of_rank(const struct job *job, const struct job_rank *rank, struct rank_series *of_rank,
+                        series_taker take, void *context)
+{
+    size_t excerpt = 0;
+    int failed = 0;
+    of_rank->seen_count = 0;
+    for (size_t i = rank->first; !failed && i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t sequence = job_sequence(job, operation);
+        if (job->excerpt_count && operation->step >= 0 && job_excerpt_of(job, operation->step) != excerpt) {
+            failed = hand_over(of_rank, excerpt, take, context);
+            excerpt = job_excerpt_of(job, operation->step);
+        }
+        if (sequence >= 0 && !function_is_point_to_point(operation->function) &&
+            (operation->step >= 0 || follows(job, of_rank, operation, sequence, excerpt)))
+            note(of_rank, operation, sequence);
+    }
+    return failed || hand_over(of_rank, excerpt, take, context);
+}
+
+int job_each_series(const struct job *job, series_taker take, void *context)
+{
+    size_t places = job->communicator_count * FUNCTION_COUNT;
+    struct rank_series of_rank = {.items = array_new(places, sizeof *of_rank.items),
+                                  .seen = array_new(places, sizeof *of_rank.seen)};
+    int failed = !of_rank.items || !of_rank.seen;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = each_of_rank(job, &job->ranks[i], &of_rank, take, context);
+    free(of_rank.items);
+    free(of_rank.seen);
+    return failed ? -1 : 0;
+}
+
+static struct map_key key_of(int32_t communicator, uint8_t function, int32_t rank)
+{
+    return (struct map_key){{(uint64_t)communicator, function, (uint64_t)rank}};
+}
+
+static int note_series(void *context, const struct series *series)
+{
+    struct extents *extents = context;
+    struct map_key key = key_of(series->communicator, series->function, series->rank);
+    int64_t *last = map_put(&extents->last, key, series->greatest, NULL);
+    if (last && *last < series->greatest)
+        *last = series->greatest;
+    return last ? 0 : -1;
+}
+
+/* Of each operation, whether it is known when the next of its stream started. NULL: no memory. */
+static unsigned char *list_followed(const struct job *job)
+{
+    unsigned char *followed = array_new(job->operation_count, 1);
+    for (size_t i = 0; followed && i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0)
+            followed[job->operations[i].previous] = job->operations[i].start_ns != TIME_UNKNOWN;
+    return followed;
+}
+
+static int note_past(struct extents *extents, const struct job *job, const unsigned char *followed)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!followed[i] || !function_is_full_exchange(operation->function))
+            continue;
+        int64_t sequence = job_sequence(job, operation);
+        int64_t *here =
+            map_put(&extents->past, key_of(operation->communicator, operation->function, 0), sequence, NULL);
+        if (!here)
+            return -1;
+        *here = *here > sequence ? *here : sequence;
+    }
+    return 0;
+}
+
+int extents_init(struct extents *extents, const struct job *job)
+{
+    unsigned char *followed = list_followed(job);
+    map_init(&extents->last);
+    map_init(&extents->past);
+    int failed = !followed || job_each_series(job, note_series, extents) || note_past(extents, job, followed);
+    free(followed);
+    return failed ? -1 : 0;
+}
+
+void extents_release(struct extents *extents)
+{
+    map_release(&extents->last);
+    map_release(&extents->past);
+}
+
+const int64_t *extents_last(const struct extents *extents, int32_t rank, int32_t communicator,
+                            uint8_t function)
+{
+    return map_get(&extents->last, key_of(communicator, function, rank));
+}
+
+int extents_lack(const struct extents *extents, int32_t rank, int32_t communicator, uint8_t function)
+{
+    const int64_t *last = extents_last(extents, rank, communicator, function);
+    const int64_t *past = map_get(&extents->past, key_of(communicator, function, 0));
+    return past && (!last || *last < *past);
+}
+
+/* Whether an operation is the last that is recorded of its rank's, and others got past more. */
+static int is_last_recorded(const struct extents *extents, const struct job *job,
+                            const struct job_operation *operation)
+{
+    const int64_t *last =
+        extents_last(extents, operation->rank, operation->communicator, operation->function);
+    return last && *last == job_sequence(job, operation) &&
+           extents_lack(extents, operation->rank, operation->communicator, operation->function);
+}
+
+void job_find_tails(struct job *job, const struct extents *extents)
+{
+    for (size_t i = 0; i < job->rank_count; i++)
+        job->ranks[i].tail_step = INT32_MAX;
+    for (size_t i = 0; !job->finished_only && !job->is_windows && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int32_t *tail_step = &job->ranks[operation->rank].tail_step;
+        if (operation->step >= 0 && operation->step < *tail_step && is_last_recorded(extents, job, operation))
+            *tail_step = operation->step;
+    }
 }

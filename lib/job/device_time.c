@@ -1,7 +1,7 @@
-#include "job/device_time.h"
-
-#include "base/array.h"
-#include "job/excerpts.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 
@@ -144,4 +144,175 @@ int job_map_rank(struct job *job, struct job_rank *rank)
     for (size_t i = rank->first; i < end; i++)
         map_operation(job, i);
     return 0;
+}
+
+static int64_t duration_of(const struct job *job, int32_t at)
+{
+    return job_draft_duration(job, (size_t)at);
+}
+
+static int has_times(const struct job *job, int32_t at)
+{
+    return duration_of(job, at) != TIME_UNKNOWN && job->drafts.issued_ns[at] != TIME_UNKNOWN &&
+           !job->operations[at].unfinished;
+}
+
+/* The latest call of its members, by which instances of a communicator are in order. */
+static int64_t called_ns(const struct job *job, const struct job_instance *instance)
+{
+    int64_t latest = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t issued_ns = job->drafts.issued_ns[job_member_at(job, instance, i)];
+        if (issued_ns != TIME_UNKNOWN && issued_ns > latest)
+            latest = issued_ns;
+    }
+    return latest;
+}
+
+/* The least that its end may be; TIME_UNKNOWN where its members do not end at once, or tell nothing. */
+static int64_t end_of(const struct job *job, const struct job_instance *instance, int64_t free_ns)
+{
+    int64_t end_ns = TIME_UNKNOWN;
+    if (instance->kind == OPERATION_COLLECTIVE && !function_is_full_exchange(instance->function))
+        return TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (!has_times(job, at))
+            continue;
+        int64_t begin_ns = job->drafts.issued_ns[at];
+        if (instance->kind == OPERATION_COLLECTIVE && free_ns > begin_ns)
+            begin_ns = free_ns;
+        if (end_ns == TIME_UNKNOWN || begin_ns + duration_of(job, at) > end_ns)
+            end_ns = begin_ns + duration_of(job, at);
+    }
+    return end_ns;
+}
+
+/* How long members were in an operation. */
+struct stays {
+    int64_t longest_ns;
+    int64_t shortest_ns;
+};
+
+static struct stays stays_in(const struct job *job, const struct job_instance *instance)
+{
+    struct stays stays = {0, INT64_MAX};
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (!has_times(job, at))
+            continue;
+        stays.longest_ns = duration_of(job, at) > stays.longest_ns ? duration_of(job, at) : stays.longest_ns;
+        stays.shortest_ns =
+            duration_of(job, at) < stays.shortest_ns ? duration_of(job, at) : stays.shortest_ns;
+    }
+    return stays;
+}
+
+/*
+ * By how much a member came later than the first, for sure: who stayed for less may have left sooner, too, by
+ * a transfer at most, which is what the last to come stayed for.
+ */
+static int64_t late_ns(const struct stays *stays, int64_t stay_ns)
+{
+    int64_t late_ns = stays->longest_ns - stay_ns;
+    return late_ns > stays->shortest_ns ? late_ns - stays->shortest_ns : 0;
+}
+
+static void put_times(struct job *job, const struct job_instance *instance, int64_t end_ns)
+{
+    struct stays stays = stays_in(job, instance);
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        struct job_operation *operation = &job->operations[at];
+        if (!has_times(job, at) || operation->start_ns != TIME_UNKNOWN)
+            continue;
+        operation->start_ns = end_ns - stays.longest_ns + late_ns(&stays, duration_of(job, at));
+        operation->end_ns = end_ns;
+        operation->ends = ENDS_BY_HOST;
+        operation->by_call = 1;
+        job->timed_operations++;
+    }
+}
+
+/* Of the steps of all ranks, in how many calls may be no measure of the GPU before they are none at all. */
+static const double MOST_UNSURE = 0.1;
+
+struct pace {
+    int64_t steps;  /* of all ranks */
+    int64_t unsure; /* called before the step before had ended at the least, or in several communicators */
+};
+
+static void pace_rank(const struct job *job, const struct job_rank *rank, struct pace *pace)
+{
+    int64_t ended_ns = TIME_UNKNOWN;
+    const struct job_operation *first = NULL;
+    int is_unsure = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!operation->by_call || operation->step < 0)
+            continue;
+        if (!first || operation->step != first->step) {
+            first = operation;
+            pace->steps++;
+            is_unsure = job->drafts.issued_ns[i] < ended_ns;
+            pace->unsure += is_unsure;
+        }
+        if (!is_unsure && operation->communicator != first->communicator)
+            pace->unsure += is_unsure = 1;
+        ended_ns = operation->end_ns > ended_ns ? operation->end_ns : ended_ns;
+    }
+}
+
+/*
+ * The least that an end may be is too early by the work before it that nobody recorded: alike for all
+ * members, not alike in two communicators, between whose operations what looks like work may be waiting. And
+ * hosts that hand over steps long before their GPUs come to them leave no measure of a step at all.
+ */
+static int calls_are_no_measure(const struct job *job)
+{
+    struct pace pace = {0};
+    for (size_t i = 0; i < job->rank_count; i++)
+        pace_rank(job, &job->ranks[i], &pace);
+    return (double)pace.unsure > MOST_UNSURE * (double)pace.steps;
+}
+
+static void forget_times(struct job *job)
+{
+    job->calls_are_no_measure = 1;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_operation *operation = &job->operations[i];
+        if (!operation->by_call)
+            continue;
+        operation->start_ns = operation->end_ns = TIME_UNKNOWN;
+        operation->ends = ENDS_UNKNOWN;
+        operation->by_call = 0;
+        job->timed_operations--;
+    }
+}
+
+int job_time_calls(struct job *job)
+{
+    int64_t *free_ns = array_new(job->communicator_count, sizeof *free_ns);
+    struct keyed *order = array_new(job->instance_count, sizeof *order);
+    struct keyed *scratch = array_new(job->instance_count, sizeof *scratch);
+    int failed = !free_ns || !order || !scratch;
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        order[i] = (struct keyed){called_ns(job, &job->instances[i]), (int32_t)i};
+    if (!failed)
+        keyed_sort(order, scratch, job->instance_count);
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[order[i].index];
+        int64_t end_ns = end_of(job, instance, free_ns[instance->communicator]);
+        if (end_ns == TIME_UNKNOWN)
+            continue;
+        put_times(job, instance, end_ns);
+        if (instance->kind == OPERATION_COLLECTIVE)
+            free_ns[instance->communicator] = end_ns;
+    }
+    if (!failed && calls_are_no_measure(job))
+        forget_times(job);
+    free(free_ns);
+    free(order);
+    free(scratch);
+    return failed ? -1 : 0;
 }

@@ -1,8 +1,7 @@
-#include "job/early_stops.h"
-
-#include "base/array.h"
-#include "base/top_two.h"
-#include "job/groups.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,18 @@
 #include "job/job.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "model/model.h"
+#include "store/store.h"
 
-#include "align/align.h"
-#include "base/array.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+/* How many operations have a delay in common: across a break clocks may have drifted apart. */
+static inline size_t job_delay_block(const struct job *job)
+{
+    return job->excerpt_count ? 1 : JOB_DELAY_BLOCK;
+}
 
 const char *job_tag(const struct job *job, int32_t tag)
 {
@@ -168,4 +177,216 @@ void job_release(struct job *job)
     free(job->step_end);
     intern_release(&job->tags);
     *job = (struct job){0};
+}
+
+int32_t job_last_of_group(const struct job *job, int32_t member)
+{
+    int32_t group = job->operations[member].group, last = member;
+    for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++)
+        if (job->drafts.free_ns[i] > job->drafts.free_ns[last])
+            last = (int32_t)i;
+    return last;
+}
+
+int job_same_group(const struct job *job, size_t before, size_t after)
+{
+    const struct job_operation *first = &job->operations[before], *then = &job->operations[after];
+    int64_t first_ns = job->drafts.issued_ns[before], then_ns = job->drafts.issued_ns[after];
+    return first->rank == then->rank && function_is_point_to_point(first->function) &&
+           function_is_point_to_point(then->function) && first_ns != TIME_UNKNOWN &&
+           (first_ns == then_ns || (then_ns != TIME_UNKNOWN && then_ns < first->enqueued_ns));
+}
+
+int job_is_grouped(const struct job *job, int32_t operation)
+{
+    int32_t group = job->operations[operation].group;
+    return group != operation ||
+           ((size_t)operation + 1 < job->operation_count && job->operations[operation + 1].group == group);
+}
+
+int64_t job_duration(const struct job_operation *operation)
+{
+    if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    return operation->end_ns > operation->start_ns ? operation->end_ns - operation->start_ns : 0;
+}
+
+int64_t job_received_ns(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        int64_t duration = job_duration(member);
+        int is_told = member->ends == ENDS_BY_PROXY || (member->ends != ENDS_BY_HOST && !member->incomplete);
+        if (member->function == FUNCTION_RECV && is_told && duration != TIME_UNKNOWN &&
+            !job_is_grouped(job, at))
+            return duration;
+    }
+    return INT64_MAX;
+}
+
+/*
+ * A sending kernel is done once its data is in buffers: how long the transfer of a pair took shows in its
+ * network steps, as the time in which at least one was on the wire. Waiting for the receiver is no part of
+ * it, nor is what was on the wire before that came: nobody takes it there.
+ */
+static void measure_by_steps(struct job *job)
+{
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        struct job_instance *instance = &job->instances[job->operations[traffic->operation].instance];
+        int64_t received_ns = job_received_ns(job, instance);
+        int64_t busy_ns = traffic->busy_ns < received_ns ? traffic->busy_ns : received_ns;
+        if (!traffic->by_receiver && instance->function == FUNCTION_SEND && busy_ns > instance->transfer_ns)
+            instance->transfer_ns = busy_ns;
+    }
+}
+
+/* Clocks are aligned well enough where they may be off by less than one part in so many of what they tell. */
+enum { CLOCKS_PART = 4 };
+
+/*
+ * Otherwise it is the time from when both sides were there to the end of the receive, where their clocks are
+ * aligned well enough to tell.
+ */
+static void measure_pair_by_clocks(struct job *job, struct job_instance *instance)
+{
+    const struct job_operation *send = NULL, *receive = NULL;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        *(member->function == FUNCTION_SEND ? &send : &receive) = member;
+    }
+    if (!send || !receive || send->start_ns == TIME_UNKNOWN || receive->start_ns == TIME_UNKNOWN ||
+        receive->end_ns == TIME_UNKNOWN || receive->ends == ENDS_ESTIMATED)
+        return;
+    int64_t sent = job_common_time(job, send, send->start_ns);
+    int64_t began = job_common_time(job, receive, receive->start_ns);
+    int64_t ended = job_common_time(job, receive, receive->end_ns);
+    if (sent == TIME_UNKNOWN || began == TIME_UNKNOWN)
+        return;
+    int64_t transfer = ended - (sent > began ? sent : began);
+    int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
+    if (send->rank != receive->rank && transfer > instance->transfer_ns && doubt < transfer / CLOCKS_PART)
+        instance->transfer_ns = transfer;
+}
+
+/* Stops of one kernel are noted within this. */
+enum { SAME_STOP_NS = 1000 };
+
+/* Of a group call, what shares a stop: by end. */
+struct stops {
+    struct keyed *items; /* owned */
+    struct keyed *scratch;
+    size_t count;
+};
+
+/* The other side of a pair; NULL. */
+static const struct job_operation *other_side(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    for (int32_t i = 0; operation->instance >= 0 && i < instance->members; i++)
+        if (job_member(job, instance, i)->rank != operation->rank)
+            return job_member(job, instance, i);
+    return NULL;
+}
+
+/*
+ * How long a stop that several sends and receives share was after the last of their other sides had come:
+ * by the clocks where these tell it well enough, else no longer than any of those stayed.
+ */
+static int64_t shared_transfer_ns(const struct job *job, const struct stops *stops, size_t first, size_t end)
+{
+    const struct job_operation *stopped = &job->operations[stops->items[end - 1].index];
+    int64_t at_ns = job_common_time(job, stopped, stopped->end_ns), shortest_ns = job_duration(stopped);
+    for (size_t i = first; i < end; i++) {
+        const struct job_operation *other = other_side(job, &job->operations[stops->items[i].index]);
+        int64_t stay_ns = other ? job_duration(other) : TIME_UNKNOWN;
+        int64_t came_ns = other ? job_common_time(job, other, other->start_ns) : TIME_UNKNOWN;
+        int64_t doubt_ns = other ? job_clock_doubt(job, stopped->rank, other->rank) : 0;
+        int64_t since_ns = at_ns != TIME_UNKNOWN && came_ns != TIME_UNKNOWN ? at_ns - came_ns : TIME_UNKNOWN;
+        /* Who came after the stop was sent to, and not waited for. */
+        if (since_ns != TIME_UNKNOWN && since_ns <= 0)
+            continue;
+        if (since_ns != TIME_UNKNOWN && doubt_ns < since_ns / CLOCKS_PART)
+            stay_ns = since_ns;
+        if (stay_ns != TIME_UNKNOWN && stay_ns < shortest_ns)
+            shortest_ns = stay_ns;
+    }
+    return shortest_ns;
+}
+
+static void limit_receives(struct job *job, const struct stops *stops, size_t first, size_t end)
+{
+    int64_t most_ns = end - first > 1 ? shared_transfer_ns(job, stops, first, end) : INT64_MAX;
+    for (size_t i = first; i < end; i++) {
+        const struct job_operation *operation = &job->operations[stops->items[i].index];
+        struct job_instance *instance = &job->instances[operation->instance];
+        if (operation->function == FUNCTION_RECV && instance->transfer_ns > most_ns)
+            instance->transfer_ns = most_ns;
+    }
+}
+
+/* The operations of the group that begins there whose kernel tells its stop. Returns where the group ends. */
+static size_t list_stops(const struct job *job, size_t group, struct stops *stops)
+{
+    size_t at = group;
+    stops->count = 0;
+    for (; at < job->operation_count && job->operations[at].group == (int32_t)group; at++) {
+        const struct job_operation *operation = &job->operations[at];
+        if (function_is_point_to_point(operation->function) && operation->ends == ENDS_BY_KERNEL &&
+            operation->instance >= 0 && job_duration(operation) != TIME_UNKNOWN)
+            stops->items[stops->count++] = (struct keyed){operation->end_ns, (int32_t)at};
+    }
+    return at > group ? at : group + 1;
+}
+
+static size_t longest_group(const struct job *job)
+{
+    size_t longest = 0, count = 0;
+    for (size_t at = 0; at < job->operation_count; at++) {
+        int goes_on = at > 0 && job->operations[at].group == job->operations[at - 1].group;
+        count = goes_on ? count + 1 : 1;
+        longest = count > longest ? count : longest;
+    }
+    return longest;
+}
+
+/*
+ * Sends and receives of one group call may be one kernel with one stop, as in an all-to-all: that of a
+ * receive then tells when the last of all had come, and the time until then is no part of its transfer.
+ */
+static int limit_shared_stops(struct job *job)
+{
+    size_t longest = longest_group(job);
+    if (longest < 2)
+        return 0;
+    struct stops stops = {array_new(longest, sizeof *stops.items), array_new(longest, sizeof *stops.scratch),
+                          0};
+    int has_memory = stops.items && stops.scratch;
+    for (size_t group = 0; has_memory && group < job->operation_count;) {
+        size_t next = list_stops(job, group, &stops);
+        if (stops.count > 1)
+            keyed_sort(stops.items, stops.scratch, stops.count);
+        for (size_t first = 0, end = 1; first < stops.count; first = end++) {
+            while (end < stops.count && stops.items[end].key - stops.items[end - 1].key <= SAME_STOP_NS)
+                end++;
+            limit_receives(job, &stops, first, end);
+        }
+        group = next;
+    }
+    free(stops.items);
+    free(stops.scratch);
+    return has_memory ? 0 : -1;
+}
+
+int job_measure_pairs(struct job *job)
+{
+    if (job->traffic_count) {
+        measure_by_steps(job);
+        return 0;
+    }
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (job->instances[i].function == FUNCTION_SEND)
+            measure_pair_by_clocks(job, &job->instances[i]);
+    return limit_shared_stops(job);
 }

@@ -1,27 +1,257 @@
 #include "job/load.h"
-
-#include "base/array.h"
-#include "job/call_times.h"
-#include "job/described.h"
-#include "job/excerpts.h"
-#include "job/gaps.h"
-#include "job/issue_order.h"
-#include "job/load_coverage.h"
-#include "job/load_instances.h"
-#include "job/load_names.h"
-#include "job/load_traffic.h"
-#include "job/loader.h"
-#include "job/record_extents.h"
-#include "job/shared_processes.h"
-#include "job/stages.h"
-#include "job/step_index.h"
-#include "job/successions.h"
-#include "job/timeline.h"
-#include "schemas.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "store/store.h"
+
+#include "schemas.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The instances of a run, by ascending id: each block holds some of one communicator. */
+
+static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_KIND,     INSTANCE_FUNCTION, INSTANCE_SEQUENCE,
+                              INSTANCE_SENDER,  INSTANCE_RECEIVER, INSTANCE_MEMBERS,  INSTANCE_EXPECTED,
+                              INSTANCE_TAG,     INSTANCE_STEP,     INSTANCE_TRANSFER};
+
+static struct job_instance make_instance(const struct loader *loader, int32_t communicator,
+                                         const struct block_scan *scan, size_t row)
+{
+    const struct job *job = loader->job;
+    const struct block_reader *rows = &scan->rows;
+    int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
+    int64_t receiver = block_value(rows, INSTANCE_RECEIVER, row, -1);
+    int64_t function = block_value(rows, INSTANCE_FUNCTION, row, 0);
+    return (struct job_instance){.sequence = block_value(rows, INSTANCE_SEQUENCE, row, 0),
+                                 .transfer_ns = TIME_UNKNOWN,
+                                 .communicator = communicator,
+                                 .sender = job_rank_in(job, communicator, sender),
+                                 .receiver = job_rank_in(job, communicator, receiver),
+                                 .step = loader_step(loader, block_value(rows, INSTANCE_STEP, row, -1)),
+                                 .tag = -1,
+                                 .members = (int32_t)block_value(rows, INSTANCE_MEMBERS, row, 0),
+                                 .expected = (int32_t)block_value(rows, INSTANCE_EXPECTED, row, 0),
+                                 .kind = (unsigned)block_value(rows, INSTANCE_KIND, row, 0) & 3,
+                                 .function = function >= 0 && function < FUNCTION_COUNT ? (unsigned)function
+                                                                                        : FUNCTION_UNKNOWN};
+}
+
+static int take_block(struct loader *loader, struct block_scan *scan, struct error *error)
+{
+    struct job *job = loader->job;
+    const struct block_reader *rows = &scan->rows;
+    int64_t communicator = loader_communicator(loader, scan->owner_id);
+    if (communicator < 0)
+        return 0;
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+        return -1;
+    size_t count = job->instance_count + rows->count;
+    if (array_reserve((void **)&job->instances, &loader->instance_capacity, count, sizeof *job->instances))
+        return error_no_memory(error);
+    for (size_t row = 0; row < rows->count; row++) {
+        if (loader_leaves_out(loader, block_value(rows, INSTANCE_STEP, row, -1)))
+            continue;
+        if (id_runs_add(&loader->instance_ids, scan->block_id + rows->values[INSTANCE_ORDINAL][row]))
+            return error_no_memory(error);
+        struct job_instance *instance = &job->instances[job->instance_count++];
+        *instance = make_instance(loader, (int32_t)communicator, scan, row);
+        job->has_durations |= !rows->absent[INSTANCE_TRANSFER][row];
+        int32_t tag;
+        if (loader_tag(loader, block_text(rows, INSTANCE_TAG, row), &tag, error))
+            return -1;
+        instance->tag = tag;
+    }
+    return 0;
+}
+
+/* The instances of the run. */
+static int loader_read_instances(struct loader *loader, struct error *error)
+{
+    struct block_scan scan;
+    int more = scan_instances(&scan, loader->job->store, loader->job->run_id, error) ? -1 : 1;
+    while (more == 1 && (more = scan_next(&scan, error)) == 1)
+        if (take_block(loader, &scan, error))
+            more = -1;
+    scan_release(&scan);
+    return more;
+}
+
+int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error)
+{
+    size_t capacity = 0;
+    *ids = NULL;
+    *count = 0;
+    struct statement *statement = store_prepare(store, schema_analysis_job_list, error);
+    int row = statement ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+        if (array_reserve((void **)ids, &capacity, *count + 1, sizeof **ids))
+            row = error_no_memory(error);
+        else
+            (*ids)[(*count)++] = statement_integer(statement, 0);
+    }
+    statement_free(statement);
+    if (row < 0) {
+        free(*ids);
+        *ids = NULL;
+        *count = 0;
+    }
+    return row;
+}
+
+int job_count_pieces(struct store *store, int64_t *count, struct error *error)
+{
+    struct statement *statement = store_prepare(store, schema_analysis_job_pieces, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    *count = row == 1 ? statement_integer(statement, 0) : 0;
+    statement_free(statement);
+    return row < 0 ? -1 : 0;
+}
+
+/* What the job keeps of the roster is its own from then on. */
+static char *take_text(char **text)
+{
+    char *taken = *text;
+    *text = NULL;
+    return taken;
+}
+
+static int take_ranks(struct job *job)
+{
+    struct roster *roster = &job->roster;
+    job->ranks = array_new(roster->rank_count, sizeof *job->ranks);
+    if (!job->ranks)
+        return -1;
+    for (; job->rank_count < roster->rank_count; job->rank_count++) {
+        struct roster_rank *rank = &roster->ranks[job->rank_count];
+        job->ranks[job->rank_count] = (struct job_rank){.id = rank->id,
+                                                        .process_id = rank->process_id,
+                                                        .global_rank = rank->global_rank,
+                                                        .name = take_text(&rank->name),
+                                                        .facts = rank->facts};
+        rank->facts = (struct roster_facts){.local_rank = COUNT_UNKNOWN, .gpu = COUNT_UNKNOWN};
+    }
+    return 0;
+}
+
+static void take_communicators(struct job *job)
+{
+    struct roster *roster = &job->roster;
+    job->communicators = roster->communicators;
+    job->communicator_count = roster->communicator_count;
+    roster->communicators = NULL;
+    roster->communicator_count = roster->communicator_capacity = 0;
+}
+
+/* One of the run's steps, whatever the store says. */
+static int32_t first_step_of(const struct job *job, const struct roster_run *run)
+{
+    int32_t last = job->step_count > 0 ? job->step_count - 1 : 0;
+    return run->first_step < 0 ? 0 : run->first_step < last ? (int32_t)run->first_step : last;
+}
+
+/* The run itself, its ranks and communicators, into a job that is empty but for store and run. */
+static int job_read_names(struct job *job, struct error *error)
+{
+    if (roster_load(&job->roster, job->store, job->run_id, error) ||
+        roster_load_members(&job->roster, job->store, job->run_id, error) ||
+        roster_load_facts(&job->roster, job->store, job->run_id, error))
+        return -1;
+    if (!job->roster.run_count)
+        return error_set(error, "no run %lld in the store", (long long)job->run_id);
+    struct roster_run *run = &job->roster.runs[0];
+    job->expected_ranks = run->expected_ranks;
+    job->step_count = (int32_t)run->step_count;
+    job->first_step = first_step_of(job, run);
+    job->step_base = run->step_base;
+    job->step_source = take_text(&run->step_source);
+    job->run_name = take_text(&run->name);
+    job->has_global_ranks = run->has_global_ranks;
+    take_communicators(job);
+    return take_ranks(job) ? error_no_memory(error) : 0;
+}
+
+static int take(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    int64_t at = id_runs_find(&job->operation_ids, statement_integer(statement, 0));
+    if (at < 0)
+        return 0;
+    if (loader_list_places(loader))
+        return error_no_memory(error);
+    if (!job->described) {
+        job->described = array_new(job->operation_count, sizeof *job->described);
+        if (!job->described)
+            return error_no_memory(error);
+        for (size_t i = 0; i < job->operation_count; i++)
+            job->described[i] = -1;
+    }
+    int32_t *described = &job->described[loader->places[at]];
+    return *described < 0 ? loader_tag(loader, statement_text(statement, 1), described, error) : 0;
+}
+
+/* From where operations were called, as descriptions of the calls say: job->described. Operations are laid
+ * out, and their places known. */
+static int loader_read_described(struct loader *loader, struct error *error)
+{
+    return loader_read(loader, schema_analysis_job_described, take, error);
+}
+
+/* Of a process: its ranks with operations, those in the communicator last looked at, the most in any. */
+struct crew {
+    size_t ranks;
+    size_t here;
+    size_t most;
+    size_t communicator;
+};
+
+/* Of each rank the number of its process; their ranks with operations are counted. -1: out of memory. */
+static int number_processes(const struct job *job, int64_t *process, struct crew *crews)
+{
+    struct map numbers;
+    int failed = 0;
+    map_init(&numbers);
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        int64_t *number = map_put(&numbers, (struct map_key){{(uint64_t)job->ranks[i].process_id}},
+                                  (int64_t)numbers.count, NULL);
+        failed = !number;
+        process[i] = failed ? 0 : *number;
+        crews[process[i]].ranks += job->ranks[i].count > 0;
+    }
+    map_release(&numbers);
+    return failed ? -1 : 0;
+}
+
+static void count_crews(const struct job *job, const int64_t *process, struct crew *crews)
+{
+    for (size_t i = 0; i < job->communicator_count; i++)
+        for (size_t j = 0; j < job->communicators[i].seat_count; j++) {
+            int32_t rank = job->communicators[i].seats[j].rank;
+            struct crew *crew = &crews[process[rank]];
+            if (!job->ranks[rank].count)
+                continue;
+            if (crew->communicator != i + 1)
+                crew->here = 0;
+            crew->communicator = i + 1;
+            if (++crew->here > crew->most)
+                crew->most = crew->here;
+        }
+}
+
+int job_find_parts(struct job *job)
+{
+    int64_t *process = array_new(job->rank_count, sizeof *process);
+    struct crew *crews = array_new(job->rank_count + 1, sizeof *crews);
+    int failed = !process || !crews || number_processes(job, process, crews);
+    if (!failed)
+        count_crews(job, process, crews);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        job->ranks[i].is_part = crews[process[i]].ranks > crews[process[i]].most;
+    free(process);
+    free(crews);
+    return failed;
+}
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)
 {

@@ -1,13 +1,11 @@
-#include "job/loader.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "job/load.h"
+#include "model/model.h"
+#include "store/store.h"
 
-#include "base/array.h"
-#include "base/ids.h"
-#include "job/excerpts.h"
-#include "job/lost_files.h"
-#include "model/pack.h"
 #include "schemas.h"
-#include "store/operations.h"
-#include "store/statement.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
-#include "job/lost_files.h"
-
-#include "base/array.h"
-#include "base/lower_bound.h"
-#include "base/sort.h"
+#include "base/base.h"
+#include "job/job.h"
+#include "job/load.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 

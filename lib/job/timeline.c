@@ -1,20 +1,256 @@
-#include "job/timeline.h"
-
-#include "base/array.h"
-#include "job/arrival.h"
-#include "job/astray_kernels.h"
-#include "job/clock_alignment.h"
-#include "job/device_time.h"
-#include "job/early_stops.h"
-#include "job/estimated_ends.h"
-#include "job/groups.h"
-#include "job/own_time.h"
-#include "job/shared_kernels.h"
-#include "job/streams.h"
-#include "job/threads.h"
-#include "job/transfers.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "job/load.h"
+#include "model/model.h"
 
 #include <stdlib.h>
+
+struct stream_end {
+    uint64_t stream;
+    int32_t newest; /* of the group under way, the one that was issued last */
+    int32_t last;   /* and the one that ends last */
+    int32_t before; /* of the group before it, likewise */
+};
+
+/* The stream that the trace names; 0: it names none. */
+static uint64_t named_stream(const struct job *job, size_t at)
+{
+    return job->drafts.streams ? job->drafts.stream_ids[job->drafts.streams[at]] : 0;
+}
+
+/*
+ * Where a trace names no streams, operations of different communicators that overlap on the device cannot
+ * share one: then each communicator counts as a stream. A few pairs in so many may seem to overlap by the
+ * rough times of hosts.
+ */
+enum { MOST_OVERLAPS = 10 };
+
+static int communicators_overlap(const struct job *job, const struct job_rank *rank)
+{
+    size_t overlaps = 0, pairs = 0;
+    for (size_t i = 1; i < rank->count; i++) {
+        const struct job_operation *before = &job->operations[rank->first + i - 1];
+        const struct job_operation *after = before + 1;
+        if (named_stream(job, rank->first + i) || before->communicator == after->communicator ||
+            before->end_ns == TIME_UNKNOWN || after->start_ns == TIME_UNKNOWN ||
+            before->start_ns == TIME_UNKNOWN)
+            continue;
+        pairs++;
+        overlaps += after->start_ns < before->start_ns + (before->end_ns - before->start_ns) / 2;
+    }
+    return overlaps * MOST_OVERLAPS > pairs;
+}
+
+static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
+{
+    if (named_stream(job, at))
+        return named_stream(job, at);
+    return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
+}
+
+static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
+{
+    struct job_operation *operation = &job->operations[at];
+    if (end->newest >= 0 && job_same_group(job, (size_t)end->newest, (size_t)at)) {
+        operation->group = job->operations[end->last].group;
+        if (job->drafts.free_ns[at] > job->drafts.free_ns[end->last])
+            end->last = at;
+    } else {
+        operation->group = at;
+        end->before = end->last;
+        end->last = at;
+    }
+    end->newest = at;
+    operation->previous = end->before;
+}
+
+/* The streams of a rank, as they come. */
+struct streams {
+    struct stream_end *ends; /* owned */
+    size_t count;
+    size_t capacity;
+    struct map numbers; /* stream -> its index in ends */
+};
+
+/* NULL when memory is out. */
+static struct stream_end *end_of(struct streams *streams, uint64_t stream)
+{
+    int added;
+    int64_t *number = map_put(&streams->numbers, (struct map_key){{stream}}, (int64_t)streams->count, &added);
+    if (!number)
+        return NULL;
+    if (!added)
+        return &streams->ends[*number];
+    if (array_reserve((void **)&streams->ends, &streams->capacity, streams->count + 1, sizeof *streams->ends))
+        return NULL;
+    streams->ends[streams->count] = (struct stream_end){stream, -1, -1, -1};
+    return &streams->ends[streams->count++];
+}
+
+/* Across a break nothing comes before anything. */
+static void cut_at_break(const struct job *job, int32_t step, struct streams *streams, size_t *excerpt)
+{
+    size_t here = step < 0 || !job->excerpt_count ? *excerpt : job_excerpt_of(job, step);
+    for (size_t i = 0; here != *excerpt && i < streams->count; i++)
+        streams->ends[i] = (struct stream_end){streams->ends[i].stream, -1, -1, -1};
+    *excerpt = here;
+}
+
+/* Finds the groups of a rank's operations and what came before each on its stream. -1 when memory is out. */
+static int job_chain_rank(struct job *job, struct job_rank *rank)
+{
+    struct streams streams = {0};
+    size_t excerpt = 0;
+    struct stream_end *end = NULL;
+    int by_communicator = communicators_overlap(job, rank), failed = 0;
+    map_init(&streams.numbers);
+    for (size_t i = rank->first; !failed && i < rank->first + rank->count; i++) {
+        uint64_t stream = stream_of(job, i, by_communicator);
+        cut_at_break(job, job->operations[i].step, &streams, &excerpt);
+        if (!end || end->stream != stream)
+            end = end_of(&streams, stream);
+        failed = !end;
+        if (!failed)
+            chain_operation(job, end, (int32_t)i);
+    }
+    rank->has_streams = streams.count > 1;
+    map_release(&streams.numbers);
+    free(streams.ends);
+    return failed ? -1 : 0;
+}
+
+/* Until when the kernel of a group may have run, on its rank's device timeline; by its first operation. */
+struct bounds {
+    int64_t *over_ns;    /* owned; when it ended, or when the next of its stream began; TIME_UNKNOWN */
+    unsigned char *told; /* owned; it is when it ended */
+};
+
+static int bounds_init(struct bounds *bounds, const struct job *job)
+{
+    size_t count = job->operation_count;
+    *bounds =
+        (struct bounds){.over_ns = array_new(count, sizeof *bounds->over_ns), .told = array_new(count, 1)};
+    if (!bounds->over_ns || !bounds->told)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        bounds->over_ns[i] = TIME_UNKNOWN;
+    for (size_t i = 0; i < count; i++) {
+        int32_t group = job->operations[i].group;
+        if (job->operations[i].end_ns == TIME_UNKNOWN)
+            continue;
+        bounds->told[group] = 1;
+        if (job->drafts.free_ns[i] > bounds->over_ns[group])
+            bounds->over_ns[group] = job->drafts.free_ns[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int32_t before = operation->previous < 0 ? -1 : job->operations[operation->previous].group;
+        if (before >= 0 && operation->group == (int32_t)i && !bounds->told[before])
+            bounds->over_ns[before] = operation->start_ns;
+    }
+    return 0;
+}
+
+static void bounds_release(struct bounds *bounds)
+{
+    free(bounds->over_ns);
+    free(bounds->told);
+}
+
+/* In common time. */
+static int64_t bound_of(const struct job *job, const struct bounds *bounds,
+                        const struct job_operation *operation)
+{
+    int64_t over_ns = bounds->over_ns[operation->group];
+    return over_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(job, operation, over_ns);
+}
+
+/* When the operation of an instance was over, in common time, at the latest; TIME_UNKNOWN. */
+static int64_t instance_over(const struct job *job, const struct bounds *bounds,
+                             const struct job_instance *instance)
+{
+    int64_t least_ns = TIME_UNKNOWN;
+    int is_pair = instance->function == FUNCTION_SEND;
+    if ((!is_pair && !function_is_full_exchange(instance->function)) ||
+        instance->members < instance->expected)
+        return TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t over_ns = bound_of(job, bounds, job_member(job, instance, i));
+        if (over_ns != TIME_UNKNOWN && (least_ns == TIME_UNKNOWN || over_ns < least_ns))
+            least_ns = over_ns;
+    }
+    return least_ns;
+}
+
+/* The latest of what a group's operations were over at, on the timeline of its rank; TIME_UNKNOWN. */
+static int64_t group_over(const struct job *job, const struct bounds *bounds, const int64_t *instances_over,
+                          size_t head)
+{
+    const struct job_operation *first = &job->operations[head];
+    int64_t last_ns = TIME_UNKNOWN, bound_ns = bounds->over_ns[head];
+    int64_t common_ns = job_common_time(job, first, bound_ns);
+    for (size_t i = head; i < job->operation_count && job->operations[i].group == first->group; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t over_ns = operation->instance < 0 ? TIME_UNKNOWN : instances_over[operation->instance];
+        if (operation->start_ns == TIME_UNKNOWN || over_ns == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        last_ns = last_ns == TIME_UNKNOWN || over_ns > last_ns ? over_ns : last_ns;
+    }
+    if (common_ns == TIME_UNKNOWN || last_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    int64_t end_ns = bound_ns + (last_ns - common_ns);
+    end_ns = end_ns < bound_ns ? end_ns : bound_ns;
+    return end_ns > first->start_ns ? end_ns : first->start_ns;
+}
+
+static void end_group(struct job *job, size_t head, int64_t end_ns)
+{
+    int32_t group = job->operations[head].group;
+    for (size_t i = head; i < job->operation_count && job->operations[i].group == group; i++) {
+        job->operations[i].end_ns = job->drafts.free_ns[i] = end_ns;
+        job->operations[i].ends = ENDS_ESTIMATED;
+    }
+}
+
+/* Whether most kernels note no end: `told` is of their first operations. */
+static int are_most_untold(const struct job *job, const struct bounds *bounds)
+{
+    size_t kernels = 0, untold = 0;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->group != (int32_t)i || operation->start_ns == TIME_UNKNOWN)
+            continue;
+        kernels++;
+        untold += !bounds->told[i] && operation->incomplete;
+    }
+    return untold * 2 > kernels;
+}
+
+int job_estimate_ends(struct job *job, int *estimated)
+{
+    struct bounds bounds;
+    int64_t *over_ns = array_new(job->instance_count, sizeof *over_ns);
+    int failed = bounds_init(&bounds, job) || !over_ns;
+    *estimated = 0;
+    int is_wanted = !failed && are_most_untold(job, &bounds);
+    for (size_t i = 0; is_wanted && i < job->instance_count; i++)
+        over_ns[i] = instance_over(job, &bounds, &job->instances[i]);
+    for (size_t i = 0; is_wanted && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->group != (int32_t)i || bounds.told[i] || !operation->incomplete ||
+            bounds.over_ns[i] == TIME_UNKNOWN)
+            continue;
+        int64_t end_ns = group_over(job, &bounds, over_ns, i);
+        if (end_ns == TIME_UNKNOWN)
+            continue;
+        end_group(job, i, end_ns);
+        *estimated = 1;
+    }
+    bounds_release(&bounds);
+    free(over_ns);
+    return failed ? -1 : 0;
+}
 
 /*
  * Puts all times of a rank on one device timeline and measures own time: the gap between an operation's start

@@ -1,13 +1,10 @@
-#include "join/call_operations.h"
-
-#include "base/array.h"
-#include "base/ids.h"
-#include "base/lower_bound.h"
-#include "base/map.h"
-#include "join/log_blocks.h"
-#include "schemas.h"
-#include "store/scan.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "join/logs.h"
+#include "model/model.h"
 #include "store/store.h"
+
+#include "schemas.h"
 
 #include <stdlib.h>
 

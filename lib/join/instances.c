@@ -1,9 +1,13 @@
-#include "join/instances.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "model/model.h"
+#include "store/store.h"
 
-#include "base/array.h"
-#include "join/pending.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+#define PENDING_PAIR UINT64_C(0xff0000)
 
 /* Kinds of operations, as far as functions are told apart by them. */
 enum { KINDS = 3, SERIES = KINDS * FUNCTION_COUNT };

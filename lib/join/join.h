@@ -1,10 +1,10 @@
 #ifndef NCCLPROF_JOIN_JOIN_H
 #define NCCLPROF_JOIN_JOIN_H
 
-#include "base/error.h"
-
 #include <stddef.h>
 
+struct error;
+struct forgotten;
 struct store;
 
 /*
@@ -18,7 +18,12 @@ int join_store(struct store *store, size_t threads, struct error *error);
 /* Whether they match the files, and are as this ncclprof makes them; -1 on error. */
 int join_is_current(struct store *store, struct error *error);
 
-/* The same as join_store within a transaction that the caller has begun, and ends. */
-int join_in_transaction(struct store *store, size_t threads, struct error *error);
+/*
+ * Removes the runs of a list of names or numbers, with commas between, from the store, and joins what is left
+ * with `threads` threads: one transaction, so that either all of it has happened or nothing. `forgotten`
+ * (initialised by the caller) takes the files that went.
+ */
+int join_forget(struct store *store, const char *list, size_t threads, struct forgotten *forgotten,
+                struct error *error);
 
 #endif

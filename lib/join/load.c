@@ -1,11 +1,9 @@
-#include "join/load.h"
-
-#include "base/array.h"
-#include "base/ids.h"
-#include "base/lower_bound.h"
-#include "schemas.h"
-#include "store/members.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "model/model.h"
 #include "store/store.h"
+
+#include "schemas.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -299,4 +297,138 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
     size_t first = first_mark(work, member);
     *marks = work->mark_count ? work->marks + first : NULL;
     return first_mark(work, member + 1) - first;
+}
+
+/*
+ * An operation's tag is the newest one set on its communicator by its process when it was issued; a range
+ * that has ended gives way to the one around it. A tag that the record itself carries wins: it is of that
+ * operation alone.
+ */
+
+int32_t tag_carried(const struct work *work, const struct swept *swept)
+{
+    const int64_t *name = swept->tag >= 0 && swept->tag_is_number
+                              ? map_get(&work->tag_names, (struct map_key){{(uint64_t)swept->tag}})
+                              : NULL;
+    return name ? (int32_t)*name : swept->tag;
+}
+
+static void apply(struct tag_state *state, const struct work_mark *mark)
+{
+    int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
+    if (mark->is_end) {
+        /* Where the beginning of its range was lost it ends nothing. */
+        if (depth <= state->top)
+            state->top = depth - 1;
+        return;
+    }
+    for (int32_t i = state->top + 1; i < depth; i++)
+        state->stack[i] = -1;
+    state->stack[depth] = mark->text;
+    state->top = depth;
+}
+
+struct tag_state tag_state_at_start(const struct work *work, int32_t member)
+{
+    struct tag_state state = {.top = -1};
+    state.own.left = work_marks_of(work, member, &state.own.next);
+    state.common.left = work_marks_of(work, -1, &state.common.next);
+    return state;
+}
+
+/* The next mark up to a time, whosever it is; NULL: there is none. */
+static const struct work_mark *next_mark(struct tag_state *state, int64_t at_ns)
+{
+    struct tag_marks *own = &state->own, *common = &state->common;
+    int is_own = own->left > 0 && (common->left == 0 || own->next->order < common->next->order);
+    struct tag_marks *from = is_own ? own : common;
+    if (from->left == 0 || from->next->at_ns > at_ns)
+        return NULL;
+    from->left--;
+    return from->next++;
+}
+
+int32_t tag_at(struct tag_state *state, int64_t at_ns)
+{
+    const struct work_mark *mark;
+    while ((mark = next_mark(state, at_ns)))
+        apply(state, mark);
+    return state->top < 0 ? -1 : state->stack[state->top];
+}
+
+void series_table_init(struct series_table *table)
+{
+    *table = (struct series_table){.last_number = -1};
+    map_init(&table->numbers);
+    map_init(&table->seen);
+}
+
+void series_table_release(struct series_table *table)
+{
+    map_release(&table->numbers);
+    map_release(&table->seen);
+    free(table->series);
+}
+
+static struct map_key series_key(int32_t member, int kind, int function)
+{
+    return (struct map_key){{(uint64_t)member, (uint64_t)kind << 8 | (uint64_t)function, 0, 0}};
+}
+
+static struct series *find(struct series_table *table, const struct swept *swept)
+{
+    if (table->last_number >= 0 && swept->member == table->last_member && swept->kind == table->last_kind &&
+        swept->function == table->last_function)
+        return &table->series[table->last_number];
+    int added;
+    int64_t *number = map_put(&table->numbers, series_key(swept->member, swept->kind, swept->function),
+                              (int64_t)table->numbers.count, &added);
+    if (!number ||
+        array_reserve((void **)&table->series, &table->capacity, table->numbers.count, sizeof *table->series))
+        return NULL;
+    if (added)
+        table->series[*number] = (struct series){.last = INT64_MIN};
+    table->last_member = swept->member;
+    table->last_kind = swept->kind;
+    table->last_function = swept->function;
+    table->last_number = *number;
+    return &table->series[*number];
+}
+
+static int64_t count(struct series_table *table, const struct swept *swept, uint64_t number, uint64_t is_peer)
+{
+    struct map_key key = series_key(swept->member, swept->kind, swept->function);
+    key.part[2] = number;
+    key.part[3] = is_peer;
+    int64_t *times = map_put(&table->seen, key, 0, NULL);
+    return times ? (*times)++ : -1;
+}
+
+int64_t series_number(struct series_table *table, const struct swept *swept)
+{
+    if (function_is_point_to_point(swept->function) && swept->sequence >= 0)
+        return swept->sequence;
+    if (function_is_point_to_point(swept->function))
+        return count(table, swept, (uint64_t)swept->peer, 1);
+    struct series *series = find(table, swept);
+    if (!series)
+        return -1;
+    if (series->repeats)
+        return count(table, swept, (uint64_t)swept->sequence, 0);
+    if (swept->sequence <= series->last)
+        series->repeats = table->has_found = 1;
+    series->last = swept->sequence;
+    return 0;
+}
+
+void series_forget_counts(struct series_table *table)
+{
+    map_release(&table->seen);
+    table->has_found = 0;
+}
+
+int series_repeats(const struct series_table *table, int32_t member, uint8_t kind, uint8_t function)
+{
+    const int64_t *number = map_get(&table->numbers, series_key(member, kind, function));
+    return number && table->series[*number].repeats;
 }

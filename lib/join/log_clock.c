@@ -1,20 +1,17 @@
-#include "join/log_clock.h"
-
-#include "base/array.h"
-#include "base/map.h"
-#include "join/log_repack.h"
-#include "join/log_witness.h"
-#include "model/event.h"
-#include "schemas.h"
+#include "base/base.h"
+#include "join/logs.h"
+#include "model/model.h"
 #include "store/store.h"
+
+#include "schemas.h"
 
 #include <stdlib.h>
 
 /*
  * Inspector's times are those of the host's wall clock, which steps when somebody sets it. Where numbers of a
  * series go on and times go back, the clock did. By how much, those tell that its operations ended with
- * (log_witness.c). Steps forward, and such back as are less than it is from one operation to the next, look
- * like what happens without any: only those tell.
+ * (log_duplicates.c). Steps forward, and such back as are less than it is from one operation to the next,
+ * look like what happens without any: only those tell.
  */
 
 /*

@@ -1,15 +1,323 @@
 #include "join/logs.h"
-
-#include "base/array.h"
-#include "join/log_blocks.h"
-#include "join/log_clock.h"
-#include "join/log_doubles.h"
-#include "join/log_order.h"
-#include "join/log_unite.h"
-#include "schemas.h"
+#include "base/base.h"
+#include "model/model.h"
 #include "store/store.h"
 
+#include "schemas.h"
+
 #include <stdlib.h>
+#include <string.h>
+
+/*
+ * Rotated logs may lie in a directory of their own. A process of one host and id that is the same rank of the
+ * same communicator here and there is one process.
+ */
+
+static int run_all(struct store *store, const char *const *sentences, size_t count, int64_t to, int64_t from,
+                   struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct statement *statement = store_prepare(store, sentences[i], error);
+        int failed = !statement || statement_bind_integer(statement, 1, to, error) ||
+                     statement_bind_integer(statement, 2, from, error) ||
+                     statement_step(statement, error) < 0;
+        statement_free(statement);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+struct pair {
+    int64_t from;
+    int64_t to;
+};
+
+static int list_pairs(struct store *store, int64_t to, int64_t from, struct pair **pairs, size_t *count,
+                      struct error *error)
+{
+    struct statement *statement = store_prepare(store, schema_join_logs_united, error);
+    size_t capacity = 0;
+    int row = !statement || statement_bind_integer(statement, 1, to, error) ||
+                      statement_bind_integer(statement, 2, from, error)
+                  ? -1
+                  : 1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+        if (array_reserve((void **)pairs, &capacity, *count + 1, sizeof **pairs)) {
+            row = error_no_memory(error);
+            break;
+        }
+        (*pairs)[(*count)++] =
+            (struct pair){statement_integer(statement, 0), statement_integer(statement, 1)};
+    }
+    statement_free(statement);
+    return row;
+}
+
+static int unite(struct store *store, int64_t to, int64_t from, struct error *error)
+{
+    static const char *const of_member[] = {schema_join_logs_move_files, schema_join_logs_forget_files,
+                                            schema_join_logs_forget_joined, schema_join_logs_forget_member};
+    static const char *const of_process[] = {schema_join_logs_unite_changes, schema_join_logs_forget_changes,
+                                             schema_join_logs_forget_clock, schema_join_logs_forget_process};
+    static const char *const first[] = {schema_join_logs_unite_members};
+    struct pair *pairs = NULL;
+    size_t count = 0;
+    int failed =
+        run_all(store, first, 1, to, from, error) || list_pairs(store, to, from, &pairs, &count, error);
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = record_tables_move(store, FIELD_MEMBER, pairs[i].from, pairs[i].to, error) ||
+                 run_all(store, of_member, sizeof of_member / sizeof *of_member, pairs[i].to, pairs[i].from,
+                         error);
+    free(pairs);
+    return failed || record_tables_move(store, FIELD_PROCESS, from, to, error) ||
+                   run_all(store, of_process, sizeof of_process / sizeof *of_process, to, from, error)
+               ? -1
+               : 0;
+}
+
+/* 1 with two that are one, 0: there are none, -1. */
+static int find_two(struct store *store, int64_t *to, int64_t *from, struct error *error)
+{
+    struct statement *statement = store_prepare(store, schema_join_logs_same_process, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    if (row == 1) {
+        *to = statement_integer(statement, 0);
+        *from = statement_integer(statement, 1);
+    }
+    statement_free(statement);
+    return row;
+}
+
+/* A process that is found in several directories becomes one. */
+static int logs_unite_processes(struct store *store, struct error *error)
+{
+    int64_t to, from;
+    int found;
+    while ((found = find_two(store, &to, &from, error)) == 1)
+        if (unite(store, to, from, error))
+            return -1;
+    return found;
+}
+
+/*
+ * The order of a process's files is that of their records: of what two files both number, the one that begins
+ * with lesser numbers comes first; else the one whose times do. Names say nothing: x.log.1 is older than
+ * x.log where it was rotated, and younger where somebody copied it.
+ */
+
+struct series_begin {
+    int64_t number;
+    int64_t at_ns; /* 0 unknown */
+};
+
+/* Where a file begins in a series. */
+struct begin_of {
+    size_t series; /* number among those of the process */
+    struct series_begin begin;
+};
+
+struct log_file {
+    int64_t id;
+    char *path;            /* owned */
+    int64_t at_ns;         /* of its first record that has a time; 0 */
+    struct begin_of *list; /* owned; ascending by series */
+    size_t count;
+    size_t capacity;
+};
+
+struct files {
+    struct log_file *items; /* owned */
+    size_t count;
+    size_t capacity;
+    struct map series; /* member and series -> number */
+};
+
+static void files_release(struct files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->items[i].path);
+        free(files->items[i].list);
+    }
+    free(files->items);
+    map_release(&files->series);
+}
+
+static int add_file(struct files *files, struct statement *statement, struct error *error)
+{
+    const char *path = statement_text(statement, 1);
+    if (array_reserve((void **)&files->items, &files->capacity, files->count + 1, sizeof *files->items))
+        return error_no_memory(error);
+    struct log_file *file = &files->items[files->count];
+    *file = (struct log_file){.id = statement_integer(statement, 0), .path = strdup(path ? path : "")};
+    if (!file->path)
+        return error_no_memory(error);
+    files->count++;
+    return 0;
+}
+
+static int list_files(struct files *files, const struct logs *logs, struct error *error)
+{
+    struct statement *statement = store_prepare(logs->store, schema_join_logs_files, error);
+    int row = statement && !statement_bind_integer(statement, 1, logs->process_id, error) ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (add_file(files, statement, error))
+            row = -1;
+    statement_free(statement);
+    return row;
+}
+
+static int is_of_earlier(const void *begin, const void *series)
+{
+    return ((const struct begin_of *)begin)->series < *(const size_t *)series;
+}
+
+/* The file's begin in a series, which is added where there is none; NULL when memory is out. */
+static struct begin_of *find_begin(struct log_file *file, size_t series)
+{
+    size_t at = lower_bound(file->list, file->count, sizeof *file->list, is_of_earlier, &series);
+    if (at < file->count && file->list[at].series == series)
+        return &file->list[at];
+    if (array_reserve((void **)&file->list, &file->capacity, file->count + 1, sizeof *file->list))
+        return NULL;
+    memmove(&file->list[at + 1], &file->list[at], (file->count - at) * sizeof *file->list);
+    file->count++;
+    file->list[at] = (struct begin_of){series, {-1, 0}};
+    return &file->list[at];
+}
+
+static int note_row(struct files *files, struct log_file *file, const struct block_reader *rows, size_t row,
+                    size_t member)
+{
+    int64_t issued = logs_issued_ns(rows, row), number = block_value(rows, OPERATION_SEQUENCE, row, -1);
+    file->at_ns = file->at_ns ? file->at_ns : issued;
+    if (number < 0)
+        return 0;
+    const int64_t *series =
+        map_put(&files->series, (struct map_key){{(uint64_t)member, (uint64_t)logs_series(rows, row)}},
+                (int64_t)files->series.count, NULL);
+    struct begin_of *begin = series ? find_begin(file, (size_t)*series) : NULL;
+    if (!begin)
+        return -1;
+    if (begin->begin.number < 0)
+        begin->begin = (struct series_begin){number, issued};
+    return 0;
+}
+
+static int note_blocks(struct files *files, struct logs *logs, struct error *error)
+{
+    static const int columns[] = {LOG_COLUMNS};
+    size_t file = 0;
+    for (size_t at = 0; at < logs->block_count; at++) {
+        const struct log_block *block = &logs->blocks[at];
+        while (file < files->count && files->items[file].id < block->id >> 32)
+            file++;
+        if (file == files->count || files->items[file].id != block->id >> 32)
+            return stored_block_damaged(block->id, error);
+        if (logs_open(logs, block->id, columns, sizeof columns / sizeof *columns, error))
+            return -1;
+        for (size_t row = 0; row < logs->reader.count; row++)
+            if (note_row(files, &files->items[file], &logs->reader, row, block->member))
+                return error_no_memory(error);
+    }
+    return 0;
+}
+
+/* Of most of the series that both have; 0: they do not tell. */
+static int by_numbers(const struct log_file *left, const struct log_file *right)
+{
+    int votes = 0;
+    for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
+        const struct begin_of *a = &left->list[i], *b = &right->list[j];
+        if (a->series == b->series)
+            votes += (a->begin.number > b->begin.number) - (a->begin.number < b->begin.number);
+        i += a->series <= b->series;
+        j += b->series <= a->series;
+    }
+    return votes;
+}
+
+static int compare(const struct log_file *left, const struct log_file *right)
+{
+    int order = by_numbers(left, right);
+    if (!order && left->at_ns && right->at_ns)
+        order = (left->at_ns > right->at_ns) - (left->at_ns < right->at_ns);
+    /* Where nothing in them tells, the names of rotated logs do: x.log.2, x.log.1, x.log. */
+    return order ? order : strcmp(right->path, left->path);
+}
+
+static int is_not_after(const void *file, const void *other)
+{
+    return compare(file, other) <= 0;
+}
+
+/* By halving, which comes to an end whatever they say of each other. */
+static void sort_files(struct files *files)
+{
+    for (size_t i = 1; i < files->count; i++) {
+        struct log_file file = files->items[i];
+        size_t at = lower_bound(files->items, i, sizeof *files->items, is_not_after, &file);
+        memmove(&files->items[at + 1], &files->items[at], (i - at) * sizeof *files->items);
+        files->items[at] = file;
+    }
+}
+
+static int renumber(struct store *store, int64_t from, int64_t to, struct error *error)
+{
+    static const char *const sentences[] = {schema_join_logs_renumber_unhashed,
+                                            schema_join_logs_renumber_clock_steps};
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        struct statement *statement = store_prepare(store, sentences[i], error);
+        int failed = !statement || statement_bind_integer(statement, 1, from, error) ||
+                     statement_bind_integer(statement, 2, to, error) || statement_step(statement, error) < 0;
+        statement_free(statement);
+        if (failed)
+            return -1;
+    }
+    return record_tables_renumber(store, from, to, error);
+}
+
+static int next_number(struct store *store, int64_t *next, struct error *error)
+{
+    struct statement *statement = store_prepare(store, schema_join_logs_next_file, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    *next = row == 1 ? statement_integer(statement, 0) : 0;
+    statement_free(statement);
+    return row == 1 ? 0 : -1;
+}
+
+/* Who comes after one with a greater number gets a new one. Returns whether somebody did; -1. */
+static int renumber_files(const struct files *files, struct store *store, struct error *error)
+{
+    int64_t last = 0, next = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->items[i].id > last) {
+            last = files->items[i].id;
+            continue;
+        }
+        if ((!next && next_number(store, &next, error)) || renumber(store, files->items[i].id, next, error))
+            return -1;
+        last = next++;
+    }
+    return next != 0;
+}
+
+/* Numbers the files of a process in the order of their records. 1: some have other numbers now. */
+static int logs_order_files(struct logs *logs, struct error *error)
+{
+    struct files files = {.items = NULL};
+    map_init(&files.series);
+    int outcome = list_files(&files, logs, error);
+    if (!outcome && files.count > 1) {
+        outcome = note_blocks(&files, logs, error);
+        if (!outcome) {
+            sort_files(&files);
+            outcome = renumber_files(&files, logs->store, error);
+        }
+    }
+    files_release(&files);
+    return outcome;
+}
 
 static int mend_process(struct logs *logs, int64_t process_id, struct error *error)
 {

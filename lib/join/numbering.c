@@ -1,11 +1,6 @@
-#include "join/numbering.h"
-
-#include "base/array.h"
-#include "base/sort.h"
-#include "join/load.h"
-#include "join/steps_by_all_ranks.h"
-#include "join/steps_by_period.h"
-#include "join/tags.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "join/steps.h"
 
 #include <stdlib.h>
 #include <string.h>

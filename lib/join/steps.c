@@ -1,12 +1,10 @@
 #include "join/steps.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "model/model.h"
 
-#include "base/array.h"
-#include "join/load.h"
-#include "period/cycle.h"
-#include "period/cycle_with_gaps.h"
-#include "period/several_steps.h"
-#include "period/stretches.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 void moments_release(struct moments *moments)
@@ -197,4 +195,225 @@ int32_t step_next(struct step_teller *teller, const struct work *work, const str
         teller->next++;
     teller->at++;
     return teller->next ? (int32_t)teller->next - 1 : 0;
+}
+
+enum { RECURRENCE_SMALL_BYTES = 1024 };
+
+/* Steps without tags. A rank passes by several times, so that little of it has to be held at once. */
+
+/* One pass over the operations of a rank. `take` returns -1 when memory is out. */
+static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
+                int (*take)(void *context, const struct work *work, const struct swept *swept), void *context,
+                struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    size_t first = work->by_rank.first[rank];
+    int more = sweep_begin(&sweep, blocks, work, work->by_rank.items + first,
+                           work->by_rank.first[rank + 1] - first, error)
+                   ? -1
+                   : 1;
+    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1)
+        if (take(context, work, &swept))
+            more = error_no_memory(error);
+    sweep_end(&sweep);
+    return more;
+}
+
+struct symbols {
+    struct recurrence recurrence;
+    size_t capacity;
+    int32_t world;                   /* -1: there is no communicator of all ranks */
+    struct communicator_life *lives; /* of each member of the rank, by the numbers of operations */
+    const int32_t *members;          /* those */
+    size_t member_count;
+    int32_t *first_of; /* owned, likewise (model/succession.h) */
+    int has_successors;
+};
+
+/* Whether a communicator has as many ranks as that of all, and as many of them are recorded. */
+static int is_like(const struct work *work, int32_t communicator, int32_t world)
+{
+    const struct work_communicator *here = &work->communicators[communicator];
+    return world >= 0 && here->member_count == work->communicators[world].member_count &&
+           here->size == work->communicators[world].size;
+}
+
+static int take_symbol(void *context, const struct work *work, const struct swept *swept)
+{
+    struct symbols *symbols = context;
+    struct recurrence *recurrence = &symbols->recurrence;
+    size_t at = recurrence->count;
+    int32_t first = symbols->members[symbols->first_of[swept->source]];
+    int32_t communicator = work->members[first].communicator;
+    struct communicator_life *life = &symbols->lives[swept->source];
+    life->first_used = life->first_used == INT64_MAX ? (int64_t)at : life->first_used;
+    life->last_used = (int64_t)at;
+    uint64_t call = hash_mix((uint64_t)communicator, swept->function);
+    if (at == symbols->capacity)
+        return -1;
+    recurrence->count++;
+    recurrence->issued_ns[at] = swept->issued_ns;
+    recurrence->functions[at] = call;
+    recurrence->kinds[at] = hash_mix(call, (uint64_t)swept->bytes);
+    recurrence->calls[at] = hash_mix(call, (uint64_t)swept->peer);
+    recurrence->sizes[at] = hash_mix(call, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
+    recurrence->communicators[at] = function_is_point_to_point(swept->function) ? -1 : communicator;
+    recurrence->is_shared[at] =
+        recurrence->communicators[at] >= 0 && is_like(work, communicator, symbols->world);
+    recurrence->is_small[at] = swept->bytes >= 0 && swept->bytes <= RECURRENCE_SMALL_BYTES;
+    return 0;
+}
+
+/* Whoever was read first. One of an unknown hash is like no other. */
+static uint64_t digest_members(const struct work *work, int32_t communicator)
+{
+    const struct grouping *of = &work->by_communicator;
+    if (!work->communicators[communicator].hash)
+        return hash_mix((uint64_t)communicator, 0);
+    uint64_t digest = hash_mix((uint64_t)work->communicators[communicator].declared_size, 1);
+    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++) {
+        const struct work_member *member = &work->members[of->items[i]];
+        digest += hash_mix(hash_mix(2, (uint64_t)member->rank), (uint64_t)member->job_rank);
+    }
+    return digest;
+}
+
+static int lives_init(struct symbols *symbols, const struct work *work, int32_t rank)
+{
+    const struct grouping *of = &work->by_rank;
+    symbols->members = of->items + of->first[rank];
+    symbols->member_count = of->first[rank + 1] - of->first[rank];
+    symbols->lives = array_new(symbols->member_count, sizeof *symbols->lives);
+    symbols->first_of = array_new(symbols->member_count, sizeof *symbols->first_of);
+    if (!symbols->lives || !symbols->first_of)
+        return -1;
+    for (size_t i = 0; i < symbols->member_count; i++) {
+        symbols->lives[i].members = digest_members(work, work->members[symbols->members[i]].communicator);
+        symbols->lives[i].first_used = symbols->lives[i].last_used = INT64_MAX;
+        symbols->first_of[i] = (int32_t)i;
+    }
+    return 0;
+}
+
+static int symbols_init(struct symbols *symbols, const struct work *work, int32_t rank, size_t capacity)
+{
+    struct recurrence *recurrence = &symbols->recurrence;
+    *symbols = (struct symbols){.capacity = capacity, .world = work->runs[work->ranks[rank].run].world};
+    if (lives_init(symbols, work, rank))
+        return -1;
+    recurrence->functions = array_new(capacity, sizeof *recurrence->functions);
+    recurrence->calls = array_new(capacity, sizeof *recurrence->calls);
+    recurrence->sizes = array_new(capacity, sizeof *recurrence->sizes);
+    recurrence->kinds = array_new(capacity, sizeof *recurrence->kinds);
+    recurrence->communicators = array_new(capacity, sizeof *recurrence->communicators);
+    recurrence->is_small = array_new(capacity, 1);
+    recurrence->is_shared = array_new(capacity, 1);
+    recurrence->issued_ns = array_new(capacity, sizeof *recurrence->issued_ns);
+    return recurrence->functions && recurrence->calls && recurrence->sizes && recurrence->kinds &&
+                   recurrence->communicators && recurrence->is_small && recurrence->is_shared &&
+                   recurrence->issued_ns
+               ? 0
+               : -1;
+}
+
+static void symbols_release(struct symbols *symbols)
+{
+    free(symbols->recurrence.functions);
+    free(symbols->recurrence.calls);
+    free(symbols->recurrence.sizes);
+    free(symbols->recurrence.kinds);
+    free(symbols->recurrence.communicators);
+    free(symbols->recurrence.is_small);
+    free(symbols->recurrence.is_shared);
+    free(symbols->recurrence.issued_ns);
+    free(symbols->first_of);
+}
+
+static int find_successors(struct symbols *symbols)
+{
+    if (succession_find(symbols->lives, symbols->member_count, symbols->first_of))
+        return -1;
+    for (size_t i = 0; i < symbols->member_count; i++)
+        symbols->has_successors |= symbols->first_of[i] != (int32_t)i;
+    return 0;
+}
+
+/* What communicators are made anew of shows at the end: where any are, operations pass by once more. */
+static int list_symbols(struct symbols *symbols, struct blocks *blocks, const struct work *work, int32_t rank,
+                        struct error *error)
+{
+    if (pass(blocks, work, rank, take_symbol, symbols, error))
+        return -1;
+    if (find_successors(symbols))
+        return error_no_memory(error);
+    if (!symbols->has_successors)
+        return 0;
+    symbols->recurrence.count = 0;
+    return pass(blocks, work, rank, take_symbol, symbols, error);
+}
+
+int steps_from_period(struct blocks *blocks, const struct work *work, int32_t rank, size_t operations,
+                      struct own_steps *steps, struct error *error)
+{
+    struct symbols symbols;
+    *steps = (struct own_steps){.starts = array_new(operations, sizeof *steps->starts)};
+    int failed = symbols_init(&symbols, work, rank, operations) || !steps->starts;
+    failed = failed ? error_no_memory(error) : list_symbols(&symbols, blocks, work, rank, error);
+    if (!failed && stretches_find(&symbols.recurrence, steps->starts, &steps->count))
+        failed = error_no_memory(error);
+    steps->lives = symbols.lives;
+    symbols_release(&symbols);
+    size_t *fewer = failed ? NULL : realloc(steps->starts, (steps->count + 1) * sizeof *fewer);
+    if (fewer)
+        steps->starts = fewer;
+    return failed ? -1 : 0;
+}
+
+void own_steps_release(struct own_steps *steps)
+{
+    free(steps->starts);
+    free(steps->lives);
+    *steps = (struct own_steps){.count = 0};
+}
+
+struct end_search {
+    const struct own_steps *steps;
+    const struct shared_communicators *shared;
+    struct step_end *ends;
+    size_t found;
+    size_t next;  /* start to come */
+    size_t at;    /* operations so far */
+    int has_last; /* this step has one so far */
+    struct step_end last;
+};
+
+static int take_end(void *context, const struct work *work, const struct swept *swept)
+{
+    struct end_search *search = context;
+    while (search->next < search->steps->count && search->steps->starts[search->next] <= search->at) {
+        if (search->next && search->has_last)
+            search->ends[search->found++] = search->last;
+        search->has_last = 0;
+        search->next++;
+    }
+    search->at++;
+    int32_t turn = shared_turn(search->shared, work->members[swept->member].communicator);
+    if (turn > search->last.turn && swept->sequence >= 0)
+        search->last = step_end_none(turn);
+    if (turn >= 0 && turn == search->last.turn)
+        search->has_last |= step_end_take(&search->last, swept->function, swept->sequence);
+    return 0;
+}
+
+int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank,
+                    const struct own_steps *steps, const struct shared_communicators *shared,
+                    struct step_end **ends, size_t *count, struct error *error)
+{
+    struct end_search search = {.steps = steps, .shared = shared, .last = step_end_none(0)};
+    *count = 0;
+    *ends = search.ends = array_new(steps->count, sizeof **ends);
+    int failed = search.ends ? pass(blocks, work, rank, take_end, &search, error) : error_no_memory(error);
+    *count = search.found;
+    return failed;
 }

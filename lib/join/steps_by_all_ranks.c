@@ -1,9 +1,7 @@
-#include "join/steps_by_all_ranks.h"
-
-#include "base/array.h"
-#include "base/hash.h"
-#include "base/map.h"
-#include "period/cycle.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "join/steps.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

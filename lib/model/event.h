@@ -1,10 +1,97 @@
 #ifndef NCCLPROF_MODEL_EVENT_H
 #define NCCLPROF_MODEL_EVENT_H
 
-#include "model/vocab.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+/* -------------------- vocabulary.c -------------------- */
+
+/*
+ * The field's words as small numbers. The numbers are stored in files (schemas/store) and so never change:
+ * add at the end. 0 is always "not said", *_OTHER a word that we do not know.
+ */
+
+enum function {
+    FUNCTION_UNKNOWN = 0,
+    FUNCTION_OTHER,
+    FUNCTION_ALL_REDUCE,
+    FUNCTION_ALL_GATHER,
+    FUNCTION_REDUCE_SCATTER,
+    FUNCTION_ALL_TO_ALL,
+    FUNCTION_GATHER,
+    FUNCTION_SCATTER,
+    FUNCTION_BROADCAST,
+    FUNCTION_REDUCE,
+    FUNCTION_BARRIER,
+    FUNCTION_SEND,
+    FUNCTION_RECV,
+    FUNCTION_COUNT
+};
+
+enum datatype {
+    DATATYPE_UNKNOWN = 0,
+    DATATYPE_OTHER,
+    DATATYPE_INT8,
+    DATATYPE_UINT8,
+    DATATYPE_INT32,
+    DATATYPE_UINT32,
+    DATATYPE_INT64,
+    DATATYPE_UINT64,
+    DATATYPE_FLOAT16,
+    DATATYPE_FLOAT32,
+    DATATYPE_FLOAT64,
+    DATATYPE_BFLOAT16,
+    DATATYPE_FLOAT8E4M3,
+    DATATYPE_FLOAT8E5M2,
+    DATATYPE_COUNT
+};
+
+enum algorithm {
+    ALGORITHM_UNKNOWN = 0,
+    ALGORITHM_OTHER,
+    ALGORITHM_TREE,
+    ALGORITHM_RING,
+    ALGORITHM_COLLNET_DIRECT,
+    ALGORITHM_COLLNET_CHAIN,
+    ALGORITHM_NVLS,
+    ALGORITHM_NVLS_TREE,
+    ALGORITHM_PAT,
+    ALGORITHM_COPY_ENGINE, /* no kernel: copies by the GPU's copy engines, which no trace calls an algorithm
+                            */
+    /* Kernels on symmetric memory, as NCCL names them behind their function ("AllGather_LLMC"). */
+    ALGORITHM_SYMMETRIC_FIRST,
+    ALGORITHM_AGXLL_R = ALGORITHM_SYMMETRIC_FIRST,
+    ALGORITHM_AGXLLMC_R,
+    ALGORITHM_RSXLD_AGXST,
+    ALGORITHM_RSXLDMC_AGXSTMC,
+    ALGORITHM_RSXTMALD_AGXTMAST,
+    ALGORITHM_RSXNET_ARXMC_AGXNET,
+    ALGORITHM_SYMMETRIC_LL,
+    ALGORITHM_LLMC,
+    ALGORITHM_ST,
+    ALGORITHM_STMC,
+    ALGORITHM_TMAST,
+    ALGORITHM_TMASTMC,
+    ALGORITHM_RAILRING_LSASTMC,
+    ALGORITHM_GINHIER_MCRING,
+    ALGORITHM_LD,
+    ALGORITHM_LDMC,
+    ALGORITHM_TMALD,
+    ALGORITHM_RAILA2A_LSALD,
+    ALGORITHM_RAILA2A_LSALDMC,
+    ALGORITHM_COUNT
+};
+
+enum protocol {
+    PROTOCOL_UNKNOWN = 0,
+    PROTOCOL_OTHER,
+    PROTOCOL_LL,
+    PROTOCOL_LL128,
+    PROTOCOL_SIMPLE,
+    PROTOCOL_COUNT
+};
+
+/* -------------------- record.c -------------------- */
 
 /*
  * The one normalised record. Every input dialect (lib/format) turns its lines into these, and nothing after
@@ -17,7 +104,7 @@
  * Texts and arrays are borrowed: they live until the callback that got the event returns.
  *
  * Below each struct stand the columns of its table in the store; WHOLE, COUNT ... are the kinds of columns of
- * record.h. A new field takes its member and its column here, the column in schemas/store, and the reader in
+ * record.c. A new field takes its member and its column here, the column in schemas/store, and the reader in
  * lib/format that knows it.
  */
 
@@ -45,7 +132,7 @@ struct origin {
     int64_t started_ns; /* when the process began to record, wall clock: ids come again; 0: not said; below 0
                            no time: it tells a process without host and id from others */
     /* 0: not said (NCCL up to 2.26 behind a newer one). NCCL's own, or where a dialect does not know that,
-     * communicator_hash_of() (communicator_hash.h), and communicator_is_named set: such a hash tells
+     * communicator_hash_of() (vocabulary.c), and communicator_is_named set: such a hash tells
      * communicators of one directory apart, not those of different jobs. */
     uint64_t communicator_hash;
     int communicator_is_named;
@@ -214,16 +301,6 @@ struct proxy_operation {
     int continued; /* not the first record of this proxy operation */
 };
 
-#define STORED_PROXY                                                                                        \
-    ID("proxy_operation_id"), FIELD("operation_id", FIELD_OPERATION, proxy.operation), OF_MEMBER,           \
-        WHOLE("direction", proxy.direction), WHOLE("channel", proxy.channel), WHOLE("peer", proxy.peer),    \
-        WHOLE("step_count", proxy.step_count), COUNT("chunk_bytes", proxy.chunk_bytes),                     \
-        COUNT("transferred_bytes", proxy.transferred_bytes),                                                \
-        TIME("schedule_begin_ns", proxy.schedule.begin_ns),                                                 \
-        TIME("progress_begin_ns", proxy.progress.begin_ns), TIME("progress_end_ns", proxy.progress.end_ns), \
-        AT_OFFSET, MADE("states", MADE_STATES), MADE("steps", MADE_STEPS),                                  \
-        WHOLE("steps_recorded", proxy.steps_recorded), FLAG("continued", proxy.continued)
-
 struct tag_mark {
     const char *text;
     int64_t at_ns;
@@ -232,20 +309,12 @@ struct tag_mark {
     int is_end;       /* a range of `depth` ends here; text is NULL */
 };
 
-#define STORED_TAG                                                                                  \
-    ID("tag_mark_id"), OF_PROCESS, OF_MEMBER, WHOLE("at_ns", tag.at_ns), WHOLE("depth", tag.depth), \
-        FLAG("is_end", tag.is_end), TEXT("text", tag.text)
-
 /* What a number that operations have as their tag stands for, in all that the process records. */
 struct tag_name {
     uint64_t number;
     const char *text;
     int64_t at_ns; /* of several names the last one counts; TIME_UNKNOWN */
 };
-
-#define STORED_TAG_NAME                                                                             \
-    ID("tag_name_id"), OF_PROCESS, WHOLE("number", tag_name.number), TIME("at_ns", tag_name.at_ns), \
-        TEXT("text", tag_name.text)
 
 /* A moment read on several clocks at once (bundled plugin). */
 struct clock_anchor {
@@ -254,11 +323,6 @@ struct clock_anchor {
     int64_t realtime_ns;  /* CLOCK_REALTIME; TIME_UNKNOWN */
     const char *boot_id;  /* NULL when unknown: monotonic clocks of one boot are the same clock */
 };
-
-#define STORED_ANCHOR                                                                       \
-    ID("clock_anchor_id"), OF_PROCESS, WHOLE("local_ns", anchor.local_ns),                  \
-        TIME("monotonic_ns", anchor.monotonic_ns), TIME("realtime_ns", anchor.realtime_ns), \
-        TEXT("boot_id", anchor.boot_id)
 
 /* The recorder says that it dropped events. */
 struct loss {
@@ -270,10 +334,6 @@ struct loss {
      */
     int is_total;
 };
-
-#define STORED_LOSS                                                                              \
-    ID("loss_id"), OF_PROCESS, MADE("what", MADE_WHAT), WHOLE("events", loss.events), OF_MEMBER, \
-        FLAG("is_total", loss.is_total)
 
 /*
  * What is known of a process beside its origin, or, where the origin says communicator and rank, of that rank
@@ -292,13 +352,6 @@ struct process_facts {
     const char *rank_name;  /* what the framework calls it: "tp 0 dp 1" */
     const char *address;    /* at which other processes reach its host: "10.0.0.10" */
 };
-
-#define STORED_PROCESS                                                                                \
-    ID("process_fact_id"), OF_PROCESS, OF_MEMBER, COUNT("global_rank", process.global_rank),          \
-        COUNT("world_size", process.world_size), COUNT("local_rank", process.local_rank),             \
-        COUNT("gpu", process.gpu), TEXT("gpu_bus_id", process.gpu_bus_id),                            \
-        TEXT("gpu_serial", process.gpu_serial), TEXT("nic", process.nic), TEXT("host", process.host), \
-        TEXT("rank_name", process.rank_name), TEXT("address", process.address)
 
 /* All facts unknown. */
 #define PROCESS_FACTS_NONE                                \
@@ -324,13 +377,6 @@ struct group_status {
     int64_t timed_out;
     int64_t at_ns; /* TIME_UNKNOWN */
 };
-
-#define STORED_GROUP_STATUS                                                                     \
-    ID("group_status_id"), OF_PROCESS, OF_MEMBER, TEXT("name", group_status.name),              \
-        TEXT("description", group_status.description), TEXT("function", group_status.function), \
-        COUNT("enqueued", group_status.enqueued), COUNT("started", group_status.started),       \
-        COUNT("completed", group_status.completed), COUNT("timed_out", group_status.timed_out), \
-        TIME("at_ns", group_status.at_ns)
 
 /*
  * What a file tells of memory that is registered with NCCL, or is by a rule of the framework's. Stored: their
@@ -365,14 +411,6 @@ struct registration {
     int64_t global_rank;      /* whose snapshot it is; COUNT_UNKNOWN */
 };
 
-#define STORED_REGISTRATION                                                                           \
-    ID("registration_id"), OF_PROCESS, OF_MEMBER, WHOLE("kind", registration.kind),                   \
-        WHOLE("way", registration.way), SOME("address", registration.address),                        \
-        SOME("bytes", registration.bytes), COUNT("device", registration.device),                      \
-        COUNT("global_rank", registration.global_rank), TIME("from_ns", registration.alive.begin_ns), \
-        TIME("to_ns", registration.alive.end_ns), SOME("function", registration.function),            \
-        COUNT("number", registration.number), MADE("calls", MADE_CALLS)
-
 /* What a dialect says of the origin's communicator as a whole. */
 struct communicator_facts {
     const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
@@ -404,19 +442,6 @@ struct start_up {
     int64_t parts_ns[START_PARTS];
 };
 
-#define STORED_START_UP                                                                            \
-    ID("start_up_id"), OF_PROCESS, OF_MEMBER, TEXT("function", start_up.function),                 \
-        SOME("parent_hash", start_up.parent_hash), TIME("begin_ns", start_up.begin_ns),            \
-        TIME("end_ns", start_up.end_ns), FLAG("is_complete", start_up.is_complete),                \
-        TIME("total_ns", start_up.total_ns), TIME("kernels_ns", start_up.parts_ns[START_KERNELS]), \
-        TIME("allocation_ns", start_up.parts_ns[START_ALLOCATION]),                                \
-        TIME("bootstrap_ns", start_up.parts_ns[START_BOOTSTRAP]),                                  \
-        TIME("allgathers_ns", start_up.parts_ns[START_ALLGATHERS]),                                \
-        TIME("topology_ns", start_up.parts_ns[START_TOPOLOGY]),                                    \
-        TIME("graphs_ns", start_up.parts_ns[START_GRAPHS]),                                        \
-        TIME("connections_ns", start_up.parts_ns[START_CONNECTIONS]),                              \
-        TIME("rest_ns", start_up.parts_ns[START_REST])
-
 #define START_UP_UNKNOWN                                                                                  \
     ((struct start_up){.begin_ns = TIME_UNKNOWN,                                                          \
                        .end_ns = TIME_UNKNOWN,                                                            \
@@ -425,7 +450,7 @@ struct start_up {
                                     TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}})
 
 /*
- * Stored: their numbers never change. One more takes a line here, in lib/postmortem/reported_errors.c where
+ * Stored: their numbers never change. One more takes a line here, in lib/hang/reported_errors.c where
  * it says whose fault it is, in schemas/info/info.sql and in ncclprof-store(5).
  */
 enum warning_kind {
@@ -471,11 +496,6 @@ struct warning {
     const char *text;
 };
 
-#define STORED_WARNING                                                                             \
-    ID("warning_id"), OF_PROCESS, WHOLE("kind", warning.kind), TIME("at_ns", warning.at_ns),       \
-        COUNT("gpu", warning.gpu), WHOLE("calls", warning.calls), COUNT("status", warning.status), \
-        TEXT("nic", warning.nic), TEXT("peer", warning.peer), TEXT("text", warning.text), AT_OFFSET
-
 /*
  * What a program printed, or marked in a trace, of a call that it was about to make (lit-gpt's
  * monitor_collectives). A mark has the origin of its process; what was printed has neither host nor pid, and
@@ -499,14 +519,6 @@ struct call_description {
     int64_t at_ns;           /* of a mark, on its process's clock; TIME_UNKNOWN */
 };
 
-#define STORED_CALL                                                                                         \
-    ID("call_description_id"), OF_PROCESS, WHOLE("rank", call.rank), TEXT("name", call.name),               \
-        TEXT("source", call.source), COUNT("message_bytes", call.message_bytes),                            \
-        COUNT("device", call.device), TIME("said_ns", call.said_ns), TEXT("gpu_serial", call.gpu_serial),   \
-        TEXT("vm", call.vm), MADE("group_ranks", MADE_GROUP), COUNT("peer_rank", call.peer),                \
-        COUNT("root_rank", call.root), TEXT("correlation_id", call.correlation), TIME("at_ns", call.at_ns), \
-        AT_OFFSET
-
 /* What Inspector's Prometheus text says of the operations of one kind between two of its dumps. */
 struct metric_sample {
     int64_t at_ns;   /* since the epoch; TIME_UNKNOWN */
@@ -528,16 +540,6 @@ struct metric_sample {
     int64_t sequence; /* of the last operation; COUNT_UNKNOWN */
 };
 
-#define STORED_SAMPLE                                                                                   \
-    ID("sample_id"), TIME("at_ns", sample.at_ns), TEXT("job", sample.job), TEXT("node", sample.node),   \
-        TEXT("gpu", sample.gpu), TEXT("communicator", sample.communicator),                             \
-        COUNT("node_count", sample.node_count), COUNT("rank_count", sample.rank_count),                 \
-        COUNT("rank", sample.rank), WHOLE("function", sample.function),                                 \
-        TEXT("message_size", sample.message_size), COUNT("least_bytes", sample.least_bytes),            \
-        WHOLE("algorithm", sample.algorithm), WHOLE("protocol", sample.protocol),                       \
-        FIELD("busbw_gbs", FIELD_POSITIVE, sample.busbw_gbs), COUNT("duration_ns", sample.duration_ns), \
-        TEXT("tag", sample.tag), COUNT("sequence", sample.sequence), AT_OFFSET
-
 enum event_kind {
     EVENT_OPERATION,
     EVENT_PROXY,
@@ -552,7 +554,7 @@ enum event_kind {
     EVENT_REGISTRATION,
     EVENT_CALL_DESCRIPTION,
     EVENT_SAMPLE,
-    EVENT_TABLES, /* those above have a table each (record.h) */
+    EVENT_TABLES, /* those above have a table each (record.c) */
     EVENT_COMMUNICATOR = EVENT_TABLES
 };
 

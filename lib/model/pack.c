@@ -1,6 +1,7 @@
-#include "model/pack.h"
-
-#include "model/varint.h"
+#include "base/base.h"
+#include "model/event.h"
+#include "model/internal.h"
+#include "model/model.h"
 
 /* The first number of every blob: its form. */
 enum { FORM_CHANNELS = 1, FORM_STEPS = 2, FORM_STEPS_RECEIVE = 3, FORM_STATES = 4 };

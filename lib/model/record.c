@@ -1,7 +1,95 @@
-#include "model/record.h"
+#include "base/base.h"
+#include "model/event.h"
+#include "model/model.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#define STORED_PROXY                                                                                        \
+    ID("proxy_operation_id"), FIELD("operation_id", FIELD_OPERATION, proxy.operation), OF_MEMBER,           \
+        WHOLE("direction", proxy.direction), WHOLE("channel", proxy.channel), WHOLE("peer", proxy.peer),    \
+        WHOLE("step_count", proxy.step_count), COUNT("chunk_bytes", proxy.chunk_bytes),                     \
+        COUNT("transferred_bytes", proxy.transferred_bytes),                                                \
+        TIME("schedule_begin_ns", proxy.schedule.begin_ns),                                                 \
+        TIME("progress_begin_ns", proxy.progress.begin_ns), TIME("progress_end_ns", proxy.progress.end_ns), \
+        AT_OFFSET, MADE("states", MADE_STATES), MADE("steps", MADE_STEPS),                                  \
+        WHOLE("steps_recorded", proxy.steps_recorded), FLAG("continued", proxy.continued)
+
+#define STORED_TAG                                                                                  \
+    ID("tag_mark_id"), OF_PROCESS, OF_MEMBER, WHOLE("at_ns", tag.at_ns), WHOLE("depth", tag.depth), \
+        FLAG("is_end", tag.is_end), TEXT("text", tag.text)
+
+#define STORED_TAG_NAME                                                                             \
+    ID("tag_name_id"), OF_PROCESS, WHOLE("number", tag_name.number), TIME("at_ns", tag_name.at_ns), \
+        TEXT("text", tag_name.text)
+
+#define STORED_ANCHOR                                                                       \
+    ID("clock_anchor_id"), OF_PROCESS, WHOLE("local_ns", anchor.local_ns),                  \
+        TIME("monotonic_ns", anchor.monotonic_ns), TIME("realtime_ns", anchor.realtime_ns), \
+        TEXT("boot_id", anchor.boot_id)
+
+#define STORED_LOSS                                                                              \
+    ID("loss_id"), OF_PROCESS, MADE("what", MADE_WHAT), WHOLE("events", loss.events), OF_MEMBER, \
+        FLAG("is_total", loss.is_total)
+
+#define STORED_PROCESS                                                                                \
+    ID("process_fact_id"), OF_PROCESS, OF_MEMBER, COUNT("global_rank", process.global_rank),          \
+        COUNT("world_size", process.world_size), COUNT("local_rank", process.local_rank),             \
+        COUNT("gpu", process.gpu), TEXT("gpu_bus_id", process.gpu_bus_id),                            \
+        TEXT("gpu_serial", process.gpu_serial), TEXT("nic", process.nic), TEXT("host", process.host), \
+        TEXT("rank_name", process.rank_name), TEXT("address", process.address)
+
+#define STORED_GROUP_STATUS                                                                     \
+    ID("group_status_id"), OF_PROCESS, OF_MEMBER, TEXT("name", group_status.name),              \
+        TEXT("description", group_status.description), TEXT("function", group_status.function), \
+        COUNT("enqueued", group_status.enqueued), COUNT("started", group_status.started),       \
+        COUNT("completed", group_status.completed), COUNT("timed_out", group_status.timed_out), \
+        TIME("at_ns", group_status.at_ns)
+
+#define STORED_REGISTRATION                                                                           \
+    ID("registration_id"), OF_PROCESS, OF_MEMBER, WHOLE("kind", registration.kind),                   \
+        WHOLE("way", registration.way), SOME("address", registration.address),                        \
+        SOME("bytes", registration.bytes), COUNT("device", registration.device),                      \
+        COUNT("global_rank", registration.global_rank), TIME("from_ns", registration.alive.begin_ns), \
+        TIME("to_ns", registration.alive.end_ns), SOME("function", registration.function),            \
+        COUNT("number", registration.number), MADE("calls", MADE_CALLS)
+
+#define STORED_START_UP                                                                            \
+    ID("start_up_id"), OF_PROCESS, OF_MEMBER, TEXT("function", start_up.function),                 \
+        SOME("parent_hash", start_up.parent_hash), TIME("begin_ns", start_up.begin_ns),            \
+        TIME("end_ns", start_up.end_ns), FLAG("is_complete", start_up.is_complete),                \
+        TIME("total_ns", start_up.total_ns), TIME("kernels_ns", start_up.parts_ns[START_KERNELS]), \
+        TIME("allocation_ns", start_up.parts_ns[START_ALLOCATION]),                                \
+        TIME("bootstrap_ns", start_up.parts_ns[START_BOOTSTRAP]),                                  \
+        TIME("allgathers_ns", start_up.parts_ns[START_ALLGATHERS]),                                \
+        TIME("topology_ns", start_up.parts_ns[START_TOPOLOGY]),                                    \
+        TIME("graphs_ns", start_up.parts_ns[START_GRAPHS]),                                        \
+        TIME("connections_ns", start_up.parts_ns[START_CONNECTIONS]),                              \
+        TIME("rest_ns", start_up.parts_ns[START_REST])
+
+#define STORED_WARNING                                                                             \
+    ID("warning_id"), OF_PROCESS, WHOLE("kind", warning.kind), TIME("at_ns", warning.at_ns),       \
+        COUNT("gpu", warning.gpu), WHOLE("calls", warning.calls), COUNT("status", warning.status), \
+        TEXT("nic", warning.nic), TEXT("peer", warning.peer), TEXT("text", warning.text), AT_OFFSET
+
+#define STORED_CALL                                                                                         \
+    ID("call_description_id"), OF_PROCESS, WHOLE("rank", call.rank), TEXT("name", call.name),               \
+        TEXT("source", call.source), COUNT("message_bytes", call.message_bytes),                            \
+        COUNT("device", call.device), TIME("said_ns", call.said_ns), TEXT("gpu_serial", call.gpu_serial),   \
+        TEXT("vm", call.vm), MADE("group_ranks", MADE_GROUP), COUNT("peer_rank", call.peer),                \
+        COUNT("root_rank", call.root), TEXT("correlation_id", call.correlation), TIME("at_ns", call.at_ns), \
+        AT_OFFSET
+
+#define STORED_SAMPLE                                                                                   \
+    ID("sample_id"), TIME("at_ns", sample.at_ns), TEXT("job", sample.job), TEXT("node", sample.node),   \
+        TEXT("gpu", sample.gpu), TEXT("communicator", sample.communicator),                             \
+        COUNT("node_count", sample.node_count), COUNT("rank_count", sample.rank_count),                 \
+        COUNT("rank", sample.rank), WHOLE("function", sample.function),                                 \
+        TEXT("message_size", sample.message_size), COUNT("least_bytes", sample.least_bytes),            \
+        WHOLE("algorithm", sample.algorithm), WHOLE("protocol", sample.protocol),                       \
+        FIELD("busbw_gbs", FIELD_POSITIVE, sample.busbw_gbs), COUNT("duration_ns", sample.duration_ns), \
+        TEXT("tag", sample.tag), COUNT("sequence", sample.sequence), AT_OFFSET
 
 #define FIELD(name, kind, member)                                                     \
     {                                                                                 \

@@ -1,6 +1,6 @@
-#include "model/table.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "model/internal.h"
+#include "model/model.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,147 +1,366 @@
-#include "report/compare.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "report/comparison.h"
+#include "report/internal.h"
+#include "report/report.h"
+#include "report/verdicts.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Of the normal distribution, for an interval that holds 95 of 100. */
-static const double DEVIATIONS = 1.96;
+/* What differs between two runs beyond the noise of their steps. */
 
-/* Groups that are held against each other. */
-struct rivals {
-    size_t fastest;
-    size_t next; /* the second fastest; that of `fastest` where there is none */
-    size_t count;
-    int64_t function;
-    int64_t communicator;
-    int is_mixed;
+enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
+
+#define NETWORK_NOISE "50"
+
+static const struct analysis_option options[] = {
+    {"fail-over", 0, "PERCENT",
+     "exit with 3 if, beyond noise, steps, a phase, gap time or a finding cost over PERCENT more in B than "
+     "in A; with 4 if that cannot be determined",
+     NULL},
+    {"network-noise", 0, "PERCENT",
+     "expected difference of network transfer times between clean runs of the same job", NETWORK_NOISE},
+    {"all", 'a', NULL, "show every comparison in a table (JSON and CSV always do)", NULL},
 };
 
-/* The median of a group's transfers, and within what it lies. */
-struct median {
-    int64_t ns;
-    int64_t low_ns;
-    int64_t high_ns;
+static const struct column columns[] = {
+    {.name = "what",
+     .type = CELL_TEXT,
+     .description =
+         "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
+    {.name = "key",
+     .type = CELL_TEXT,
+     .description = "the phase, the function or the ranks that are compared"},
+    {.name = "unit", .type = CELL_TEXT, .description = "unit of a, b and change: us, % or GB/s"},
+    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A: median of the baseline steps"},
+    {.name = "b", .type = CELL_REAL, .decimals = 1, .description = "in B"},
+    {.name = "change",
+     .type = CELL_REAL,
+     .decimals = 1,
+     .hidden = 1,
+     .description = "B minus A; for own time, the change beyond that of the rank's peers"},
+    {.name = "change_percent",
+     .type = CELL_REAL,
+     .unit = "%",
+     .decimals = 1,
+     .description = "change in % of a; for edges, own times and findings in % of a step of A"},
+    {.name = "noise_percent",
+     .type = CELL_REAL,
+     .unit = "%",
+     .decimals = 1,
+     .description = "largest change that noise explains, corrected for the number of comparisons"},
+    {.name = "significant",
+     .type = CELL_INTEGER,
+     .description = "1: the change is beyond noise; 0: it is not; null: not compared"},
+    {.name = "rule",
+     .type = CELL_TEXT,
+     .description = "rule that prevents a comparison, or that sets the noise (ncclprof-compare(1))"},
+    {.name = "place",
+     .type = CELL_TEXT,
+     .hidden = 1,
+     .description = "for own time: the operation of the step before which it changed most"},
+    {.name = "tag", .type = CELL_TEXT, .hidden = 1, .description = "phase, for a phase or finding"},
+    {.name = "rank", .type = CELL_INTEGER, .hidden = 1, .description = "rank, for own time or a finding"},
+    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "sender, for an edge"},
+    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "receiver, for an edge"},
+    {.name = "text", .type = CELL_TEXT, .hidden = 1, .description = "for a finding, the text of diagnose"},
 };
 
-static int64_t at_rank(struct samples *samples, size_t rank)
+enum {
+    AT_WHAT,
+    AT_KEY,
+    AT_UNIT,
+    AT_A,
+    AT_B,
+    AT_CHANGE,
+    AT_CHANGE_PERCENT,
+    AT_NOISE_PERCENT,
+    AT_SIGNIFICANT,
+    AT_RULE,
+    AT_PLACE,
+    AT_TAG,
+    AT_RANK,
+    AT_SENDER,
+    AT_RECEIVER,
+    AT_TEXT,
+    COLUMN_COUNT
+};
+
+static void set_real(struct table *table, size_t column, double value)
 {
-    return samples_percentile(samples, (double)(rank + 1) / (double)samples->count);
+    if (isfinite(value))
+        table_set_real(table, column, value);
 }
 
-static struct median median_of(struct samples *samples)
+static void set_number(struct table *table, size_t column, int64_t value)
 {
-    double count = (double)samples->count, below = floor((count - DEVIATIONS * sqrt(count)) / 2);
-    size_t rank = below > 0 ? (size_t)below : 0;
-    return (struct median){.ns = samples_percentile(samples, 0.5),
-                           .low_ns = at_rank(samples, rank),
-                           .high_ns = at_rank(samples, samples->count - 1 - rank)};
+    if (value >= 0)
+        table_set_integer(table, column, value);
 }
 
-int report_is_compared(const struct report_groups *report)
+static const char *unit_of(int kind)
 {
-    return report_groups_is_by(report, KEY_SIZE) &&
-           (report_groups_is_by(report, KEY_ALGORITHM) || report_groups_is_by(report, KEY_PROTOCOL));
+    return kind == SERIES_COMMUNICATION || kind == SERIES_WAITING ? "%" : "us";
 }
 
-/* All keys but those that rivals differ in. Numbers below 0 are not known: nothing is compared by them. */
-static int name_rivals(const struct report_groups *report, const struct report_group *group, char *name,
-                       size_t *length)
+static void set_who(const struct comparison *of, struct table *table)
 {
-    *length = 0;
-    for (size_t i = 0; i < report->by_count; i++) {
-        if (report->by[i] == KEY_ALGORITHM || report->by[i] == KEY_PROTOCOL)
-            continue;
-        if (report->by[i] == KEY_SIZE && group->key[i] < 0)
-            return 0;
-        for (unsigned j = 0; j < sizeof(int64_t) * 2; j++)
-            name[(*length)++] = (char)('a' + ((uint64_t)group->key[i] >> (4 * j) & 15));
-    }
-    return group->transfer_ns.count >= REPORT_COMPARED_LEAST;
-}
-
-static void add_rival(struct rivals *rivals, struct report_groups *report, size_t at, const int64_t *medians)
-{
-    const struct report_group *group = &report->groups[at];
-    if (rivals->count++ == 0) {
-        rivals->fastest = rivals->next = at;
-        rivals->function = group->function;
-        rivals->communicator = group->communicator;
-    }
-    rivals->is_mixed |=
-        group->is_mixed || group->function != rivals->function || group->communicator != rivals->communicator;
-    if (rivals->count == 1)
-        return;
-    if (medians[at] < medians[rivals->fastest]) {
-        rivals->next = rivals->fastest;
-        rivals->fastest = at;
-    } else if (rivals->next == rivals->fastest || medians[at] < medians[rivals->next]) {
-        rivals->next = at;
+    const struct step_series *series = of->series[0] ? of->series[0] : of->series[1];
+    const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
+    if (found)
+        set_number(table, AT_RANK, found->rank);
+    else if (series->kind == SERIES_RANK)
+        set_number(table, AT_RANK, series->rank);
+    else {
+        set_number(table, AT_SENDER, series->rank);
+        set_number(table, AT_RECEIVER, series->receiver);
     }
 }
 
-/* Of each group the number of its rivals; -1: it has too few times. *count: how many there are. */
-static int find_rivals(struct report_groups *report, int64_t *number, const int64_t *medians,
-                       struct rivals *rivals)
+static int set_verdict(const struct comparison *of, struct table *table, struct error *error)
 {
-    char name[KEY_COUNT * sizeof(int64_t) * 2];
-    struct intern names;
-    int failed = 0;
-    intern_init(&names);
-    for (size_t i = 0, length; i < report->count && !failed; i++) {
-        number[i] = -1;
-        if (!name_rivals(report, &report->groups[i], name, &length))
-            continue;
-        number[i] = intern_put(&names, name, length);
-        failed = number[i] < 0;
-        if (!failed)
-            add_rival(&rivals[number[i]], report, i, medians);
-    }
-    intern_release(&names);
+    if (of->verdict != COMPARED_NOT)
+        table_set_integer(table, AT_SIGNIFICANT, of->verdict == COMPARED_BEYOND);
+    return table_set_text(table, AT_RULE, compare_rules[of->rule].name, error);
+}
+
+/* What a rank row, and a finding, say besides. */
+static int set_words(const struct comparison *of, struct table *table, struct error *error)
+{
+    const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
+    struct buffer place = BUFFER_INIT;
+    int failed = of->kind == SERIES_RANK && comparison_say_place(of, &place) ? error_no_memory(error) : 0;
+    failed = failed || (place.length && table_set_text(table, AT_PLACE, place.data, error)) ||
+             (of->tag && table_set_text(table, AT_TAG, of->tag, error)) ||
+             (found && table_set_text(table, AT_TEXT, found->text, error));
+    buffer_release(&place);
     return failed;
 }
 
-static void compare(struct report_groups *report, const struct rivals *rivals, size_t at,
-                    struct report_comparison *comparison)
+static int add_row(const struct comparison *of, struct table *table, struct error *error)
 {
-    size_t other = at == rivals->fastest ? rivals->next : rivals->fastest;
-    struct median own = median_of(&report->groups[at].transfer_ns);
-    struct median others = median_of(&report->groups[other].transfer_ns);
-    struct median fastest = at == rivals->fastest ? own : others;
-    struct median slower = at == rivals->fastest ? others : own;
-    *comparison = (struct report_comparison){.is_compared = fastest.ns > 0, .fastest = rivals->fastest};
-    if (fastest.ns <= 0)
-        return;
-    if (at != rivals->fastest)
-        comparison->slower = (double)(own.ns - fastest.ns) / (double)fastest.ns;
-    comparison->is_significant = slower.low_ns > fastest.high_ns;
+    if (table_add_row(table, error) || table_set_text(table, AT_WHAT, comparison_name(of->kind), error) ||
+        table_set_text(table, AT_KEY, *of->key ? of->key : "all", error) ||
+        table_set_text(table, AT_UNIT, unit_of(of->kind), error))
+        return -1;
+    set_real(table, AT_A, of->values[0]);
+    set_real(table, AT_B, of->values[1]);
+    set_real(table, AT_CHANGE, of->change);
+    set_real(table, AT_CHANGE_PERCENT, comparison_change_percent(of));
+    set_real(table, AT_NOISE_PERCENT, comparison_noise_percent(of));
+    set_who(of, table);
+    return set_verdict(of, table, error) || set_words(of, table, error);
 }
 
-struct report_comparison *report_compare(struct report_groups *report, size_t *mixed)
+static double bandwidth_of(const struct comparison *of, int side)
 {
-    struct report_comparison *comparisons = array_new(report->count, sizeof *comparisons);
-    struct rivals *rivals = array_new(report->count, sizeof *rivals);
-    int64_t *number = array_new(report->count, sizeof *number);
-    int64_t *medians = array_new(report->count, sizeof *medians);
-    int failed = !comparisons || !rivals || !number || !medians;
-    *mixed = 0;
-    for (size_t i = 0; i < report->count && !failed; i++)
-        medians[i] = samples_percentile(&report->groups[i].transfer_ns, 0.5);
-    failed = failed || find_rivals(report, number, medians, rivals);
-    for (size_t i = 0; i < report->count && !failed; i++) {
-        const struct rivals *of = number[i] < 0 ? NULL : &rivals[number[i]];
-        if (!of || of->count < 2)
-            continue;
-        if (of->is_mixed)
-            ++*mixed;
-        else
-            compare(report, of, i, &comparisons[i]);
-    }
-    free(rivals);
-    free(number);
-    free(medians);
-    if (failed)
-        free(comparisons);
-    return failed ? NULL : comparisons;
+    const struct step_series *series = of->series[side];
+    return series && series->gbs_us > 0 && of->values[side] > 0 ? series->gbs_us / of->values[side]
+                                                                : (double)NAN;
 }
+
+/* By how much a bandwidth changes, in per cent, where the time of a transfer changes by `noise` parts in the
+ * direction of the row; NAN: one that is no shorter than nothing has no bandwidth. */
+static double bandwidth_noise(const struct comparison *of, double noise)
+{
+    double parts = of->change > 0 ? 1 + noise : 1 - noise;
+    return parts > 0 ? 100 * noise / parts : (double)NAN;
+}
+
+/* The same as the transfer above it, in other words: no question of its own. */
+static int add_bandwidth(const struct comparison *of, struct table *table, struct error *error)
+{
+    double a = bandwidth_of(of, 0), b = bandwidth_of(of, 1);
+    if (isnan(a) && isnan(b))
+        return 0;
+    if (table_add_row(table, error) || table_set_text(table, AT_WHAT, "bandwidth", error) ||
+        table_set_text(table, AT_KEY, of->key, error) || table_set_text(table, AT_UNIT, "GB/s", error))
+        return -1;
+    set_real(table, AT_A, a);
+    set_real(table, AT_B, b);
+    set_real(table, AT_CHANGE, b - a);
+    set_real(table, AT_CHANGE_PERCENT, 100 * (b - a) / a);
+    set_real(table, AT_NOISE_PERCENT, bandwidth_noise(of, comparison_noise_percent(of) / 100));
+    return set_verdict(of, table, error);
+}
+
+static int add_rows(const struct comparisons *all, struct table *table, struct error *error)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (add_row(&all->items[i], table, error) ||
+            (all->items[i].kind == SERIES_TRANSFER && add_bandwidth(&all->items[i], table, error)))
+            return -1;
+    return 0;
+}
+
+/* Why some of it is not judged. */
+static int caution_bars(const struct comparisons *all, struct table *table, struct error *error)
+{
+    int failed = 0;
+    for (enum compare_rule rule = 0; !failed && rule < COMPARE_RULES; rule++) {
+        struct buffer text = BUFFER_INIT;
+        if (!(all->barred >> rule & 1) || !compare_rules[rule].is_bar)
+            continue;
+        failed = comparisons_say_bar(all, rule, &text) ? error_no_memory(error)
+                                                       : table_add_warning(table, error, "%s", text.data);
+        buffer_release(&text);
+    }
+    return failed;
+}
+
+static int measure_run(struct measured_run *run, struct store *store, int64_t run_id, struct table *table,
+                       struct error *error)
+{
+    struct diagnose_options diagnose;
+    struct job job;
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
+    if (diagnose_options_usual(&diagnose, store, error) || job_load(&job, store, run_id, error))
+        return -1;
+    int failed = caution_absent_ranks(&job, table, error) ||
+                 findings_find(&findings, &job, &baseline, &transfers, &diagnose, error) ||
+                 run_measure(run, &job, &baseline, &findings, error);
+    free(transfers);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    job_release(&job);
+    return failed;
+}
+
+/* The run of a side; 0: its store has none. Of several one has to be named, unless `any` is asked for. */
+static int choose_run(const struct analysis_side *side, int number, int takes_any, int64_t *run_id,
+                      struct error *error)
+{
+    int64_t *ids;
+    size_t count;
+    int failed = 0;
+    if (side->run)
+        return run_find(side->store, side->run, run_id, error);
+    if (job_list(side->store, &ids, &count, error))
+        return -1;
+    *run_id = !count ? 0 : ids[takes_any && number ? count - 1 : 0];
+    if (count > 1 && !takes_any)
+        failed = error_set(error, "%s contains %zu runs; name one as STORE:RUN (see: ncclprof info --runs)",
+                           number ? "B" : "A", count);
+    free(ids);
+    return failed;
+}
+
+static int measure_sides(struct measured_run *runs, const struct analysis_request *request,
+                         struct table *table, struct error *error)
+{
+    const struct analysis_side own = {.store = request->store};
+    for (int i = 0; i < 2; i++) {
+        const struct analysis_side *side = request->sides ? &request->sides[i] : &own;
+        int64_t run_id = 0;
+        if (choose_run(side, i, !request->sides, &run_id, error))
+            return -1;
+        if (!run_id) {
+            if (table_add_warning(table, error, "%s contains no operations", i ? "B" : "A"))
+                return -1;
+        } else if (measure_run(&runs[i], side->store, run_id, table, error)) {
+            return error_wrap(error, "cannot measure %s", i ? "B" : "A");
+        }
+    }
+    return 0;
+}
+
+/* A filter, like --all, asks for the table. */
+static int wants_table(const struct analysis_request *request)
+{
+    const struct filter *filter = request->filter;
+    return request->values[OPTION_ALL] ||
+           (filter && (filter->rank_count || filter->tag || filter->communicator || filter->host ||
+                       filter->sort || filter->top || filter->steps.last != INT64_MAX));
+}
+
+static int say_notes(const struct table *table, struct buffer *text)
+{
+    for (size_t i = 0; i < table->warning_count; i++)
+        if (buffer_append_text(text, "note: ") ||
+            escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
+            buffer_append_byte(text, '\n'))
+            return -1;
+    return 0;
+}
+
+static int show(const struct comparisons *all, const struct analysis_request *request,
+                struct analysis_result *result, struct error *error)
+{
+    if (add_rows(all, &result->table, error) || caution_bars(all, &result->table, error))
+        return -1;
+    if (!wants_table(request) &&
+        (comparisons_say(all, &result->text) || say_notes(&result->table, &result->text)))
+        return error_no_memory(error);
+    return 0;
+}
+
+/* "5%" and "5" are the same. */
+static int read_percent(const char *text, const char *name, double *percent, struct error *error)
+{
+    char number[64];
+    size_t length = strlen(text);
+    if (length && length < sizeof number && text[length - 1] == '%') {
+        memcpy(number, text, length - 1);
+        number[length - 1] = '\0';
+        text = number;
+    }
+    return option_real(text, name, 0, 1000000, percent, error);
+}
+
+static int compare(const struct analysis_request *request, struct measured_run *runs, double percent,
+                   double network, struct analysis_result *result, struct error *error)
+{
+    struct comparisons all;
+    int failed = comparisons_make(&all, &runs[0], &runs[1], network / 100)
+                     ? error_no_memory(error)
+                     : show(&all, request, result, error);
+    if (!failed && !isnan(percent)) {
+        enum comparison_answer answer = comparisons_answer(&all, percent);
+        result->alarm = answer == ANSWER_SLOWER;
+        result->undecided = answer == ANSWER_UNDECIDED;
+    }
+    result->unjudged = !runs[0].run_name || !runs[1].run_name;
+    comparisons_release(&all);
+    return failed;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    const char *fail_over = request->values[OPTION_FAIL_OVER];
+    struct measured_run runs[2];
+    double percent = (double)NAN, network;
+    if (read_percent(request->values[OPTION_NETWORK_NOISE], "network-noise", &network, error) ||
+        (fail_over && read_percent(fail_over, "fail-over", &percent, error))) {
+        *usage = 1;
+        return -1;
+    }
+    measured_run_init(&runs[0]);
+    measured_run_init(&runs[1]);
+    int failed = table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+                 measure_sides(runs, request, &result->table, error) ||
+                 compare(request, runs, percent, network, result, error);
+    measured_run_release(&runs[0]);
+    measured_run_release(&runs[1]);
+    return failed ? -1 : 0;
+}
+
+const struct analysis analysis_compare = {
+    .name = "compare",
+    .summary = "show differences between two runs that exceed noise",
+    .description =
+        "Compares step times, phases, transfers, links, gap times and findings. Tests each difference "
+        "against noise; two clean runs of the same job show no difference.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_COMMUNICATOR),
+    .compares = 1,
+    .run = run,
+};

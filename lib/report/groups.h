@@ -1,10 +1,15 @@
 #ifndef NCCLPROF_REPORT_GROUPS_H
 #define NCCLPROF_REPORT_GROUPS_H
 
-#include "base/intern.h"
+#include "base/base.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+struct roster;
+struct store;
+
+/* -------------------- report_groups.c -------------------- */
 
 /* The rows of report by groups. */
 
@@ -42,7 +47,7 @@ struct report_row {
     double effective_gbs; /* of a sample; below 0: not known */
     int function;
     int is_own;    /* effective is one operation's: of several in a group the longest counts */
-    int is_sample; /* an average, which stands for operations that nobody counted (samples.h) */
+    int is_sample; /* an average, which stands for operations that nobody counted (report_compare.c) */
 };
 
 struct samples {
@@ -127,5 +132,81 @@ int64_t samples_percentile(struct samples *samples, double part);
 
 /* What a bandwidth's bits say. */
 double samples_real(int64_t bits);
+
+/* -------------------- report_rows.c -------------------- */
+
+/* Reads all rows of a run (0: of all) and groups them; those of one instance come one after the other. */
+int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id,
+                       struct error *error);
+
+/* -------------------- report_groups.c -------------------- */
+
+/* Where ranks are, for rows by host, GPU, virtual machine or peer, and for --cross-node. */
+
+/* What a rank is at, as keys of report.h: numbers of texts in the report, -1: not known. */
+struct report_place {
+    int64_t host;
+    int64_t gpu_serial;
+    int64_t vm;
+    int64_t device; /* the number itself */
+};
+
+struct report_places {
+    const struct roster *roster;
+    struct report_place *ranks; /* owned: of each rank of the roster */
+};
+
+/* Release it whatever comes back. Wants the roster's members and facts; -1: no memory. */
+int report_places_init(struct report_places *places, const struct roster *roster,
+                       struct report_groups *report);
+void report_places_release(struct report_places *places);
+
+/* The global rank of such a number of a communicator; -1. */
+int64_t report_places_global_rank(const struct report_places *places, int32_t communicator, int64_t number);
+
+/* Whether a communicator, or two of its ranks, are on more than one host: 1, 0; -1: that is not known. */
+int report_places_cross(const struct report_places *places, int32_t communicator);
+int report_places_pair_crosses(const struct report_places *places, int32_t communicator, int64_t one,
+                               int64_t other);
+
+/* -------------------- report_compare.c -------------------- */
+
+/*
+ * Which algorithm and protocol moved the same data fastest: groups that differ in these alone, are of one
+ * size, function and communicator each, and have REPORT_COMPARED_LEAST times or more, held against the one
+ * with the shortest median transfer.
+ */
+
+/* The median of fewer has no confidence interval of 95 %, by order statistics. */
+enum { REPORT_COMPARED_LEAST = 6 };
+
+struct report_comparison {
+    int is_compared;
+    size_t fastest;     /* which group */
+    double slower;      /* by how much the median is longer than that one's, in parts of it; 0: it is that */
+    int is_significant; /* the intervals of both medians do not meet; of the fastest: of its and the next
+                           one's */
+};
+
+/* Whether groups are told apart by what can be compared: by size, and by algorithm or protocol. */
+int report_is_compared(const struct report_groups *report);
+
+/*
+ * One for each group, in their order; owned by the caller. *mixed counts groups that are of several functions
+ * or communicators, with others to compare. NULL when memory is out.
+ */
+struct report_comparison *report_compare(struct report_groups *report, size_t *mixed);
+
+/* Groups the averages that Prometheus text holds, by the same keys as operations, as far as it tells them,
+ * and by when they were written. */
+int report_samples_read(struct report_groups *report, struct store *store, struct error *error);
+
+/* How many the store has, and of how many of the scheduler's jobs. */
+int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, struct error *error);
+
+/* From where operations were called, as descriptions of the calls say: operation -> number of its text in the
+ * report. Of several descriptions the first counts. `run_id` 0: of all runs. */
+int report_sources_read(struct map *sources, struct report_groups *report, struct store *store,
+                        int64_t run_id, struct error *error);
 
 #endif

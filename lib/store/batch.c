@@ -1,11 +1,14 @@
-#include "store/batch.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/records.h"
 
-#include "base/array.h"
-#include "model/pack.h"
-#include "model/varint.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What an event takes in a store beside its texts and lists, about. */
+enum { BATCH_ROW_BYTES = 64 };
 
 /* An id in the store is a file's number and an ordinal of 32 bits (schemas/store). */
 static const int64_t MOST_RECORDS = INT64_C(0xffffffff);

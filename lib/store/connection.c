@@ -1,6 +1,7 @@
-#include "store/connection.h"
-
+#include "base/base.h"
 #include "store/internal.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-#include "store/foreign.h"
-
-#include "base/buffer.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/internal.h"
+#include "store/store.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 # The views of a store for other programs: an extension of SQLite, of the same sources as the tool, that calls the SQLite
 # of the program which loads it. It shows no symbol but its entry.
-VIEWS_SOURCES := $(addprefix lib/store/,extension.c packed_table.c step_table.c lookup.c tables.c connection.c) \
-                 $(addprefix lib/model/,block_read.c pack.c column.c varint.c) $(addprefix lib/base/,array.c buffer.c error.c)
+VIEWS_SOURCES := $(addprefix lib/store/,step_table.c packed_table.c connection.c) \
+                 $(addprefix lib/model/,block.c pack.c column.c) $(addprefix lib/base/,buffer.c error.c)
 VIEWS_OBJECTS := $(VIEWS_SOURCES:%.c=$(OUT)/views/%.o)
 VIEWS := $(OUT)/ncclprof_views.so
 VIEWS_CFLAGS := $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) -fPIC -fvisibility=hidden -DNCCLPROF_EXTENSION

@@ -1,15 +1,116 @@
-#include "store/packed_table.h"
-
+#include "base/base.h"
+#include "model/model.h"
 #include "store/internal.h"
-#include "store/lookup.h"
-#include "store/tables.h"
+#include "store/records.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#define NEAR(column) (1 + (column))
+
+#define FAR_FROM_OTHERS(...)
+#define NEAR_EARLIER(name, column, member, unknown, earlier) \
+    [OPERATION_##name] = {.minus = NEAR(OPERATION_##earlier)},
+#define OF_TYPE(name, column, kind) [OPERATION_##name] = {.type = BLOCK_##kind},
+
+static const struct block_column operation_columns[OPERATION_COLUMNS] = {
+    PACKED_OPERATION(FAR_FROM_OTHERS, FAR_FROM_OTHERS, NEAR_EARLIER, OF_TYPE)};
+
+const struct block_layout operation_layout = {operation_columns, OPERATION_COLUMNS, OPERATION_COLUMNS_FIRST};
+
+static const struct block_column joined_columns[JOINED_COLUMNS] = {
+    [JOINED_TAG] = {.type = BLOCK_TEXT},
+};
+
+const struct block_layout joined_layout = {joined_columns, JOINED_COLUMNS, JOINED_COLUMNS};
+
+static const struct block_column instance_columns[INSTANCE_COLUMNS] = {
+    [INSTANCE_EFFECTIVE] = {.minus = NEAR(INSTANCE_TRANSFER)},
+    [INSTANCE_TAG] = {.type = BLOCK_TEXT},
+};
+
+const struct block_layout instance_layout = {instance_columns, INSTANCE_COLUMNS, INSTANCE_COLUMNS};
+
+int stored_block_damaged(int64_t block_id, struct error *error)
+{
+    return error_set(error, "block %lld is damaged", (long long)block_id);
+}
+
+int stored_block_open(struct block_reader *reader, int64_t block_id, const void *packed, size_t length,
+                      struct error *error)
+{
+    int no_memory;
+    if (block_open(reader, packed, length, &no_memory) == 0)
+        return 0;
+    return no_memory ? error_no_memory(error) : stored_block_damaged(block_id, error);
+}
+
+int stored_block_unpack(struct block_reader *reader, int64_t block_id, const int *columns, size_t count,
+                        struct error *error)
+{
+    int no_memory;
+    for (size_t i = 0; i < count; i++)
+        if (block_column(reader, columns[i], &no_memory))
+            return no_memory ? error_no_memory(error) : stored_block_damaged(block_id, error);
+    return 0;
+}
+
+static int is_id(const struct sqlite3_index_constraint *constraint, struct lookup_columns columns)
+{
+    return constraint->iColumn == 0 || (columns.rowid_is_id && constraint->iColumn < 0);
+}
+
+/* The way that a constraint can be handed down, 0 for none. */
+static int way_of(const struct sqlite3_index_constraint *constraint, struct lookup_columns columns)
+{
+    if (!constraint->usable)
+        return 0;
+    if (columns.owner && constraint->iColumn == columns.owner)
+        return constraint->op == SQLITE_INDEX_CONSTRAINT_EQ ? LOOKUP_BY_OWNER : 0;
+    if (!is_id(constraint, columns))
+        return 0;
+    switch (constraint->op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+        return LOOKUP_BY_ID;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return LOOKUP_FROM_ID;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return LOOKUP_UP_TO_ID;
+    default:
+        return 0;
+    }
+}
+
+int lookup_choose(sqlite3_index_info *info, struct lookup_columns columns)
+{
+    int chosen = 0, arguments = 0;
+    for (int way = LOOKUP_BY_ID; way <= LOOKUP_BY_OWNER; way <<= 1)
+        for (int i = 0; i < info->nConstraint && !(chosen & way); i++)
+            if (way_of(&info->aConstraint[i], columns) == way) {
+                chosen |= way;
+                info->aConstraintUsage[i].argvIndex = ++arguments;
+            }
+    info->idxNum = chosen;
+    return chosen;
+}
+
+int lookup_bind(sqlite3_stmt *source, int plan, int count, sqlite3_value **values)
+{
+    int code = SQLITE_OK;
+    for (int way = 0, next = 0; way < LOOKUP_WAYS && next < count && code == SQLITE_OK; way++)
+        if (plan & (1 << way))
+            code = sqlite3_bind_value(source, way + 1, values[next++]);
+    return code;
+}
+
 /*
- * Virtual tables operation, operation_join and instance: the rows of tables that are kept packed (tables.h).
- * They are read-only and there without being created, in every connection that this library opens.
+ * Virtual tables operation, operation_join and instance: the rows of tables that are kept packed
+ * (packed_table.c). They are read-only and there without being created, in every connection that this library
+ * opens.
  *
  * The first column is the id; some columns of the packed row itself follow, then those inside the block.
  * Equality on the id or on the owner (member or communicator) and ranges of ids are handed down.
@@ -200,7 +301,7 @@ static int find_in_block(struct packed_cursor *cursor)
 }
 
 /* Blocks are looked through from the one that begins nearest before the id. */
-static int find_id(struct packed_cursor *cursor)
+static int packed_table_find_id(struct packed_cursor *cursor)
 {
     int code = SQLITE_OK;
     while (code == SQLITE_OK && !cursor->at_end && !find_in_block(cursor))
@@ -273,7 +374,7 @@ static int packed_filter(sqlite3_vtab_cursor *base, int plan, const char *name, 
     if (code != SQLITE_OK || !(plan & LOOKUP_BY_ID))
         return code == SQLITE_OK ? next_block(cursor) : code;
     cursor->wanted_id = sqlite3_value_int64(values[0]);
-    return find_id(cursor);
+    return packed_table_find_id(cursor);
 }
 
 static int packed_eof(sqlite3_vtab_cursor *base)

@@ -1,8 +1,8 @@
-#include "store/query.h"
-
-#include "base/array.h"
-#include "base/buffer.h"
+#include "base/base.h"
+#include "model/model.h"
 #include "store/internal.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "store/record_tables.h"
-
-#include "base/buffer.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/records.h"
 #include "store/store.h"
 
 #include <string.h>

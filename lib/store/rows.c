@@ -1,6 +1,6 @@
-#include "store/rows.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/records.h"
 
 #include <stdlib.h>
 #include <string.h>

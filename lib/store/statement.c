@@ -1,6 +1,8 @@
-#include "store/statement.h"
-
+#include "base/base.h"
+#include "model/model.h"
 #include "store/internal.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
-#include "store/step_table.h"
-
-#include "model/pack.h"
+#include "base/base.h"
+#include "model/model.h"
 #include "store/internal.h"
-#include "store/lookup.h"
+#include "store/sqlite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,4 +232,37 @@ int step_table_register(struct store *store, struct error *error)
     if (sqlite3_create_module_v2(store->handle, "proxy_step", &module, store, NULL) != SQLITE_OK)
         return store_error(store, error, "cannot register table proxy_step");
     return 0;
+}
+
+/* Of the program that loads it. In the tool SQLite is linked, and this is nothing. */
+SQLITE_EXTENSION_INIT1
+
+static void tell_version(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    sqlite3_result_text(context, NCCLPROF_VERSION, -1, SQLITE_STATIC);
+}
+
+/* The connection owns the store by a function, which goes with it. */
+static int register_all(struct store *store, struct error *error)
+{
+    int code = sqlite3_create_function_v2(store->handle, "ncclprof_version", 0,
+                                          SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, store,
+                                          tell_version, NULL, NULL, free);
+    if (code != SQLITE_OK)
+        return error_set(error, "cannot register ncclprof_version: %s", sqlite3_errstr(code));
+    return step_table_register(store, error) || packed_tables_register(store, error) ? -1 : 0;
+}
+
+int sqlite3_ncclprofviews_init(sqlite3 *handle, char **reason, const sqlite3_api_routines *routines)
+{
+    struct error error = ERROR_INIT;
+    SQLITE_EXTENSION_INIT2(routines);
+    struct store *store = calloc(1, sizeof *store);
+    if (!store)
+        return SQLITE_NOMEM;
+    store->handle = handle;
+    if (register_all(store, &error) == 0)
+        return SQLITE_OK;
+    *reason = sqlite3_mprintf("%s", error.cause[0]);
+    return SQLITE_ERROR;
 }

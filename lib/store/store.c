@@ -1,14 +1,15 @@
 #include "store/store.h"
+#include "base/base.h"
+#include "store/internal.h"
+#include "store/sqlite.h"
 
 #include "schemas.h"
-#include "store/internal.h"
-#include "store/migrate.h"
-#include "store/packed_table.h"
-#include "store/step_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -286,4 +287,45 @@ int store_set_fact(struct store *store, const char *name, int64_t value, struct 
                       : 0;
     statement_free(statement);
     return outcome;
+}
+
+/* Of an SQLite file: what it begins with, and where its application_id stands, the great end first. */
+enum { HEADER_BYTES = 72, STAMP_AT = 68 };
+static const char MAGIC[16] = "SQLite format 3";
+
+int store_is_stamped(const char *path)
+{
+    unsigned char header[HEADER_BYTES];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return 0;
+    size_t got = fread(header, 1, sizeof header, file);
+    fclose(file);
+    if (got != sizeof header || memcmp(header, MAGIC, sizeof MAGIC) != 0)
+        return 0;
+    const unsigned char *at = header + STAMP_AT;
+    return ((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]) ==
+           STORE_APPLICATION_ID;
+}
+
+const char *node_path_plain(const char *path)
+{
+    const char *slash = strchr(path, '/');
+    return slash && slash > path + 1 && slash[-1] == ':' ? slash : path;
+}
+
+char *node_path_of(const char *node, const char *path)
+{
+    char *whole;
+    if (*path != '/' || !*node)
+        return strdup(path);
+    return asprintf(&whole, "%s:%s", node, path) < 0 ? NULL : whole;
+}
+
+size_t node_path_common_depth(const char *one, const char *other)
+{
+    size_t depth = 0;
+    for (; *one && *one == *other; one++, other++)
+        depth += *one == '/';
+    return depth + ((*one == '/' && !*other) || (!*one && *other == '/') || (!*one && !*other));
 }

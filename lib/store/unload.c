@@ -1,11 +1,10 @@
-#include "store/unload.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/records.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
-#include "base/array.h"
-#include "base/ids.h"
 #include "schemas.h"
-#include "store/insert.h"
-#include "store/internal.h"
-#include "store/record_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

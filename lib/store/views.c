@@ -1,8 +1,9 @@
-#include "store/views.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
-#include "base/buffer.h"
 #include "schemas.h"
-#include "store/internal.h"
 
 /* Names, types, units and meaning of all columns. */
 #define COLUMN(called, is, in, says)                                        \

@@ -107,7 +107,7 @@ SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), 
  GROUP BY process_id, warning.kind
  ORDER BY min(warning_id);
 
--- Calls that NCCL's log does not say the communicator of (lib/format/nccl/unnamed.c), by process.
+-- Calls that NCCL's log does not say the communicator of (lib/format/nccl/process.c), by process.
 -- statement: unnamed_calls
 SELECT what, host, pid, sum(events)
   FROM loss JOIN process USING (process_id)

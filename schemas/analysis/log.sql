@@ -1,4 +1,4 @@
--- What NCCL's log tells of a run beside its calls (lib/job/start_ups.c, lib/job/warnings.c). ?1 is the run.
+-- What NCCL's log tells of a run beside its calls (lib/job/load_coverage.c, lib/job/load_coverage.c). ?1 is the run.
 
 -- How ranks came into communicators. Of several logs that tell of one the first counts; a witness's are of whom it tells.
 -- statement: start_ups

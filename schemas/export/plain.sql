@@ -1,4 +1,4 @@
--- An SQLite file for other tools (lib/store/plain_file.h).
+-- An SQLite file for other tools (lib/store/store.h).
 
 -- statement: begin
 -- No journal: the file has no name that anybody goes by until it is whole. What does not fit into the cache goes to the

@@ -1,4 +1,4 @@
--- Rows go back to what was recorded (lib/store/recorded.c): what the joins of witness.sql and ras.sql kept of them.
+-- Rows go back to what was recorded (lib/store/forget.c): what the joins of witness.sql and ras.sql kept of them.
 
 -- statement: restore
 INSERT OR REPLACE INTO process SELECT * FROM process_recorded;

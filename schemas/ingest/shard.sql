@@ -1,4 +1,4 @@
--- What a store says of the shards that it is made of (lib/store/shard.c).
+-- What a store says of the shards that it is made of (lib/store/runs.c).
 
 -- statement: list
 SELECT job, number, count, host, is_of_host, path, state, reason FROM shard ORDER BY job, count, number, host, path, shard_id

@@ -1,4 +1,4 @@
--- Descriptions of calls and their operations (lib/join/calls.c).
+-- Descriptions of calls and their operations (lib/join/call_match.c).
 
 -- statement: descriptions
 SELECT call_description_id, process_id, rank, name, message_bytes, said_ns, group_ranks, peer_rank, correlation_id, at_ns

@@ -1,4 +1,4 @@
--- One job by several recorders (lib/join/witnesses.c). A witness is a process whose operations another recorder tells, too.
+-- One job by several recorders (lib/join/recorders.c). A witness is a process whose operations another recorder tells, too.
 
 -- Where files came or went, all recorders of the job are heard anew, each by itself first.
 -- statement: hear_anew

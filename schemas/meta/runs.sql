@@ -1,4 +1,4 @@
--- Runs by name or number (lib/store/run_names.c).
+-- Runs by name or number (lib/store/runs.c).
 
 -- statement: find
 -- A name is never a number (lib/join/run_names.c). ?2: the number, or NULL.

@@ -1,6 +1,7 @@
 /* read_bench FILE...: reads traces as ingest's workers do, and keeps nothing. What a byte costs to read. */
-#include "format/registry.h"
-#include "ingest/read.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "ingest/internal.h"
 #include "input/input.h"
 
 #include <inttypes.h>

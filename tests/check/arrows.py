@@ -119,16 +119,6 @@ def graph_of(out):
     return found
 
 
-def check_headers(out, code_of):
-    """Headers of the library that declare what a file of another name defines."""
-    defined_by = [symbols(out, present)[0] for present in worlds(out)]
-    for header in sorted(str(path) for path in Path("lib").rglob("*.h") if str(path) != f"lib/{PLUGIN_PUBLIC}"):
-        defined = defined_by[is_plugins(header)]
-        for name in re.findall(r"\b(\w+)\((?=[^{}]*?\)\s*(?:__attribute__[^;{}]*)?;)", code_of(header)):
-            if defined.get(name, header)[:-2] != header[:-2]:
-                yield f"{header} declares {name}, which {defined[name]} defines"
-
-
 def check(out, layers, room_of):
     """What is wrong, a line each."""
     graph = graph_of(out)

@@ -1,9 +1,6 @@
-#include "verdict/rule.h"
-
-#include "base/buffer.h"
-#include "base/json_text.h"
-#include "compare/comparison_text.h"
-#include "verdict/finding.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "report/comparison.h"
 
 #include <stdio.h>
 

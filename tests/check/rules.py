@@ -92,8 +92,8 @@ class Tables:
         self.table = table_of(out)
         self.rules = {rule["name"]: rule for rule in self.table["rules"]}
         self.limits = {limit["name"]: limit for limit in self.table["limits"]}
-        self.library = "".join(text for path, text in sources("lib").items() if not path.startswith("lib/verdict/limits."))
-        self.asking = "".join(text for path, text in sources("lib").items() if not path.startswith("lib/verdict/rule."))
+        self.library = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/limits.c", "lib/diagnose/finding.h"))
+        self.asking = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/rule.c", "lib/diagnose/finding.h"))
         self.tests = "".join(sources("tests/unit").values())
         self.page = in_page()
         self.expected = tables(self.table)
@@ -133,7 +133,7 @@ RULE = [
 
 LIMIT = [
     ("lib/", "reads it by its name", lambda tables, name: re.search(rf"\b{identifier('LIMIT', name)}\b", tables.library)),
-    ("lib/verdict/rule.c", "has a rule that is held against it, or that names it", lambda tables, name: tables.is_said(name)),
+    ("lib/diagnose/rule.c", "has a rule that is held against it, or that names it", lambda tables, name: tables.is_said(name)),
     ("tests/unit/", "has a rule that is held against it on both sides, or names it where it pins it",
      lambda tables, name: tables.is_tested(name)),
     ("man/ncclprof-diagnosis.7", "has a line on it (make golden)", lambda tables, name: tables.has_paragraph(name)),
@@ -142,17 +142,17 @@ LIMIT = [
 
 def check_compare(found):
     """What a rule of compare lacks, and where its page differs."""
-    asking = "".join(text for path, text in sources("lib/compare").items() if not path.startswith("lib/compare/rule."))
+    asking = "".join(text for path, text in sources("lib/report").items() if path not in ("lib/report/compare_rule.c", "lib/report/comparison.h"))
     for rule in found.table["comparison"]:
         name = identifier("COMPARE", rule["name"])
         for place, what, holds in (
-                ("lib/compare/", "asks it by its name", re.search(rf"\b{name}\b", asking)),
+                ("lib/report/", "asks it by its name", re.search(rf"\b{name}\b", asking)),
                 ("tests/unit/", "has an assert_decides of it",
                  re.search(rf"\bassert_decides\([^;]*\b{name}\b[^;]*\);", found.tests)),
                 ("tests/unit/", "has an assert_allows of it",
                  re.search(rf"\bassert_allows\([^;]*\b{name}\b[^;]*\);", found.tests))):
             if not holds:
-                yield f"lib/compare/rule.c: {rule['name']} takes more: {place} {what}"
+                yield f"lib/report/compare_rule.c: {rule['name']} takes more: {place} {what}"
     if in_page(COMPARE_PAGE) != compare_table(found.table):
         yield f"{COMPARE_PAGE}: the table is not that of the source: make golden"
 
@@ -160,7 +160,7 @@ def check_compare(found):
 def check(out):
     """What a rule or limit lacks, what their heads do not say, and where the page differs."""
     found = Tables(out)
-    for registry, places, names in (("lib/verdict/rule.c", RULE, found.rules), ("lib/verdict/limits.c", LIMIT, found.limits)):
+    for registry, places, names in (("lib/diagnose/rule.c", RULE, found.rules), ("lib/diagnose/limits.c", LIMIT, found.limits)):
         head = Path(registry).read_text().partition("#include")[0]
         for place in sorted({place for place, _, _ in places}):
             if place not in head:

@@ -2,9 +2,10 @@
  * Any bytes as a packed block of a store, and any values in one: a block made here gives back what went in;
  * one that was changed since, or was never one, is refused or read, never read past its end.
  */
-#include "model/block_write.h"
+#include "base/base.h"
+#include "model/model.h"
 #include "require.h"
-#include "store/tables.h"
+#include "store/store.h"
 #include "supply.h"
 
 #include <string.h>

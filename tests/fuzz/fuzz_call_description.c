@@ -3,8 +3,10 @@
  * group's ranks are counted, and what is found does not hang on what stands before or behind it. The first
  * byte puts some of a description around the rest, so that most of them hold one.
  */
-#include "base/buffer.h"
-#include "format/call_line.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "model/model.h"
 #include "require.h"
 
 #include <stdlib.h>

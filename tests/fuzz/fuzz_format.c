@@ -2,11 +2,12 @@
  * Any bytes as a trace: unpacked, cut into lines and objects, told apart, read. What a reader hands over has
  * to keep the model's promises, and packing has to give back what it got.
  */
-#include "base/buffer.h"
-#include "format/registry.h"
-#include "ingest/read.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "ingest/internal.h"
 #include "input/input.h"
-#include "model/pack.h"
+#include "model/model.h"
 #include "require.h"
 
 #include <stdio.h>

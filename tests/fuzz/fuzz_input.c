@@ -1,5 +1,5 @@
 /* Any bytes as a file, packed or not: lines come out in order, without a gap, the same bytes as went in. */
-#include "base/error.h"
+#include "base/base.h"
 #include "input/input.h"
 #include "require.h"
 

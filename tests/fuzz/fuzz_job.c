@@ -3,8 +3,9 @@
  * is changed anywhere. Text is left out, so that a few bytes reach far into joining and the analyses: of any
  * job all of them succeed and show nothing harmful.
  */
+#include "base/base.h"
 #include "join/join.h"
-#include "model/event.h"
+#include "model/model.h"
 #include "require.h"
 #include "store/store.h"
 #include "store_at_hand.h"

@@ -2,12 +2,17 @@
  * Any bytes as an SQLite file of another program: opened, its tables read row by row, and as an export of
  * Nsight Systems. Nothing but memory for what is there; no more rows than fit.
  */
-#include "format/nsys/nsys.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "model/model.h"
 #include "require.h"
-#include "store/foreign.h"
+#include "store/internal.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <unistd.h>
+
+extern const struct format format_nsys;
 
 struct seen {
     size_t events;

@@ -2,9 +2,8 @@
  * Any words as a command line: the first byte chooses the command, NULs part the words. What is accepted
  * keeps the option table's promises.
  */
-#include "cmd/cmd.h"
-#include "cmd/opt.h"
-#include "cmd/registry.h"
+#include "base/base.h"
+#include "cmd/internal.h"
 #include "require.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Any bytes as a packed blob: refused or read, never read past its end. */
-#include "model/pack.h"
+#include "model/model.h"
 #include "require.h"
 
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /*
  * Any bytes as a line of Prometheus' text, and as labels: what is found lies in the line, and its texts end.
  */
-#include "format/prometheus/sample_line.h"
+#include "base/base.h"
+#include "format/internal.h"
+#include "model/model.h"
 #include "require.h"
 
 #include <stdlib.h>

@@ -2,11 +2,9 @@
  * Any bytes as SQL, on a store with something in it: the query ends, its rows can be shown in every format,
  * and the file is what it was.
  */
-#include "base/hash.h"
-#include "render/registry.h"
-#include "render/render.h"
+#include "base/base.h"
+#include "output/output.h"
 #include "require.h"
-#include "store/query.h"
 #include "store/store.h"
 #include "store_at_hand.h"
 

@@ -1,8 +1,7 @@
 /* Any bytes as lines: what a scanner takes, the decoder reads the same. */
-#include "format/chrome/decode.h"
-#include "format/chrome/scan.h"
-#include "format/inspector/decode.h"
-#include "format/inspector/scan.h"
+#include "format/chrome/chrome.h"
+#include "format/inspector/inspector.h"
+#include "input/input.h"
 #include "require.h"
 #include "support/same_line.h"
 

@@ -2,10 +2,10 @@
  * Any bytes as a text that a trace brings: as shown on a terminal it is one line of harmless characters, as
  * JSON it reads back as what it was. A tag put into a line of NVIDIA's plugin comes out as it went in.
  */
-#include "base/buffer.h"
-#include "base/escape.h"
-#include "format/chrome/decode.h"
-#include "input/json.h"
+#include "base/base.h"
+#include "base/internal.h"
+#include "format/chrome/chrome.h"
+#include "input/input.h"
 #include "require.h"
 
 #include <stdio.h>

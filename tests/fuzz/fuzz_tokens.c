@@ -2,9 +2,9 @@
  * Any bytes as JSON: as a tree it is what cJSON makes of it; what is pulled out of it lies in it, in order;
  * of what is JSON nothing is damaged, and there is as much of it as the tree has.
  */
+#include "base/base.h"
 #include "input/input.h"
 #include "input/json.h"
-#include "input/tokens.h"
 #include "require.h"
 #include "support/same_json.h"
 

@@ -2,8 +2,8 @@
  * Any bytes as a pickle, and as JSON: no value lies deeper than is promised, none leads back to itself, texts
  * lie in what was read, and memory stays within its bound.
  */
+#include "input/input.h"
 #include "input/json.h"
-#include "input/unpickle.h"
 #include "require.h"
 
 enum { SLACK_BYTES = 4096 };

@@ -3,6 +3,7 @@
  * analysis of it shown in every format. Whatever the trace says, all of them succeed and show nothing
  * harmful.
  */
+#include "base/base.h"
 #include "require.h"
 #include "store/store.h"
 #include "store_at_hand.h"

@@ -1,13 +1,12 @@
 #include "store_at_hand.h"
 
-#include "format/registry.h"
-#include "ingest/read.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "ingest/internal.h"
 #include "input/input.h"
 #include "join/join.h"
 #include "require.h"
-#include "store/intake.h"
 #include "store/store.h"
-#include "store/writer.h"
 
 #include <dirent.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_TESTS_STORE_AT_HAND_H
 #define NCCLPROF_TESTS_STORE_AT_HAND_H
 
-#include "base/error.h"
+#include "base/base.h"
 
 #include <stddef.h>
 

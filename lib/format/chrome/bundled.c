@@ -1,12 +1,71 @@
-#include "format/chrome/bundled.h"
+#include "base/base.h"
+#include "format/chrome/chrome.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
 
-#include "base/array.h"
-#include "format/call_line.h"
-#include "format/chrome/emit.h"
-#include "format/member.h"
-#include "format/recorder_note.h"
-
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+int chrome_note(struct chrome_reader *reader, const char *reason, int damage, uint64_t offset,
+                const char *detail, size_t detail_length, struct error *error)
+{
+    return reader->sink->note(reader->sink->context, reason, damage, offset, detail, detail_length, error);
+}
+
+int chrome_emit(struct chrome_reader *reader, const struct event *event, struct error *error)
+{
+    return reader->sink->event(reader->sink->context, event, error);
+}
+
+struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
+{
+    return (struct origin){
+        .host = reader->host.length ? reader->host.data : NULL,
+        .pid = reader->pid,
+        .started_ns = reader->started_ns,
+        .rank = COUNT_UNKNOWN,
+        .offset = offset,
+    };
+}
+
+int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
+                   uint64_t offset, struct error *error)
+{
+    int is_stale = end_ns != TIME_UNKNOWN && end_ns < interval->begin_ns;
+    interval->end_ns = is_stale ? TIME_UNKNOWN : end_ns;
+    return is_stale ? chrome_note(reader, "stale end", 0, offset, NULL, 0, error) : 0;
+}
+
+int64_t chrome_bytes(int64_t count, enum datatype datatype)
+{
+    int64_t bytes;
+    int64_t size = datatype_bytes(datatype);
+    if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes))
+        return COUNT_UNKNOWN;
+    return bytes;
+}
+
+int chrome_has_root(enum function function)
+{
+    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
+           function == FUNCTION_SCATTER;
+}
+
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES])
+{
+    snprintf(text, CHROME_NUMBER_BYTES, "%" PRIu64, user_tag);
+    return user_tag ? text : NULL;
+}
+
+int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns)
+{
+    if (noticed_ns == TIME_UNKNOWN || mapped_ns == TIME_UNKNOWN || mapped_ns > noticed_ns)
+        return noticed_ns;
+    return mapped_ns > not_before_ns ? mapped_ns : not_before_ns;
+}
 
 /* So many operations may be pending at once. */
 enum { PENDING_MOST = 1 << 16 };
@@ -379,4 +438,73 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
     default:
         return chrome_note(reader, "recorder message", 0, offset, NULL, 0, error);
     }
+}
+
+enum {
+    SELF_SEND_LEFT_OUT = 1,
+    BROADCAST_LEFT_OUT = 2,
+    OTHER_LEFT_OUT = 4 /* a collective that NCCL counts: the recorder left kernels out, and tells nothing */
+};
+
+static struct map_key member_key(uint64_t hash, int64_t rank)
+{
+    return (struct map_key){{hash, (uint64_t)rank}};
+}
+
+static int set(struct chrome_reader *reader, struct map_key key, int64_t left_out, struct error *error)
+{
+    int64_t *known = map_put(&reader->counted, key, 0, NULL);
+    if (!known)
+        return error_no_memory(error);
+    *known |= left_out;
+    return 0;
+}
+
+/* 0: it is none of those that the host leaves out, or was counted. */
+static int64_t left_out_by(const struct chrome_assembly *assembly)
+{
+    const struct operation *operation = &assembly->operation;
+    if (assembly->has_kernel_lines || assembly->unfinished)
+        return 0;
+    if (operation->kind == OPERATION_POINT_TO_POINT)
+        return operation->peer != COUNT_UNKNOWN && operation->peer == assembly->origin.rank
+                   ? SELF_SEND_LEFT_OUT
+                   : 0;
+    if (operation->kind != OPERATION_COLLECTIVE || operation->graph_captured)
+        return 0;
+    return operation->function == FUNCTION_BROADCAST ? BROADCAST_LEFT_OUT : OTHER_LEFT_OUT;
+}
+
+int kernel_count_operation(struct chrome_reader *reader, struct error *error)
+{
+    const struct origin *origin = &reader->assembly.origin;
+    int64_t left_out = left_out_by(&reader->assembly);
+    if (reader->assembly.has_stale_kernel && !reader->assembly.channel_count &&
+        chrome_note(reader, "operation whose kernel began before it", 0, origin->offset, NULL, 0, error))
+        return -1;
+    return left_out ? set(reader, member_key(origin->communicator_hash, origin->rank), left_out, error) : 0;
+}
+
+/* Its line does not tell the communicator: that of the file. */
+int kernel_count_bare_broadcast(struct chrome_reader *reader, struct error *error)
+{
+    return reader->is_of_member && !reader->is_bundled
+               ? set(reader, member_key(reader->communicator_hash, reader->rank), BROADCAST_LEFT_OUT, error)
+               : 0;
+}
+
+const char *kernel_count_astray(struct chrome_reader *reader)
+{
+    const struct origin *origin = &reader->assembly.origin;
+    int64_t *known = map_get(&reader->counted, member_key(origin->communicator_hash, origin->rank));
+    if (!known)
+        return NULL;
+    /* This NCCL counts them: the kernel of an earlier one was lost. */
+    if (reader->assembly.operation.function == FUNCTION_BROADCAST)
+        *known &= ~(int64_t)BROADCAST_LEFT_OUT;
+    if (*known & SELF_SEND_LEFT_OUT)
+        return "kernel channel of another operation";
+    return (*known & (BROADCAST_LEFT_OUT | OTHER_LEFT_OUT)) == BROADCAST_LEFT_OUT
+               ? "kernel channel of another operation after a Broadcast"
+               : NULL;
 }

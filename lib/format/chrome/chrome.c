@@ -1,15 +1,102 @@
 #include "format/chrome/chrome.h"
-
-#include "format/chrome/decode.h"
-#include "format/chrome/dialect.h"
-#include "format/chrome/emit.h"
-#include "format/chrome/nesting.h"
-#include "format/chrome/scan.h"
-#include "format/objects.h"
-#include "format/sniff.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
+#include "model/model.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Whether a name ends with _<hash>_<rank>. */
+static int read_member(const char *name, size_t length, uint64_t *hash, int64_t *rank)
+{
+    const char *last = memrchr(name, '_', length);
+    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
+    return before && !number_uint64(before + 1, (size_t)(last - before - 1), hash) &&
+           !number_int64(last + 1, (size_t)(name + length - last - 1), rank);
+}
+
+/* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
+static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *end = name + strlen(name);
+    uint64_t named_hash;
+    int64_t named_rank;
+    while (end && !read_member(name, (size_t)(end - name), &named_hash, &named_rank))
+        end = memrchr(name, '.', (size_t)(end - name));
+    if (!end)
+        return 0;
+    *hash = named_hash;
+    *rank = named_rank;
+    return 1;
+}
+
+/* Whether the path tells communicator and rank, as NVIDIA's example plugin names its files from NCCL 2.27 on.
+ */
+static int chrome_names_member(const char *path)
+{
+    uint64_t hash;
+    int64_t rank;
+    return read_file_name(path, &hash, &rank);
+}
+
+/* `path` may tell communicator and rank: NAME_<hash>_<rank>.json. */
+static int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
+                              struct error *error)
+{
+    *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
+    map_init(&reader->pending);
+    map_init(&reader->counted);
+    reader->is_of_member = read_file_name(path, &reader->communicator_hash, &reader->rank);
+    reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
+    reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
+    return reader->transfer.steps ? 0 : error_no_memory(error);
+}
+
+static void chrome_reader_release(struct chrome_reader *reader)
+{
+    free(reader->transfer.steps);
+    free(reader->assembly.channels);
+    buffer_release(&reader->host);
+    buffer_release(&reader->boot_id);
+    buffer_release(&reader->text);
+    map_release(&reader->pending);
+    map_release(&reader->counted);
+    free(reader->waiting);
+}
+
+static int version(const struct chrome_reader *reader)
+{
+    if (reader->seen[CHROME_USER_TAG] || reader->hints & CHROME_HINT_PHASES)
+        return 7;
+    if (reader->hints & CHROME_HINT_UNQUOTED)
+        return 5;
+    if (reader->seen[CHROME_GROUP_API] || reader->seen[CHROME_CE_COLL])
+        return 6;
+    if (reader->seen_schedule || !(reader->hints & CHROME_HINT_NO_CHANNELS))
+        return 4;
+    if (reader->seen[CHROME_GPU] || reader->seen[CHROME_NET_PLUGIN])
+        return 3;
+    return reader->hints & CHROME_HINT_NUMERIC_DATATYPE ? 1 : 2;
+}
+
+/* "chrome-v5" and the like. */
+static void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes)
+{
+    int any = 0;
+    for (int category = CHROME_OTHER + 1; category < CHROME_CATEGORIES; category++)
+        any |= reader->seen[category];
+    if (reader->is_bundled)
+        snprintf(dialect, dialect_bytes, "chrome-ncclprof");
+    else if (any)
+        snprintf(dialect, dialect_bytes, "chrome-v%d", version(reader));
+    else
+        snprintf(dialect, dialect_bytes, "chrome");
+}
 
 /* What every event begins with. */
 static const char first_key[] = "\"name\"";

@@ -1,6 +1,8 @@
-#include "format/chrome/decode.h"
-
-#include "format/member.h"
+#include "base/base.h"
+#include "format/chrome/chrome.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stddef.h>
 #include <string.h>

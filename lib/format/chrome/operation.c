@@ -1,10 +1,7 @@
-#include "format/chrome/operation.h"
-
-#include "base/array.h"
-#include "format/chrome/bundled.h"
-#include "format/chrome/emit.h"
-#include "format/chrome/kernel_count.h"
-#include "input/number.h"
+#include "base/base.h"
+#include "format/chrome/chrome.h"
+#include "input/input.h"
+#include "model/model.h"
 
 /* More channels than any NCCL has. */
 enum { CHANNELS_MOST = 1024 };

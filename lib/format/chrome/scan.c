@@ -1,7 +1,6 @@
-#include "format/chrome/scan.h"
-
-#include "format/chrome/decode.h"
-#include "format/scan.h"
+#include "format/chrome/chrome.h"
+#include "format/internal.h"
+#include "input/input.h"
 
 #include <stddef.h>
 #include <stdlib.h>

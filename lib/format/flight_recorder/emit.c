@@ -1,8 +1,8 @@
-#include "format/flight_recorder/emit.h"
-
-#include "base/array.h"
-#include "base/buffer.h"
-#include "model/communicator_hash.h"
+#include "base/base.h"
+#include "format/flight_recorder/flight_recorder.h"
+#include "format/format.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

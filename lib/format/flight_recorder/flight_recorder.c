@@ -1,18 +1,277 @@
 #include "format/flight_recorder/flight_recorder.h"
-
-#include "base/buffer.h"
-#include "format/flight_recorder/dump.h"
-#include "format/flight_recorder/emit.h"
-#include "format/flight_recorder/json.h"
-#include "format/flight_recorder/rank.h"
-#include "format/path_rank.h"
-#include "format/sniff.h"
-#include "format/text.h"
-#include "input/unpickle.h"
-#include "input/whole.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+struct dump_rank {
+    int64_t rank;          /* global; COUNT_UNKNOWN */
+    int name_is_otherwise; /* the file's name ends with another number, which the content rules out */
+};
+
+/* In how many lists of groups each rank is. Groups that share a list are looked at once. */
+struct presence {
+    const struct dump *dump;
+    struct map lists_of; /* rank -> in how many, and 1 + the last of them */
+    int64_t lists;
+};
+
+enum { COUNT_SHIFT = 32 };
+
+static int note_list(struct presence *presence, int32_t number)
+{
+    const struct rank_list *list = &presence->dump->shared.lists[number];
+    for (size_t i = 0; i < list->count; i++) {
+        int64_t *of = map_put(&presence->lists_of, (struct map_key){{(uint64_t)list->ranks[i]}}, 0, NULL);
+        if (!of)
+            return -1;
+        if ((*of & UINT32_MAX) != (int64_t)number + 1)
+            *of = (((*of >> COUNT_SHIFT) + 1) << COUNT_SHIFT) | ((int64_t)number + 1);
+    }
+    presence->lists++;
+    return 0;
+}
+
+/* Lists of groups, each once; is_used: per list. NULL: no memory. */
+static unsigned char *used_lists(const struct dump *dump)
+{
+    unsigned char *is_used = array_new(dump->shared.list_count, 1);
+    for (size_t i = 0; is_used && i < dump->group_count; i++)
+        if (dump->groups[i].list >= 0)
+            is_used[dump->groups[i].list] = 1;
+    return is_used;
+}
+
+static int note_lists(struct presence *presence, const unsigned char *is_used)
+{
+    for (size_t i = 0; i < presence->dump->shared.list_count; i++)
+        if (is_used[i] && note_list(presence, (int32_t)i))
+            return -1;
+    return 0;
+}
+
+static int is_in(const struct rank_list *list, int64_t rank)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->ranks[i] == rank)
+            return 1;
+    return 0;
+}
+
+static int is_in_all(const struct dump *dump, const unsigned char *is_used, int64_t rank)
+{
+    for (size_t i = 0; i < dump->shared.list_count; i++)
+        if (is_used[i] && !is_in(&dump->shared.lists[i], rank))
+            return 0;
+    return 1;
+}
+
+/* By what its sends and receives call it. */
+static int64_t rank_by_calls(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->group_count; i++) {
+        const struct dump_group *group = &dump->groups[i];
+        struct rank_list members = dump_members(dump, group);
+        if (members.ranks && group->own_rank >= 0 && group->own_rank < (int64_t)members.count)
+            return members.ranks[group->own_rank];
+    }
+    return COUNT_UNKNOWN;
+}
+
+static struct rank_list least_list(const struct dump *dump)
+{
+    struct rank_list least = {.ranks = NULL};
+    for (size_t i = 0; i < dump->group_count; i++) {
+        struct rank_list members = dump_members(dump, &dump->groups[i]);
+        if (members.ranks && (!least.ranks || members.count < least.count))
+            least = members;
+    }
+    return least;
+}
+
+/* The only one that is in all groups. */
+static int64_t only_common(const struct presence *presence)
+{
+    struct rank_list least = least_list(presence->dump);
+    int64_t rank = COUNT_UNKNOWN;
+    for (size_t i = 0; i < least.count; i++) {
+        const int64_t *of = map_get(&presence->lists_of, (struct map_key){{(uint64_t)least.ranks[i]}});
+        if (!of || *of >> COUNT_SHIFT != presence->lists)
+            continue;
+        if (rank != COUNT_UNKNOWN)
+            return COUNT_UNKNOWN;
+        rank = least.ranks[i];
+    }
+    return rank;
+}
+
+static int rank_by_groups(const struct dump *dump, const unsigned char *is_used, int64_t *rank)
+{
+    struct presence presence = {.dump = dump};
+    map_init(&presence.lists_of);
+    int failed = note_lists(&presence, is_used);
+    *rank = only_common(&presence);
+    map_release(&presence.lists_of);
+    return failed;
+}
+
+/*
+ * Which rank wrote a dump: nothing in it says so. A file's name ends with it as torch gives names. What the
+ * dump holds can rule that out: a send or receive names its own rank in its group, and every group of
+ * pg_config has the rank in it. Where only one rank is left by that, it is that one.
+ * -1 when memory is out.
+ */
+static int dump_rank(const struct dump *dump, const char *path, struct dump_rank *found)
+{
+    int64_t named = rank_of_path(path), rank = rank_by_calls(dump);
+    unsigned char *is_used = used_lists(dump);
+    if (!is_used)
+        return -1;
+    if (rank == COUNT_UNKNOWN && named != COUNT_UNKNOWN && is_in_all(dump, is_used, named))
+        rank = named;
+    int failed = rank == COUNT_UNKNOWN && rank_by_groups(dump, is_used, &rank);
+    free(is_used);
+    *found = (struct dump_rank){.rank = rank, .name_is_otherwise = named != COUNT_UNKNOWN && named != rank};
+    return failed ? -1 : 0;
+}
+
+/* Memory for the values of a dump: they take about six times its bytes. */
+enum { DUMP_VALUES_BYTES_MOST = 512 << 20 };
+
+/* What stands where, by the numbers of the paths below. */
+enum { PATH_ENTRY, PATH_MEMBER, PATH_ITEM };
+
+static const char *const paths[] = {"entries[]", "*", "[]", NULL};
+
+struct json_reading {
+    struct values *values;
+    const struct format_sink *sink;
+    struct value list;       /* the entries */
+    struct value dictionary; /* all else */
+    int has_entries;
+    int has_items; /* they are all there is: the list of torch 2.2 */
+};
+
+static int out_of(enum values_status status, struct error *error)
+{
+    return status == VALUES_NO_MEMORY ? error_no_memory(error) : error_set(error, "too many values");
+}
+
+static int begin(struct json_reading *reading, struct error *error)
+{
+    enum values_status status = values_container(reading->values, VALUE_LIST, 0, &reading->list);
+    if (status == VALUES_OK)
+        status = values_container(reading->values, VALUE_DICTIONARY, 0, &reading->dictionary);
+    return status == VALUES_OK ? 0 : out_of(status, error);
+}
+
+static int note(const struct json_reading *reading, const char *reason, const struct tokens_value *token,
+                struct error *error)
+{
+    return reading->sink->note(reading->sink->context, reason, 1, token->offset, token->value.text,
+                               token->value.length, error);
+}
+
+/* What there is no room for is passed over. */
+static int no_room(const struct json_reading *reading, const struct tokens_value *token,
+                   enum values_status status, struct error *error)
+{
+    return status == VALUES_NO_MEMORY ? error_no_memory(error)
+                                      : note(reading, "too many values", token, error);
+}
+
+static int add(struct json_reading *reading, const struct tokens_value *token, const struct value *value,
+               struct error *error)
+{
+    enum values_status status;
+    if (token->path == PATH_MEMBER) {
+        struct value pair[2] = {{.kind = VALUE_TEXT, .length = (uint32_t)token->key.length}, *value};
+        char *key = values_take(reading->values, token->key.length + 1);
+        if (!key)
+            return no_room(reading, token, values_why_none(reading->values, token->key.length + 1), error);
+        memcpy(key, token->key.text, token->key.length);
+        pair[0].text = key;
+        status = values_add(reading->values, reading->dictionary.items, pair, 2);
+    } else {
+        reading->has_entries |= token->path == PATH_ENTRY;
+        reading->has_items |= token->path == PATH_ITEM;
+        status = values_add(reading->values, reading->list.items, value, 1);
+    }
+    return status == VALUES_OK ? 0 : no_room(reading, token, status, error);
+}
+
+static int take(struct json_reading *reading, const struct tokens_value *token, struct error *error)
+{
+    struct value value;
+    int status =
+        json_to_values(reading->values, token->value.text, token->value.length, token->offset, &value, error);
+    if (status < 0)
+        return -1;
+    return status > 0 ? note(reading, "unreadable text", token, error) : add(reading, token, &value, error);
+}
+
+static int take_token(struct json_reading *reading, const struct tokens_value *token, struct error *error)
+{
+    switch (token->kind) {
+    case TOKENS_VALUE:
+        return take(reading, token, error);
+    case TOKENS_CUT:
+        reading->list.items->is_cut = 1;
+        return note(reading, "unreadable rest of the dump", token, error);
+    case TOKENS_DAMAGE:
+        return note(reading, "unreadable text", token, error);
+    default:
+        return note(reading, "value too long", token, error);
+    }
+}
+
+/* The tree as one: the entries among all else. */
+static int finish(struct json_reading *reading, struct value *root, struct error *error)
+{
+    struct value pair[2] = {{.kind = VALUE_TEXT, .length = sizeof "entries" - 1, .text = "entries"},
+                            reading->list};
+    enum values_status status = VALUES_OK;
+    /* What has been read is kept where there is room for no more. */
+    reading->values->bytes_most += 1 << 16;
+    *root = reading->has_items ? reading->list : reading->dictionary;
+    if (!reading->has_items && reading->has_entries)
+        status = values_add(reading->values, reading->dictionary.items, pair, 2);
+    return status == VALUES_OK ? 0 : out_of(status, error);
+}
+
+/*
+ * A dump in JSON as the same tree that its pickle gives. What cannot be read is noted and passed over: of
+ * entries each one by itself. *bytes is how much text there was. -1: memory is out, the sink stopped it, or
+ * reading failed, after all that could be read.
+ */
+static int dump_read_json(struct input *input, struct values *values, struct value *root, size_t *bytes,
+                          const struct format_sink *sink, struct error *error)
+{
+    struct json_reading reading = {.values = values, .sink = sink};
+    struct tokens tokens;
+    struct tokens_value token = {.kind = TOKENS_VALUE};
+    size_t least = values->bytes_most;
+    int failed = begin(&reading, error), ended_early = 0;
+    tokens_init(&tokens, input, paths);
+    while (!failed && token.kind != TOKENS_END) {
+        ended_early = tokens_next(&tokens, &token, error);
+        if (ended_early)
+            break;
+        *bytes = (size_t)token.offset + token.value.length;
+        values->bytes_most = least + *bytes * UNPICKLE_BYTES_A_BYTE;
+        if (values->bytes_most > DUMP_VALUES_BYTES_MOST)
+            values->bytes_most = DUMP_VALUES_BYTES_MOST;
+        if (token.kind != TOKENS_END)
+            failed = take_token(&reading, &token, error);
+    }
+    failed = failed || finish(&reading, root, ended_early ? NULL : error);
+    return failed || ended_early ? -1 : 0;
+}
 
 /* A dump of 100,000 calls with deep stacks is shorter; the default is 2,000 calls. */
 enum { DUMP_BYTES_MOST = 64 << 20 };
@@ -202,3 +461,9 @@ const struct format format_flight_recorder = {
     .read = flight_recorder_read,
     .why_nothing = why_nothing,
 };
+
+/*
+ * A dump of PyTorch's Flight Recorder as it is written, whatever its version: process groups, calls in order
+ * of record, and how far each group came. Keys are taken where they are there, never by the version
+ * (torch/csrc/distributed/c10d/FlightRecorder.hpp). Values and their texts are borrowed from the tree.
+ */

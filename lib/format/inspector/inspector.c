@@ -1,13 +1,9 @@
 #include "format/inspector/inspector.h"
-
-#include "base/buffer.h"
-#include "format/inspector/cut.h"
-#include "format/inspector/decode.h"
-#include "format/inspector/scan.h"
-#include "format/inspector/transfers.h"
-#include "format/objects.h"
-#include "format/recorder_note.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
-#include "format/inspector/speakers.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/inspector/inspector.h"
+#include "format/internal.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

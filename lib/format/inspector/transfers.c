@@ -1,7 +1,9 @@
-#include "format/inspector/transfers.h"
-
-#include "base/array.h"
-#include "format/inspector/decode_proxy.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/inspector/inspector.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "format/kineto/emit.h"
-
-#include "base/array.h"
-#include "format/kineto/link.h"
-#include "input/number.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/kineto/kineto.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,7 @@
-#include "format/kineto/groups.h"
-
-#include "base/array.h"
-#include "base/buffer.h"
-#include "input/number.h"
-#include "model/communicator_hash.h"
-#include "model/event.h"
+#include "base/base.h"
+#include "format/kineto/kineto.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 #include "format/kineto/kineto.h"
-
-#include "format/kineto/emit.h"
+#include "base/base.h"
+#include "format/format.h"
 #include "input/input.h"
-#include "input/number.h"
-#include "input/tokens.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "format/kineto/link.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "format/kineto/kineto.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

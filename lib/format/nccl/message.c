@@ -1,7 +1,8 @@
-#include "format/nccl/message.h"
-
-#include "input/number.h"
-#include "model/event.h"
+#include "base/base.h"
+#include "format/internal.h"
+#include "format/nccl/nccl.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,4 +143,413 @@ int message_is_registration(struct text message)
         if (text_holds(message, marks[i]))
             return 1;
     return 0;
+}
+
+/*
+ * What NCCL prints of registered memory (subsystem REG; 2.23 to 2.30). Lines of calls begin with "rank 3 - "
+ * or "rank 3 "; each form is told by words of its own, those of
+ * COLLNET before those of NET, which they hold.
+ */
+struct form {
+    const char *words;
+    enum registration_kind kind;
+    enum registration_way way;
+    const char *address; /* what stands before it; NULL: there is none */
+    const char *second;
+};
+
+static const struct form forms[] = {
+    {"failed to NET register ", REGISTRATION_FAILED, WAY_NET, "userbuff", NULL},
+    {"failed to IPC register ", REGISTRATION_FAILED, WAY_IPC, "userbuff", NULL},
+    {"failed to NVLS register ", REGISTRATION_FAILED, WAY_NVLS, "sendbuff", "recvbuff"},
+    {"COLLNET failed to register ", REGISTRATION_FAILED, WAY_COLLNET, "userbuff", NULL},
+    {"IPC deregistered buffer ", REGISTRATION_ENDED, WAY_IPC, NULL, NULL},
+    {"deregistered net buffer handle ", REGISTRATION_ENDED, WAY_NET, NULL, NULL},
+    {"COLLNET deregistered buffer handle ", REGISTRATION_ENDED, WAY_COLLNET, NULL, NULL},
+    {"COLLNET reuse register userbuff ", REGISTRATION_USED, WAY_COLLNET, "userbuff", NULL},
+    {"COLLNET register userbuff ", REGISTRATION_USED, WAY_COLLNET, "userbuff", NULL},
+    {"NET reuse buffer ", REGISTRATION_USED, WAY_NET, "buffer", NULL},
+    {"NET register userbuff ", REGISTRATION_USED, WAY_NET, "userbuff", NULL},
+    {"IPC reuse buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
+    {"IPC register buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
+    {"IPC local register buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
+    {"IPC graph register buffer ", REGISTRATION_USED, WAY_IPC, "buffer", NULL},
+    {"successfully registered NVLS sendbuff ", REGISTRATION_USED, WAY_NVLS, "sendbuff", "recvbuff"},
+    {"reuse registered NVLS sendbuff ", REGISTRATION_USED, WAY_NVLS, "sendbuff", "recvbuff"},
+};
+
+static uint64_t message_registration_address_of(struct text message, const char *key)
+{
+    uint64_t address;
+    return !key || text_hexadecimal(message, key, &address) ? 0 : address;
+}
+
+/* "register comm 0x1 buffer 0x2 size 3", behind a function's name or not. */
+static int read_made(struct text behind, struct message_registration *registration)
+{
+    uint64_t address = 0;
+    struct text word = text_word(behind);
+    *registration = (struct message_registration){.kind = REGISTRATION_MADE, .rank = COUNT_UNKNOWN};
+    if (!word.length || number_hexadecimal(word.data, word.length, &registration->communicator) ||
+        text_hexadecimal(behind, "buffer", &address) || text_number(behind, "size", &registration->bytes) ||
+        registration->bytes <= 0 || !address)
+        return -1;
+    registration->address = address;
+    return 1;
+}
+
+/* By which later lines know it: that of the network, or, as IPC has none, where its memory begins. */
+static uint64_t handle_of(struct text message, const struct form *form)
+{
+    static const char *const keys[] = {"handle", "(handle"};
+    if (form->way == WAY_IPC)
+        return message_registration_address_of(message,
+                                               form->kind == REGISTRATION_ENDED ? "buffer" : "(baseAddr");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        uint64_t handle = message_registration_address_of(message, keys[i]);
+        if (handle)
+            return handle;
+    }
+    return 0;
+}
+
+static int read_form(struct text message, const struct form *form, struct message_registration *registration)
+{
+    *registration =
+        (struct message_registration){.kind = form->kind,
+                                      .way = form->way,
+                                      .address = message_registration_address_of(message, form->address),
+                                      .second = message_registration_address_of(message, form->second),
+                                      .handle = handle_of(message, form)};
+    if (text_number(message, "rank", &registration->rank))
+        registration->rank = COUNT_UNKNOWN;
+    return registration->address || registration->second || registration->handle ? 1 : -1;
+}
+
+int message_read_registration(struct text message, struct message_registration *registration)
+{
+    struct text behind = text_after(message, "register comm ");
+    if (behind.data)
+        return read_made(behind, registration);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (text_holds(message, forms[i].words))
+            return read_form(message, &forms[i], registration);
+    return 0;
+}
+
+enum { ESCAPE = 0x1b };
+
+/* How long the sequence at a place is: ESC, a bracket, and all up to a letter. */
+static size_t sequence_length(struct text text, size_t at)
+{
+    size_t length = 1;
+    if (at + 1 >= text.length || text.data[at + 1] != '[')
+        return length;
+    for (length = 2; at + length < text.length; length++) {
+        char byte = text.data[at + length];
+        if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'))
+            return length + 1;
+    }
+    return length;
+}
+
+int plain_text(struct text *line, struct buffer *buffer)
+{
+    if (!memchr(line->data, ESCAPE, line->length))
+        return 0;
+    buffer_clear(buffer);
+    for (size_t at = 0; at < line->length;) {
+        if (line->data[at] == ESCAPE)
+            at += sequence_length(*line, at);
+        else if (buffer_append_byte(buffer, line->data[at++]))
+            return -1;
+    }
+    *line = (struct text){buffer->length ? buffer->data : "", buffer->length};
+    return 0;
+}
+
+static int begins_stamp(struct text text)
+{
+    if (text_begins(text, "[rank") || text_begins(text, "[default"))
+        return 1;
+    for (size_t i = 1; i < 5; i++)
+        if (text.length < 6 || text.data[0] != '[' || text.data[i] < '0' || text.data[i] > '9')
+            return 0;
+    return text.data[5] == '-';
+}
+
+size_t plain_before_stamp(struct text text)
+{
+    for (size_t at = 0; at < text.length; at++)
+        if (text.data[at] == '[' && begins_stamp((struct text){text.data + at, text.length - at}))
+            return at;
+    return text.length;
+}
+
+static const int64_t SECOND_NS = 1000000000;
+
+/* Digits at a place, exactly so many, as a number; -1 where they are not there. */
+static int64_t digits(struct text text, size_t at, size_t count)
+{
+    int64_t number = 0;
+    if (at + count > text.length)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        char byte = text.data[at + i];
+        if (byte < '0' || byte > '9')
+            return -1;
+        number = number * 10 + (byte - '0');
+    }
+    return number;
+}
+
+static char byte_at(struct text text, size_t at)
+{
+    if (at >= text.length)
+        return '\0';
+    return text.data[at];
+}
+
+/* Days from 1970-01-01 to a date of the Gregorian calendar. */
+static int64_t stamp_days(int64_t year, int64_t month, int64_t day)
+{
+    /* Years begin in March: the leap day is the last one. */
+    year -= month <= 2;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t of_era = year - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* Seconds since 1970 of "YYYY-MM-DD?HH:MM:SS" at a place; -1. */
+static int64_t seconds_at(struct text text, size_t at)
+{
+    int64_t year = digits(text, at, 4), month = digits(text, at + 5, 2), day = digits(text, at + 8, 2);
+    int64_t hour = digits(text, at + 11, 2), minute = digits(text, at + 14, 2),
+            second = digits(text, at + 17, 2);
+    char between = byte_at(text, at + 10), dash = byte_at(text, at + 4);
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
+        minute < 0 || minute > 59 || second < 0 || second > 60)
+        return -1;
+    if ((dash != '-' && dash != '/') || byte_at(text, at + 7) != dash || (between != ' ' && between != 'T') ||
+        byte_at(text, at + 13) != ':' || byte_at(text, at + 16) != ':')
+        return -1;
+    return ((stamp_days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+}
+
+/* Decimals of a second at a place, as nanoseconds; `*at` goes behind them. */
+static int64_t fraction_at(struct text text, size_t *at, int *decimals)
+{
+    int64_t ns = 0;
+    *decimals = 0;
+    if (byte_at(text, *at) != '.' && byte_at(text, *at) != ',')
+        return 0;
+    for ((*at)++; digits(text, *at, 1) >= 0; (*at)++)
+        if (*decimals < 9) {
+            ns = ns * 10 + digits(text, *at, 1);
+            (*decimals)++;
+        }
+    for (int i = *decimals; i < 9; i++)
+        ns *= 10;
+    return ns;
+}
+
+/* What "+01:00", "-0730" or "+02" at a place is ahead of UTC, in seconds. */
+static int64_t zone_at(struct text text, size_t at)
+{
+    char sign = byte_at(text, at);
+    int64_t hours = digits(text, at + 1, 2);
+    if ((sign != '+' && sign != '-') || hours < 0)
+        return 0;
+    int64_t minutes = digits(text, at + 3 + (byte_at(text, at + 3) == ':'), 2);
+    int64_t ahead = hours * 3600 + (minutes < 0 ? 0 : minutes * 60);
+    return sign == '+' ? ahead : -ahead;
+}
+
+enum { STAMP_LENGTH = 19 };
+
+int64_t stamp_find(struct text prefix, int *decimals)
+{
+    *decimals = 0;
+    for (size_t at = prefix.length < STAMP_LENGTH ? 0 : prefix.length - STAMP_LENGTH + 1; at-- > 0;) {
+        int64_t seconds = prefix.data[at] >= '0' && prefix.data[at] <= '9' ? seconds_at(prefix, at) : -1;
+        if (seconds < 0)
+            continue;
+        size_t behind = at + STAMP_LENGTH;
+        int64_t fraction_ns = fraction_at(prefix, &behind, decimals);
+        return (seconds - zone_at(prefix, behind)) * SECOND_NS + fraction_ns;
+    }
+    return TIME_UNKNOWN;
+}
+
+static const struct {
+    const char *mark;
+    enum level level;
+} marks[] = {{" NCCL INFO ", LEVEL_INFO},
+             {" NCCL WARN ", LEVEL_WARN},
+             {" NCCL CALL ", LEVEL_CALL},
+             {" NCCL TRACE ", LEVEL_TRACE}};
+
+enum { MARKS = sizeof marks / sizeof *marks };
+
+/* The mark at the first " NCCL " that is one; NULL. */
+static const char *find_mark(struct text line, size_t *number)
+{
+    static const char common[] = " NCCL ";
+    const char *end = line.data + line.length, *at = line.data;
+    while ((at = memmem(at, (size_t)(end - at), common, sizeof common - 1))) {
+        for (*number = 0; *number < MARKS; ++*number)
+            if (text_begins((struct text){at, (size_t)(end - at)}, marks[*number].mark))
+                return at;
+        at += sizeof common - 1;
+    }
+    return NULL;
+}
+
+/* The last word before a place, and the place before it. */
+static struct text word_before(struct text line, size_t *at)
+{
+    size_t end = *at, begin = end;
+    while (begin > 0 && line.data[begin - 1] != ' ')
+        begin--;
+    *at = begin ? begin - 1 : 0;
+    return (struct text){line.data + begin, end - begin};
+}
+
+static int is_digits(struct text text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return 0;
+    return text.length > 0;
+}
+
+static int is_of_host(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           byte == '-' || byte == '_' || byte == '.';
+}
+
+/* "host:pid:tid", where the host's name begins behind all that is in no name. */
+static int read_speaker(struct text word, struct head *head)
+{
+    const char *thread = memrchr(word.data, ':', word.length);
+    const char *process = thread ? memrchr(word.data, ':', (size_t)(thread - word.data)) : NULL;
+    if (!process)
+        return -1;
+    struct text tid = {thread + 1, word.length - (size_t)(thread + 1 - word.data)};
+    struct text pid = {process + 1, (size_t)(thread - process - 1)};
+    size_t length = (size_t)(process - word.data), begin = length;
+    while (begin > 0 && is_of_host(word.data[begin - 1]))
+        begin--;
+    head->host = (struct text){word.data + begin, length - begin};
+    return !is_digits(tid) || !is_digits(pid) || number_int64(pid.data, pid.length, &head->pid) ||
+                   number_int64(tid.data, tid.length, &head->tid) || !head->host.length
+               ? -1
+               : 0;
+}
+
+static int is_device(struct text word, int64_t *device)
+{
+    return word.length > 2 && word.data[0] == '[' && word.data[word.length - 1] == ']' &&
+           is_digits((struct text){word.data + 1, word.length - 2}) &&
+           number_int64(word.data + 1, word.length - 2, device) == 0;
+}
+
+/* Warnings and traces name the line of NCCL's source, traces the time behind the device. Warnings of a plugin
+ * name its function with its whole signature. */
+enum { WORDS_BETWEEN = 3, WORDS_BETWEEN_WARNING = 32 };
+
+static int read_before(struct text line, size_t mark, enum level level, struct head *head)
+{
+    int most = level == LEVEL_WARN ? WORDS_BETWEEN_WARNING : WORDS_BETWEEN;
+    size_t at = mark;
+    head->device = -1;
+    for (int i = 0; i <= most && at > 0; i++) {
+        struct text word = word_before(line, &at);
+        if (is_device(word, &head->device))
+            i = most - 1; /* what comes before it is who speaks */
+        else if (read_speaker(word, head) == 0) {
+            head->before = (struct text){line.data, (size_t)(head->host.data - line.data)};
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int head_find(struct text line, struct head *head)
+{
+    struct text rest = line;
+    size_t number;
+    for (const char *mark; (mark = find_mark(rest, &number));) {
+        size_t length = strlen(marks[number].mark);
+        rest = (struct text){mark + length, (size_t)(line.data + line.length - mark) - length};
+        if (read_before(line, (size_t)(mark - line.data), marks[number].level, head))
+            continue;
+        head->level = marks[number].level;
+        head->message = rest;
+        return 1;
+    }
+    return 0;
+}
+
+/* A file that holds nothing of JSON's, and a line of NCCL's. */
+enum { SURE = 60 };
+
+/* What speaks of a log, as programs and pages do, is none. */
+static int is_quoted(struct text before)
+{
+    for (size_t i = 0; i < before.length; i++)
+        if (strchr("\"'`", before.data[i]))
+            return 1;
+    return 0;
+}
+
+int nccl_sniff(const char *bytes, size_t length, const char *path)
+{
+    (void)path;
+    struct head head;
+    if (memchr(bytes, '\0', length))
+        return 0;
+    for (const char *end = bytes + length; bytes < end;) {
+        const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
+        size_t of_line = line_end ? (size_t)(line_end - bytes) : (size_t)(end - bytes);
+        if (head_find((struct text){bytes, of_line}, &head) && !is_quoted(head.before))
+            return SURE;
+        bytes += of_line + 1;
+    }
+    return 0;
+}
+
+/* Two lanes that take in a number of so many bytes at a time (NCCL, src/include/bitops.h). */
+static void take_in(uint64_t lanes[2], uint64_t number, uint64_t bytes)
+{
+    lanes[0] ^= bytes;
+    lanes[0] += lanes[1];
+    lanes[1] ^= lanes[0];
+    lanes[0] ^= lanes[0] >> 31;
+    lanes[0] *= UINT64_C(0x9de62bbc8cef3ce3);
+    lanes[1] ^= lanes[1] >> 32;
+    lanes[1] *= UINT64_C(0x485cd6311b599e79);
+    lanes[0] += number;
+}
+
+static uint64_t digest_of(const uint64_t lanes[2])
+{
+    uint64_t hash = lanes[0];
+    hash ^= hash >> 31;
+    hash *= UINT64_C(0xbac3bd562846de6b);
+    hash += lanes[1];
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0x995a187a14e7b445);
+    return hash;
+}
+
+uint64_t identity_of_child(uint64_t parent_hash, int32_t child, int32_t color)
+{
+    uint64_t lanes[2] = {1, 1};
+    take_in(lanes, parent_hash, sizeof parent_hash);
+    take_in(lanes, (uint32_t)child, sizeof child);
+    take_in(lanes, (uint32_t)color, sizeof color);
+    return digest_of(lanes);
 }

@@ -1,23 +1,9 @@
 #include "format/nccl/nccl.h"
-
-#include "format/call_line.h"
-#include "format/nccl/head.h"
-#include "format/nccl/message.h"
-#include "format/nccl/message_registration.h"
-#include "format/nccl/nccl_sniff.h"
-#include "format/nccl/plain.h"
-#include "format/nccl/registrations.h"
-#include "format/nccl/said.h"
-#include "format/nccl/speakers.h"
-#include "format/nccl/stamp.h"
-#include "format/nccl/start_up.h"
-#include "format/nccl/timings.h"
-#include "format/nccl/torn.h"
-#include "format/nccl/unnamed.h"
-#include "format/nccl/warning.h"
-#include "format/nccl/warnings.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
-#include "input/number.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,9 @@
 #include "format/nccl_ras/nccl_ras.h"
-
-#include "format/nccl_ras/report.h"
-#include "format/nccl_ras/seats.h"
-#include "format/sniff.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
-#include "input/number.h"
-#include "input/tokens.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,9 @@
-#include "format/nccl_ras/report.h"
-
-#include "base/array.h"
-#include "base/map.h"
-#include "format/text.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "format/nccl_ras/nccl_ras.h"
 #include "input/input.h"
-#include "input/number.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,266 @@
 #include "format/nsys/nsys.h"
-
-#include "format/nsys/emit.h"
-#include "format/nsys/link.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static int compare(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct nsys_call *left = a, *right = b;
+    int order = compare(left->thread, right->thread);
+    order = order ? order : compare(left->api.begin_ns, right->api.begin_ns);
+    return order ? order : compare((int64_t)left->row, (int64_t)right->row);
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct nsys_call *left = a, *right = b;
+    int order = compare(nsys_process_of(left->thread), nsys_process_of(right->thread));
+    order = order ? order : compare(left->api.begin_ns, right->api.begin_ns);
+    return order ? order : compare((int64_t)left->row, (int64_t)right->row);
+}
+
+static int by_launch(const void *a, const void *b)
+{
+    const struct nsys_kernel *left = a, *right = b;
+    int order = compare(left->thread, right->thread);
+    order = order ? order : compare(left->launch.begin_ns, right->launch.begin_ns);
+    return order ? order : compare(left->device.begin_ns, right->device.begin_ns);
+}
+
+/* Calls first to past - 1 have not got a kernel yet. */
+struct waiting {
+    size_t first;
+    size_t past;
+};
+
+static void attach(struct nsys_profile *profile, size_t first, size_t past, int64_t kernel)
+{
+    for (size_t i = first; i < past; i++) {
+        if (profile->calls[i].first_kernel < 0)
+            profile->calls[i].first_kernel = kernel;
+        profile->calls[i].last_kernel = kernel;
+    }
+}
+
+static int are_of_one_communicator(const struct nsys_profile *profile, size_t first, size_t past)
+{
+    for (size_t i = first + 1; i < past; i++)
+        if (profile->calls[i].communicator_hash != profile->calls[first].communicator_hash)
+            return 0;
+    return 1;
+}
+
+static int holds_launch(const struct nsys_call *call, int64_t launched_ns)
+{
+    return call->api.begin_ns <= launched_ns && call->api.end_ns >= launched_ns;
+}
+
+/* One launch: 1 when the kernel is of no call. */
+static int take_launch(struct nsys_profile *profile, struct waiting *waiting, size_t kernel)
+{
+    const struct nsys_kernel *of = &profile->kernels[kernel];
+    while (waiting->past < profile->call_count && profile->calls[waiting->past].thread == of->thread &&
+           profile->calls[waiting->past].api.begin_ns <= of->launch.begin_ns)
+        waiting->past++;
+    size_t first = waiting->first, past = waiting->past;
+    if (past > first && holds_launch(&profile->calls[past - 1], of->launch.begin_ns))
+        first = past - 1;
+    /* A call may launch several. */
+    if (past == first && past > 0 && profile->calls[past - 1].thread == of->thread &&
+        profile->calls[past - 1].first_kernel >= 0 &&
+        holds_launch(&profile->calls[past - 1], of->launch.begin_ns))
+        first = past - 1;
+    waiting->first = past;
+    if (first == past || !are_of_one_communicator(profile, first, past))
+        return 1;
+    attach(profile, first, past, (int64_t)kernel);
+    return 0;
+}
+
+void nsys_link(struct nsys_profile *profile, int64_t *loose)
+{
+    struct waiting waiting = {0, 0};
+    int64_t thread = -1;
+    *loose = 0;
+    array_sort(profile->calls, profile->call_count, sizeof *profile->calls, by_thread);
+    array_sort(profile->kernels, profile->kernel_count, sizeof *profile->kernels, by_launch);
+    for (size_t i = 0; i < profile->kernel_count; i++) {
+        const struct nsys_kernel *kernel = &profile->kernels[i];
+        if (kernel->thread < 0) {
+            ++*loose;
+            continue;
+        }
+        if (kernel->thread != thread) {
+            thread = kernel->thread;
+            while (waiting.past < profile->call_count && profile->calls[waiting.past].thread < thread)
+                waiting.past++;
+            waiting.first = waiting.past;
+        }
+        *loose += take_launch(profile, &waiting, i);
+    }
+    array_sort(profile->calls, profile->call_count, sizeof *profile->calls, by_process);
+}
+
+struct emission {
+    const struct nsys_profile *profile;
+    struct map seat_of; /* (process, communicator) -> seat */
+    struct map counted; /* (process, communicator, function) -> how many calls so far */
+    int64_t ordinal;
+};
+
+static int64_t wall(const struct nsys_profile *profile, int64_t ns)
+{
+    return ns == TIME_UNKNOWN ? TIME_UNKNOWN : profile->epoch_ns + ns;
+}
+
+static struct interval_ns wall_times(const struct nsys_profile *profile, struct interval_ns interval)
+{
+    return (struct interval_ns){wall(profile, interval.begin_ns), wall(profile, interval.end_ns)};
+}
+
+static struct map_key place_of(int64_t process, uint64_t hash)
+{
+    return (struct map_key){{(uint64_t)process, hash}};
+}
+
+static struct origin origin_of(const struct nsys_profile *profile, int64_t process, uint64_t hash)
+{
+    return (struct origin){.host = profile->host.length ? profile->host.data : NULL,
+                           .pid = nsys_pid_of(process),
+                           .communicator_hash = hash,
+                           .rank = COUNT_UNKNOWN};
+}
+
+static struct origin origin_of_seat(const struct nsys_profile *profile, const struct nsys_seat *seat)
+{
+    struct origin origin = origin_of(profile, seat->process, seat->communicator_hash);
+    origin.rank = seat->rank;
+    origin.communicator_size = seat->size;
+    return origin;
+}
+
+static int hand_over(const struct nsys_profile *profile, const struct event *event, struct error *error)
+{
+    return profile->sink->event(profile->sink->context, event, error);
+}
+
+static int emit_seat(const struct nsys_profile *profile, const struct nsys_seat *seat, struct error *error)
+{
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of_seat(profile, seat)};
+    struct event facts = {.kind = EVENT_PROCESS, .origin = place.origin, .process = PROCESS_FACTS_NONE};
+    struct map_key device = {{(uint64_t)nsys_pid_of(seat->process), (uint64_t)seat->device}};
+    const int64_t *uuid = map_get(&profile->uuid_of, device);
+    facts.process.gpu = seat->device;
+    facts.process.gpu_serial = uuid ? intern_text(&profile->texts, *uuid) : NULL;
+    return hand_over(profile, &place, error) ||
+                   (seat->device != COUNT_UNKNOWN && hand_over(profile, &facts, error))
+               ? -1
+               : 0;
+}
+
+/* A process may make its communicators anew under a hash that it had: the last one counts. */
+static int emit_seats(struct emission *emission, struct error *error)
+{
+    const struct nsys_profile *profile = emission->profile;
+    for (size_t i = 0; i < profile->seat_count; i++) {
+        const struct nsys_seat *seat = &profile->seats[i];
+        int64_t *at =
+            map_put(&emission->seat_of, place_of(seat->process, seat->communicator_hash), (int64_t)i, NULL);
+        if (!at)
+            return error_no_memory(error);
+        *at = (int64_t)i;
+    }
+    for (size_t i = 0; i < profile->seat_count; i++) {
+        const struct nsys_seat *seat = &profile->seats[i];
+        const int64_t *at = map_get(&emission->seat_of, place_of(seat->process, seat->communicator_hash));
+        if (at && *at == (int64_t)i && emit_seat(profile, seat, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* NCCL numbers a communicator's collectives so: from its making on all of them are there. -1: no memory. */
+static int count_call(struct emission *emission, const struct nsys_call *call, int64_t *number)
+{
+    struct map_key key = {
+        {(uint64_t)nsys_process_of(call->thread), call->communicator_hash, (uint64_t)call->function}};
+    int64_t *count = map_put(&emission->counted, key, 0, NULL);
+    if (!count)
+        return -1;
+    *number = (*count)++;
+    return 0;
+}
+
+static void take_kernel(const struct nsys_profile *profile, const struct nsys_call *call,
+                        struct operation *operation)
+{
+    if (call->first_kernel < 0)
+        return;
+    const struct nsys_kernel *first = &profile->kernels[call->first_kernel];
+    const struct nsys_kernel *last = &profile->kernels[call->last_kernel];
+    struct interval_ns device = first->device;
+    interval_widen(&device, last->device);
+    operation->enqueue = wall_times(profile, first->launch);
+    operation->device = wall_times(profile, device);
+    operation->end_source = END_KERNEL;
+    operation->duration_ns = device.end_ns - device.begin_ns;
+    operation->stream = (uint64_t)first->stream;
+    operation->algorithm = first->algorithm;
+    operation->is_symmetric = first->is_symmetric;
+}
+
+static int emit_call(struct emission *emission, const struct nsys_call *call, struct error *error)
+{
+    const struct nsys_profile *profile = emission->profile;
+    int64_t process = nsys_process_of(call->thread), number;
+    const int64_t *at = map_get(&emission->seat_of, place_of(process, call->communicator_hash));
+    int is_pair = function_is_point_to_point(call->function);
+    if (count_call(emission, call, &number))
+        return error_no_memory(error);
+    struct event event = {.kind = EVENT_OPERATION,
+                          .origin = at ? origin_of_seat(profile, &profile->seats[*at])
+                                       : origin_of(profile, process, call->communicator_hash)};
+    event.origin.offset = call->row;
+    event.operation = (struct operation){
+        .ordinal = emission->ordinal++,
+        .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
+        .function = call->function,
+        .sequence = at && !is_pair ? number : COUNT_UNKNOWN,
+        .count = COUNT_UNKNOWN,
+        .bytes = call->bytes,
+        .root = is_pair ? COUNT_UNKNOWN : call->root,
+        .peer = is_pair ? call->peer : COUNT_UNKNOWN,
+        .channel_count = COUNT_UNKNOWN,
+        .api = wall_times(profile, call->api),
+        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .duration_ns = COUNT_UNKNOWN,
+    };
+    take_kernel(profile, call, &event.operation);
+    return hand_over(profile, &event, error);
+}
+
+/* Hands over who is where, and all calls as operations; they have to be linked. -1 to stop, or no memory. */
+static int nsys_emit(const struct nsys_profile *profile, struct error *error)
+{
+    struct emission emission = {.profile = profile};
+    map_init(&emission.seat_of);
+    map_init(&emission.counted);
+    int failed = emit_seats(&emission, error);
+    for (size_t i = 0; i < profile->call_count && !failed; i++)
+        failed = emit_call(&emission, &profile->calls[i], error);
+    map_release(&emission.seat_of);
+    map_release(&emission.counted);
+    return failed;
+}
 
 static int note_some(const struct nsys_profile *profile, int64_t count, const char *reason,
                      struct error *error)

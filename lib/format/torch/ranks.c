@@ -1,6 +1,7 @@
-#include "format/torch/ranks.h"
-
-#include "base/array.h"
+#include "base/base.h"
+#include "format/internal.h"
+#include "format/torch/torch.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static int64_t whose(const struct watchdog_line *said)
     return said->global_rank == COUNT_UNKNOWN ? said->rank : said->global_rank;
 }
 
-struct torch_seat *torch_ranks_seat(struct torch_ranks *ranks, int64_t group, int64_t rank)
+/* The rank of a group; added where it is not there. NULL: no memory. */
+static struct torch_seat *torch_ranks_seat(struct torch_ranks *ranks, int64_t group, int64_t rank)
 {
     int added;
     if (array_reserve((void **)&ranks->seats, &ranks->seat_capacity, ranks->seat_count + 1,

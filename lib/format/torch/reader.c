@@ -1,10 +1,176 @@
-#include "format/torch/reader.h"
-
-#include "format/echo.h"
-#include "format/torch/desync.h"
-#include "model/event.h"
+#include "base/base.h"
+#include "format/internal.h"
+#include "format/torch/torch.h"
+#include "model/model.h"
 
 #include <string.h>
+
+enum { RANK_DIGITS_MOST = 7 };
+
+/* The number behind a mark and blanks; COUNT_UNKNOWN. */
+static int64_t number_after(struct text line, const char *mark)
+{
+    struct text behind = text_after(line, mark);
+    size_t at = 0, digits = 0;
+    int64_t number = 0;
+    while (at < behind.length && behind.data[at] == ' ')
+        at++;
+    for (; at < behind.length && behind.data[at] >= '0' && behind.data[at] <= '9'; at++, digits++)
+        number = digits < RANK_DIGITS_MOST ? number * 10 + (behind.data[at] - '0') : number;
+    return digits && digits <= RANK_DIGITS_MOST ? number : COUNT_UNKNOWN;
+}
+
+/* By a signal that no other rank's fault sends. */
+static int is_ended(struct text line)
+{
+    static const char *const marks[] = {"Segmentation fault", "Bus error", "Out Of Memory",
+                                        "Illegal instruction", NULL};
+    return text_holds_any(line, marks);
+}
+
+/* Who ends a job kills what is left of it. */
+static int is_killed(struct text line)
+{
+    static const char *const marks[] = {": Killed", "(Killed)", NULL};
+    return text_holds_any(line, marks);
+}
+
+/* That a task ended for itself, or that the step is ended: what is killed behind it is killed for that. */
+static int ends_step(struct text line)
+{
+    static const char *const marks[] = {
+        "Exited with exit code ", ": Aborted",        ": Terminated", "erminating ", "orce Terminated",
+        "Job step aborted",       "erminated StepId", " CANCELLED ",  NULL};
+    return (text_holds(line, "srun: ") || text_holds(line, "slurmstepd: ")) &&
+           (text_holds_any(line, marks) || is_ended(line));
+}
+
+/* "exitcode  : -9": killed, bus error, segmentation fault. */
+static int is_ended_by_code(struct text line)
+{
+    int64_t signal = number_after(line, ": -");
+    return signal == 4 || signal == 7 || signal == 9 || signal == 11;
+}
+
+/* The number behind a mark, where the line says that a process ended, and not that it was killed behind
+ * another. */
+static int64_t ended_behind(const struct launcher_state *state, struct text line, const char *mark)
+{
+    int is_first = is_ended(line) || (is_killed(line) && !state->is_step_ended);
+    return is_first ? number_after(line, mark) : COUNT_UNKNOWN;
+}
+
+static int64_t ended_task(struct launcher_state *state, struct text line)
+{
+    int64_t task = COUNT_UNKNOWN;
+    if (text_holds(line, "srun: error: "))
+        task = ended_behind(state, line, ": task ");
+    else if (text_holds(line, "noticed that process rank "))
+        task = ended_behind(state, line, "noticed that process rank ");
+    state->is_step_ended |= ends_step(line);
+    return task;
+}
+
+/* Whether a line shows that torchrun, or the like, started the ranks of a host: a task may be several of
+ * them. */
+static int launcher_starts_several(struct text line)
+{
+    static const char *const marks[] = {"(local_rank: ",
+                                        "torchrun",
+                                        "torch.distributed.elastic",
+                                        "torch/distributed/elastic",
+                                        "torch.distributed.run",
+                                        "torch/distributed/run.py",
+                                        "torch.distributed.launch",
+                                        "deepspeed.launcher",
+                                        NULL};
+    return text_begins(line, "[default") || text_holds_any(line, marks);
+}
+
+/* The global rank that a line says has ended; COUNT_UNKNOWN. Of a task (`is_task`) the number is that of its
+ * rank only where no task starts several ranks. */
+static int64_t launcher_ended_rank(struct launcher_state *state, struct text line, int *is_task)
+{
+    int64_t rank = ended_task(state, line);
+    *is_task = rank != COUNT_UNKNOWN;
+    if (*is_task)
+        return rank;
+    if (text_holds(line, "(local_rank: ") && text_holds(line, "rank ")) {
+        state->rank = number_after(line, " :");
+        return COUNT_UNKNOWN;
+    }
+    if (text_holds(line, "exitcode ") && text_holds(line, "(pid: ")) {
+        rank = is_ended_by_code(line) ? state->rank : COUNT_UNKNOWN;
+        state->rank = COUNT_UNKNOWN;
+    }
+    return rank;
+}
+
+/* A record has at most so many bytes, and is broken into so many lines. */
+enum { RECORD_BYTES_MOST = 4096, LINES_MOST = 16 };
+
+/* No terminal is narrower. */
+enum { WIDTH_LEAST = 40 };
+
+static void wrapped_record_init(struct wrapped_record *record)
+{
+    *record = (struct wrapped_record){.text = BUFFER_INIT};
+}
+
+static void wrapped_record_release(struct wrapped_record *record)
+{
+    buffer_release(&record->text);
+}
+
+/* Begins anew with a line. -1: no memory. */
+static int wrapped_record_begin(struct wrapped_record *record, struct text line, uint64_t offset)
+{
+    int64_t prefix = watchdog_prefix(line);
+    buffer_clear(&record->text);
+    record->offset = offset;
+    record->lines = 1;
+    record->prefix = prefix > 0 ? (size_t)prefix : 0;
+    record->last_line = line.length;
+    return buffer_append(&record->text, line.data, line.length);
+}
+
+/* A line that follows a record without what the launcher put before both. */
+static struct text wrapped_record_strip(const struct wrapped_record *record, struct text line)
+{
+    size_t prefix = record->prefix;
+    return prefix && line.length >= prefix && memcmp(line.data, record->text.data, prefix) == 0
+               ? (struct text){line.data + prefix, line.length - prefix}
+               : line;
+}
+
+static int is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Where lines are broken at a width, a number that ends there may go on in the next. */
+static int may_break_number(const struct wrapped_record *record, struct text rest)
+{
+    return record->last_line == record->width && is_digit(record->text.data[record->text.length - 1]) &&
+           is_digit(rest.data[0]);
+}
+
+/* Adds a line to the record that is held, where it is its continuation: 1; 0: it is none; -1: no memory. */
+static int wrapped_record_add(struct wrapped_record *record, struct text line)
+{
+    struct text rest = wrapped_record_strip(record, line);
+    if (!record->lines || record->lines == LINES_MOST || record->last_line < WIDTH_LEAST || !rest.length ||
+        line.length > record->last_line || watchdog_prefix(line) >= 0 ||
+        record->text.length + rest.length > RECORD_BYTES_MOST)
+        return 0;
+    if (!watchdog_is_cut((struct text){record->text.data, record->text.length}) &&
+        !may_break_number(record, rest))
+        return 0;
+    record->width = record->last_line;
+    record->last_line = line.length;
+    record->lines++;
+    return buffer_append(&record->text, rest.data, rest.length) ? -1 : 1;
+}
 
 /* Lines behind an error that tell what it was due to: NCCL's name of it, "Last error:", and that. */
 enum { LINES_OF_FAILURE = 4 };

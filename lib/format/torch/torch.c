@@ -1,12 +1,242 @@
 #include "format/torch/torch.h"
-
-#include "format/call_line.h"
-#include "format/torch/emit.h"
-#include "format/torch/reader.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
 #include "input/input.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const char *text_of(const struct torch_ranks *ranks, int64_t number)
+{
+    return number < 0 ? NULL : intern_text(&ranks->texts, number);
+}
+
+/* Nothing tells processes of one file apart but their ranks: a number that no process began at does. */
+static struct origin origin_of_process(int64_t global_rank, uint64_t offset)
+{
+    return (struct origin){.pid = COUNT_UNKNOWN,
+                           .started_ns = global_rank == COUNT_UNKNOWN ? 0 : global_rank + 1,
+                           .rank = COUNT_UNKNOWN,
+                           .offset = offset};
+}
+
+static struct origin origin_of(const struct torch_ranks *ranks, const struct torch_seat *seat)
+{
+    const char *name = text_of(ranks, seat->group);
+    const struct torch_group *group = torch_ranks_group(ranks, seat->group);
+    struct origin origin = origin_of_process(seat->global_rank, seat->offset);
+    origin.communicator_hash = communicator_hash_of(name, NULL, 0);
+    origin.communicator_is_named = 1;
+    origin.communicator_name = name;
+    origin.communicator_size = group ? group->size : 0;
+    origin.rank = seat->rank;
+    return origin;
+}
+
+/* The number of the work that a rank waits in; COUNT_UNKNOWN: it waits in none. */
+static int64_t waits_in(const struct torch_seat *seat)
+{
+    if (seat->failed != COUNT_UNKNOWN)
+        return seat->failed;
+    return seat->completed != COUNT_UNKNOWN && seat->enqueued > seat->completed ? seat->completed + 1
+                                                                                : COUNT_UNKNOWN;
+}
+
+/* torch's names: "ALLREDUCE", "_ALLGATHER_BASE", "REDUCE_SCATTER". */
+static enum function function_of(const struct torch_ranks *ranks, const struct torch_seat *seat)
+{
+    static const struct {
+        const char *mark;
+        enum function function;
+    } names[] = {{"ALLREDUCE", FUNCTION_ALL_REDUCE},
+                 {"ALL_REDUCE", FUNCTION_ALL_REDUCE},
+                 {"ALLGATHER", FUNCTION_ALL_GATHER},
+                 {"ALL_GATHER", FUNCTION_ALL_GATHER},
+                 {"REDUCE_SCATTER", FUNCTION_REDUCE_SCATTER},
+                 {"ALLTOALL", FUNCTION_ALL_TO_ALL},
+                 {"ALL_TO_ALL", FUNCTION_ALL_TO_ALL},
+                 {"BROADCAST", FUNCTION_BROADCAST},
+                 {"BARRIER", FUNCTION_BARRIER},
+                 {"GATHER", FUNCTION_GATHER},
+                 {"SCATTER", FUNCTION_SCATTER},
+                 {"REDUCE", FUNCTION_REDUCE}};
+    const char *operation = text_of(ranks, seat->operation);
+    for (size_t i = 0; operation && i < sizeof names / sizeof *names; i++)
+        if (text_holds((struct text){operation, strlen(operation)}, names[i].mark))
+            return names[i].function;
+    return FUNCTION_UNKNOWN;
+}
+
+/*
+ * Elements that all ranks of a collective pass alike, as NCCL counts them, else COUNT_UNKNOWN: rows of an
+ * AlltoAll differ, and of Gather and Scatter what the root passes.
+ */
+static int64_t common_elements(enum function function, const struct torch_seat *seat)
+{
+    int64_t count = function == FUNCTION_REDUCE_SCATTER ? seat->elements_out : seat->elements;
+    int is_common = function == FUNCTION_ALL_REDUCE || function == FUNCTION_ALL_GATHER ||
+                    function == FUNCTION_REDUCE_SCATTER || function == FUNCTION_BROADCAST ||
+                    function == FUNCTION_REDUCE;
+    return is_common && count > 0 ? count : COUNT_UNKNOWN;
+}
+
+static int emit_call(const struct torch_ranks *ranks, const struct torch_seat *seat, int64_t number,
+                     int64_t ordinal, const struct format_sink *sink, struct error *error)
+{
+    struct event event = {
+        .kind = EVENT_OPERATION, .origin = origin_of(ranks, seat), .operation = OPERATION_UNKNOWN};
+    event.operation.ordinal = ordinal;
+    event.operation.kind = OPERATION_COLLECTIVE;
+    event.operation.function = function_of(ranks, seat);
+    event.operation.sequence = number;
+    event.operation.count = common_elements(event.operation.function, seat);
+    event.operation.unfinished = 1;
+    return sink->event(sink->context, &event, error);
+}
+
+static int emit_process(const struct torch_ranks *ranks, int64_t global_rank, const struct origin *origin,
+                        const struct format_sink *sink, struct error *error)
+{
+    struct event process = {.kind = EVENT_PROCESS, .origin = *origin, .process = PROCESS_FACTS_NONE};
+    process.process.global_rank = global_rank;
+    if (ranks->least_ranks)
+        process.process.world_size = ranks->least_ranks;
+    return global_rank == COUNT_UNKNOWN ? 0 : sink->event(sink->context, &process, error);
+}
+
+static int emit_seat(const struct torch_ranks *ranks, const struct torch_seat *seat,
+                     const struct format_sink *sink, struct error *error)
+{
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(ranks, seat)};
+    place.communicator.description = text_of(ranks, seat->description);
+    return sink->event(sink->context, &place, error) ||
+                   emit_process(ranks, seat->global_rank, &place.origin, sink, error)
+               ? -1
+               : 0;
+}
+
+static int emit_status(const struct torch_ranks *ranks, const struct torch_seat *seat,
+                       const struct format_sink *sink, struct error *error)
+{
+    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(ranks, seat)};
+    event.group_status = (struct group_status){.name = text_of(ranks, seat->group),
+                                               .description = text_of(ranks, seat->description),
+                                               .function = text_of(ranks, seat->operation),
+                                               .enqueued = seat->enqueued,
+                                               .started = COUNT_UNKNOWN,
+                                               .completed = seat->completed,
+                                               .timed_out = seat->failed,
+                                               .at_ns = TIME_UNKNOWN};
+    return sink->event(sink->context, &event, error);
+}
+
+/* Of a rank whose work failed since another was gone it is not known what it would have called; one of which
+ * no work is told says nothing of any. */
+static int emit_work(const struct torch_ranks *ranks, const struct torch_seat *seat, int64_t *ordinal,
+                     const struct format_sink *sink, struct error *error)
+{
+    int64_t number = waits_in(seat);
+    if (seat->lost_peer || (seat->enqueued == COUNT_UNKNOWN && seat->failed == COUNT_UNKNOWN))
+        return 0;
+    return emit_status(ranks, seat, sink, error) ||
+           (number != COUNT_UNKNOWN && emit_call(ranks, seat, number, (*ordinal)++, sink, error));
+}
+
+/* That of whose line it is, where the line itself does not tell it. */
+static int64_t global_rank_of(const struct torch_ranks *ranks, const struct torch_remark *remark)
+{
+    const int64_t *at = map_get(
+        &ranks->by_seat, (struct map_key){{(uint64_t)(remark->group < 0 ? ranks->of_all : remark->group),
+                                           (uint64_t)remark->rank}});
+    return remark->global_rank == COUNT_UNKNOWN && at ? ranks->seats[*at].global_rank : remark->global_rank;
+}
+
+/* The global rank that a remark accuses; COUNT_UNKNOWN. */
+static int64_t accused_of(const struct torch_ranks *ranks, const struct torch_remark *remark)
+{
+    const int64_t *at =
+        map_get(&ranks->by_seat, (struct map_key){{(uint64_t)remark->group, (uint64_t)remark->accused}});
+    const char *name = text_of(ranks, remark->group);
+    if (remark->accused == COUNT_UNKNOWN)
+        return COUNT_UNKNOWN;
+    if (at && ranks->seats[*at].global_rank != COUNT_UNKNOWN)
+        return ranks->seats[*at].global_rank;
+    int is_of_all = torch_ranks_may_be_of_all(remark) && (!name || strcmp(name, "0") == 0);
+    return is_of_all ? remark->accused : COUNT_UNKNOWN;
+}
+
+static enum warning_kind kind_of_failure(const char *said)
+{
+    struct text text = {said, said ? strlen(said) : 0};
+    if (text_holds(text, "out of memory"))
+        return WARNING_MEMORY;
+    if (text_holds(text, "CUDA error") || text_holds(text, "unhandled cuda error"))
+        return WARNING_CUDA;
+    if (text_holds(text, "unhandled system error"))
+        return WARNING_SYSTEM;
+    if (text_holds(text, "invalid usage") || text_holds(text, "invalid argument"))
+        return WARNING_USAGE;
+    return text_holds(text, "internal error") ? WARNING_INTERNAL : WARNING_FAILED;
+}
+
+/* What a rank says that waits, or whom a line accuses who cannot be told, is no evidence. */
+static enum warning_kind kind_of(const struct torch_ranks *ranks, const struct torch_remark *remark,
+                                 int64_t accused)
+{
+    switch (remark->kind) {
+    case TORCH_STUCK:
+        return torch_ranks_waits(ranks, remark) ? WARNING_OTHER : WARNING_STUCK;
+    case TORCH_RAISED:
+        return torch_ranks_waits(ranks, remark) ? WARNING_OTHER : WARNING_RAISED;
+    case TORCH_ENDED:
+    case TORCH_TASK_ENDED:
+        return WARNING_ENDED;
+    case TORCH_NEVER_JOINED:
+        return accused == COUNT_UNKNOWN ? WARNING_OTHER : WARNING_NEVER_JOINED;
+    case TORCH_UNFINISHED:
+        return accused == COUNT_UNKNOWN ? WARNING_OTHER : WARNING_UNFINISHED;
+    case TORCH_FAILED:
+        return kind_of_failure(text_of(ranks, remark->text));
+    default:
+        return WARNING_CLOSED;
+    }
+}
+
+static int emit_remark(const struct torch_ranks *ranks, const struct torch_remark *remark,
+                       const struct format_sink *sink, struct error *error)
+{
+    int64_t accused = accused_of(ranks, remark);
+    struct event event = {.kind = EVENT_WARNING,
+                          .origin = origin_of_process(global_rank_of(ranks, remark), remark->offset)};
+    event.warning = (struct warning){.kind = kind_of(ranks, remark, accused),
+                                     .at_ns = TIME_UNKNOWN,
+                                     .gpu = COUNT_UNKNOWN,
+                                     /* No call follows what a watchdog says at its end. */
+                                     .calls = INT32_MAX,
+                                     .status = accused,
+                                     .text = text_of(ranks, remark->text)};
+    return sink->event(sink->context, &event, error);
+}
+
+/*
+ * Hands over what was taken in and settled: each rank of a group with its status, the work that it waits in
+ * as a call that did not end, and what lines say beside as warnings. What a rank waits in where it says only
+ * what completed last is the next one.
+ */
+static int torch_emit(const struct torch_ranks *ranks, const struct format_sink *sink, struct error *error)
+{
+    int64_t ordinal = 0;
+    for (size_t i = 0; i < ranks->seat_count; i++)
+        if (emit_seat(ranks, &ranks->seats[i], sink, error) ||
+            emit_work(ranks, &ranks->seats[i], &ordinal, sink, error))
+            return -1;
+    for (size_t i = 0; i < ranks->remark_count; i++)
+        if (emit_remark(ranks, &ranks->remarks[i], sink, error))
+            return -1;
+    return 0;
+}
 
 static int take_line(struct torch_reader *reader, struct call_reader *calls, const struct input_line *line,
                      const struct format_sink *sink, struct error *error)

@@ -1,8 +1,9 @@
 #include "plugin/entry/entry.h"
-
 #include "plugin/entry/api_layout.h"
-#include "plugin/recorder/events.h"
 #include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 
 void entry_init_unnamed(void **context, int *mask, unsigned version, uint32_t known)
 {

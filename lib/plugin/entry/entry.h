@@ -1,10 +1,20 @@
-/* What the entry files of several API versions share. */
-#ifndef PLUGIN_ENTRY_ENTRY_H
-#define PLUGIN_ENTRY_ENTRY_H
+#ifndef NCCLPROF_PLUGIN_ENTRY_ENTRY_H
+#define NCCLPROF_PLUGIN_ENTRY_ENTRY_H
 
-#include "plugin/ring/api.h"
-#include "plugin/ring/communicator.h"
 #include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct api_descriptor_v6;
+struct api_proxy_op;
+struct record;
+struct record_names;
+union api_state_args_v1;
+union api_state_args_v4;
+
+/* What the entry files of several API versions share. */
 
 /* Event types that each version knows. */
 #define ENTRY_KNOWN_V1 (API_GROUP | API_COLL | API_P2P | API_PROXY_OP | API_PROXY_STEP | API_PROXY_CTRL)

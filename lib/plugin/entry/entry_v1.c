@@ -1,6 +1,8 @@
 /* NCCL profiler API version 1: names are numbers. */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/events.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
 
 /* NCCL 2.23's numbers, in the words of later versions. */
 static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",

@@ -1,6 +1,8 @@
 /* NCCL profiler API version 2. */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/events.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
 
 static void fill_task(struct record *record, const struct api_descriptor_v2 *event)
 {

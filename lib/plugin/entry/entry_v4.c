@@ -1,6 +1,9 @@
 /* NCCL profiler API version 4. */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/events.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 
 static void fill_task(struct record *record, const struct api_descriptor_v4 *event)
 {

@@ -1,5 +1,7 @@
 /* NCCL profiler API version 5. */
 #include "plugin/entry/entry.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/ring.h"
 
 static int init(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks, int rank,
                 api_logger *logger)

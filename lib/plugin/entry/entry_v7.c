@@ -5,9 +5,10 @@
  * one of the two has is read for that one alone.
  */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/caller.h"
-#include "plugin/recorder/events.h"
-#include "plugin/recorder/tag.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 
 /* Some communicator of this process is of the pull request's NCCL. */
 static _Atomic bool tags_met;

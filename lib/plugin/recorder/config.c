@@ -1,4 +1,7 @@
-#include "plugin/recorder/config.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/write/write.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -7,9 +10,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-
-#include "plugin/ring/api.h"
-#include "plugin/ring/record.h"
 
 /* Everything but proxy control and network plugin events: those are many and say little. Nor kernel phases,
  * which have the bit of user tags in NCCL 2.31: they cost time on the GPU. */

@@ -3,16 +3,14 @@
  * that an application has anyway become tags.
  */
 #include "plugin/recorder/nvtx_abi.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "plugin/recorder/config.h"
-#include "plugin/recorder/tag.h"
-#include "plugin/ring/api.h"
-#include "plugin/ring/record.h"
 
 #define TEXT_BYTES RECORD_TEXT_MAX
 

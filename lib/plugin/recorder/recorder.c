@@ -1,18 +1,12 @@
 #include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
+#include "plugin/write/write.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "plugin/recorder/caller.h"
-#include "plugin/recorder/config.h"
-#include "plugin/recorder/events.h"
-#include "plugin/recorder/tag.h"
-#include "plugin/ring/clock.h"
-#include "plugin/ring/lock.h"
-#include "plugin/ring/log.h"
-#include "plugin/ring/ring.h"
-#include "plugin/write/writer.h"
 
 /* The first init is to leave files that have their beginning; past this it goes on without. */
 #define OPEN_WAIT_MS 1000u

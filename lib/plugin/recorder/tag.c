@@ -1,17 +1,13 @@
-#include "plugin/recorder/tag.h"
+#include "plugin/ncclprof_tag.h"
+#include "plugin/recorder/recorder.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "plugin/ncclprof_tag.h"
-#include "plugin/recorder/config.h"
-#include "plugin/recorder/events.h"
-#include "plugin/ring/api.h"
-#include "plugin/ring/lock.h"
-#include "plugin/ring/ring.h"
-#include "plugin/ring/text_cut.h"
 
 /* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
 #define DEPTH_MAX 64

@@ -1,4 +1,4 @@
-#include "plugin/ring/communicator.h"
+#include "plugin/ring/ring.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

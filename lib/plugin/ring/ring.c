@@ -1,10 +1,9 @@
 #include "plugin/ring/ring.h"
+#include "plugin/ring/record.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "plugin/ring/lock.h"
 
 #define RINGS_MAX 4096u
 #define HANDLE_RING_SHIFT 40

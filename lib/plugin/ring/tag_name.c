@@ -1,15 +1,11 @@
-#include "plugin/ring/tag_name.h"
+#include "plugin/ncclprof_tag.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/ring.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-
-#include "plugin/ncclprof_tag.h"
-#include "plugin/ring/api.h"
-#include "plugin/ring/lock.h"
-#include "plugin/ring/ring.h"
-#include "plugin/ring/text_cut.h"
 
 #define PLACES (2 * TAG_NAMES_MAX)
 

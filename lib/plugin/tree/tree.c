@@ -1,9 +1,9 @@
 #include "plugin/tree/tree.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 
 #include <stdlib.h>
-
-#include "plugin/ring/api.h"
-#include "plugin/tree/fill.h"
 
 /* Proxy operations start before the kernel that they serve can end; this covers their thread's delay. */
 #define GRACE_NS 20000000u

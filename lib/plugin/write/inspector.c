@@ -1,9 +1,9 @@
-#include "plugin/write/inspector.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
+#include "plugin/tree/tree.h"
+#include "plugin/write/write.h"
 
 #include <string.h>
-
-#include "plugin/ring/clock.h"
-#include "plugin/ring/tag_name.h"
 
 #define CHANNELS_MAX 256
 

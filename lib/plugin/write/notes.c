@@ -1,10 +1,11 @@
-#include "plugin/write/notes.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
+#include "plugin/tree/tree.h"
+#include "plugin/write/write.h"
 
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "plugin/ring/api.h"
-#include "plugin/ring/clock.h"
 
 /* A pending operation is reported after 1 s. From then on it is looked at every second: again at once where
  * it got on, if only over the network after 8 s, and else after another 1 s, 2 s, 4 s ... 1 h. */

@@ -1,9 +1,16 @@
-#include "plugin/write/ring_reader.h"
-
-#include <stdlib.h>
-
-#include "plugin/ring/clock.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
+#include "plugin/tree/tree.h"
+#include "plugin/write/write.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
 
 #define PAUSE_NS 1000000u
 /* No thread fills a slot faster than this. */
@@ -121,4 +128,105 @@ void ring_reader_take(struct ring_reader *reader)
         if (!more || reader->cursors[first].time_ns > reader->until_ns)
             reader->cursors[first] = reader->cursors[--reader->count];
     }
+}
+
+/* Of another thread the C library would have to write into a file. */
+void thread_name(const char *name)
+{
+    (void)prctl(PR_SET_NAME, name);
+}
+
+int thread_start(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return -1;
+    int result = pthread_create(&thread, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result != 0)
+        return -1;
+    pthread_detach(thread);
+    return 0;
+}
+
+/* What PyTorch takes for true (torch/csrc/distributed/c10d/Utils.hpp, getCvarBool). */
+static bool is_true(const char *value)
+{
+    static const char *const words[] = {"y", "yes", "1", "t", "true"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Older versions know the second name. The first that is set counts, as there. */
+bool allocator_hook_is_on(void)
+{
+    static const char *const names[] = {"TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK",
+                                        "NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = getenv(names[i]);
+        if (value)
+            return is_true(value);
+    }
+    return false;
+}
+
+static void log_drop(const char *path, uint64_t count, uint64_t before, const char *cause,
+                     const char *settings)
+{
+    if (count && !before)
+        log_line(API_LOG_WARN, "%s are dropped and counted in %s%s", cause, path, settings);
+}
+
+/* Each cause once. */
+static void log_drops(const struct drops *drops, const struct notes_drops *now,
+                      const struct ring_drops *rings, const char *path)
+{
+    const struct ring_drops *before = &drops->logged;
+    log_drop(path, rings->ringless, before->ringless,
+             "there are more threads than rings; events of some threads", " (NCCLPROF_MAX_THREADS)");
+    log_drop(path, rings->full, before->full, "events arrive faster than they can be written; some events",
+             " (NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)");
+    log_drop(path, rings->other, before->other,
+             "tags that a signal handler sets during an event, or for which there is no memory,", "");
+    if (now->communicators && !drops->written.communicators)
+        log_line(API_LOG_WARN,
+                 "some communicators have no number: there are too many, or they were not added in time; "
+                 "their operations are recorded without a communicator in %s",
+                 path);
+}
+
+/* Inspector has no line of its own for it: only where operations may be missing. */
+static bool concerns_inspector(const struct notes_drops *now, const struct notes_drops *before, bool always)
+{
+    bool any = now->ring || now->lost || now->evicted || now->orphans || now->unknown || now->communicators;
+    struct notes_drops but_late = *now;
+    but_late.late = before->late;
+    return any && (always || memcmp(&but_late, before, sizeof(but_late)) != 0);
+}
+
+void drops_write(struct drops *drops, const struct tree_counts *counts, struct chrome *chrome,
+                 struct inspector *inspector, bool always)
+{
+    struct ring_drops rings = ring_drops();
+    struct notes_drops now = {.ring = rings.full + rings.ringless + rings.other,
+                              .lost = counts->lost,
+                              .evicted = counts->evicted,
+                              .late = counts->late,
+                              .orphans = counts->orphans,
+                              .unknown = ring_unknown(),
+                              .communicators = communicator_refused()};
+    if (!always && memcmp(&now, &drops->written, sizeof(now)) == 0)
+        return;
+    log_drops(drops, &now, &rings, chrome ? chrome->sink->path : inspector ? inspector->sink->path : "");
+    if (chrome)
+        notes_drops(chrome, &now, clock_monotonic_ns());
+    if (inspector && concerns_inspector(&now, &drops->written, always))
+        inspector_drops(inspector, &now);
+    drops->written = now;
+    drops->logged = rings;
 }

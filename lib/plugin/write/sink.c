@@ -1,6 +1,7 @@
 /* Lets zlib take what we only read. */
 #define ZLIB_CONST
-#include "plugin/write/sink.h"
+
+#include "plugin/write/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include "plugin/write/path.h"
 
 #define END_BYTES 64
 /* A file never loses more at its end for a line that says why it ends. */

@@ -1,4 +1,8 @@
-#include "plugin/write/writer.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
+#include "plugin/tree/tree.h"
+#include "plugin/write/write.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -6,23 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "plugin/ring/clock.h"
-#include "plugin/ring/futex.h"
-#include "plugin/ring/log.h"
-#include "plugin/ring/ring.h"
-#include "plugin/ring/tag_name.h"
-#include "plugin/tree/tree.h"
-#include "plugin/write/allocator_hook.h"
-#include "plugin/write/chrome.h"
-#include "plugin/write/drops.h"
-#include "plugin/write/files.h"
-#include "plugin/write/inspector.h"
-#include "plugin/write/notes.h"
-#include "plugin/write/path.h"
-#include "plugin/write/ring_reader.h"
-#include "plugin/write/stop.h"
-#include "plugin/write/thread.h"
 
 #define MILLISECOND_NS 1000000u
 #define IDLE_NS (5 * MILLISECOND_NS)

@@ -1,9 +1,4 @@
-#include "base/array.h"
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/hash.h"
-#include "base/intern.h"
-#include "base/map.h"
+#include "base/base.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

@@ -1,4 +1,4 @@
-#include "base/lower_bound.h"
+#include "base/base.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

@@ -1,5 +1,4 @@
-#include "base/base64.h"
-#include "base/sha256.h"
+#include "base/base.h"
 
 #include "support/cmocka_all.h"
 

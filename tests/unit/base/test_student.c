@@ -1,4 +1,4 @@
-#include "base/student.h"
+#include "base/base.h"
 
 #include "support/cmocka_all.h"
 

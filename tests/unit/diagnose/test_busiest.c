@@ -1,4 +1,6 @@
-#include "diagnose/busiest.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/suspect.h"
 
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"

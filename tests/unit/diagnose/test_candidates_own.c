@@ -1,4 +1,7 @@
-#include "diagnose/candidates_own.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 #include "support/spoken.h"

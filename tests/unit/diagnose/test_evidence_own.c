@@ -1,4 +1,7 @@
-#include "diagnose/evidence_own.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 #include "support/small_job.h"

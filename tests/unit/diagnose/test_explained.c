@@ -1,5 +1,5 @@
-#include "diagnose/explained.h"
-#include "diagnose/lengthening.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
 
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"

@@ -1,6 +1,8 @@
-#include "diagnose/explained_network.h"
+#include "base/base.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
 
-#include "diagnose/lengthening.h"
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"
 #include "support/spoken.h"

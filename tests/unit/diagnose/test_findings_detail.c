@@ -1,4 +1,7 @@
-#include "diagnose/findings_detail.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/job.h"
 
 #include "support/cmocka_all.h"
 #include "support/small_job.h"

@@ -1,4 +1,8 @@
-#include "baseline/step_durations.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/spoken.h"
 

@@ -1,5 +1,5 @@
-#include "diagnose/rules_common_cause.h"
-#include "verdict/finding.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
 
 #include "support/cmocka_all.h"
 #include "support/spoken.h"

@@ -1,4 +1,6 @@
-#include "diagnose/rules_common_lateness.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "support/spoken.h"
 
 #include "support/cmocka_all.h"

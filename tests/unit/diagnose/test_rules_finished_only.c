@@ -1,4 +1,6 @@
-#include "diagnose/rules_finished_only.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 #include "support/spoken.h"

@@ -1,4 +1,4 @@
-#include "diagnose/rules_worth.h"
+#include "diagnose/diagnose.h"
 
 #include "support/cmocka_all.h"
 #include "support/spoken.h"

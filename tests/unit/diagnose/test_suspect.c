@@ -1,4 +1,7 @@
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
 #include "diagnose/suspect.h"
+#include "job/job.h"
 #include "support/cmocka_all.h"
 
 /* A late operation of the rank in its steps, or a transfer that is the rank's fault; nothing else. */

@@ -1,3 +1,4 @@
+#include "diagnose/suspect.h"
 #include "support/cmocka_all.h"
 
 #include "support/judged.h"

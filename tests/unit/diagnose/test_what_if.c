@@ -1,5 +1,10 @@
-#include "diagnose/what_if.h"
-#include "job/step_index.h"
+#include "base/base.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/written.h"
 

@@ -1,4 +1,5 @@
-#include "base/buffer.h"
+#include "base/base.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 

@@ -1,6 +1,6 @@
-#include "format/chrome/scan.h"
+#include "format/chrome/chrome.h"
+#include "input/input.h"
 
-#include "format/chrome/decode.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 #include "support/random.h"

@@ -1,8 +1,10 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "base/buffer.h"
-#include "format/comma/comma.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-#include "format/path_rank.h"
+#include "format/flight_recorder/flight_recorder.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
-
-#include "format/flight_recorder/rank.h"
-#include "format/flight_recorder/words.h"
 
 #include <string.h>
 

@@ -1,12 +1,15 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "base/buffer.h"
-#include "format/inspector/inspector.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+extern const struct format format_inspector;
 
 static const struct event *event(const struct recording *recording, size_t n)
 {

@@ -2,11 +2,13 @@
 #include "support/events.h"
 
 #include "format/format.h"
-#include "format/inspector/inspector.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+extern const struct format format_inspector;
 
 /* From format v4.3 on only markers say whose the lines after them are. */
 #define WHO(id, rank, version)                                                                             \

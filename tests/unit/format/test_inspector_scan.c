@@ -1,6 +1,6 @@
-#include "format/inspector/scan.h"
+#include "format/inspector/inspector.h"
+#include "input/input.h"
 
-#include "format/inspector/decode.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 #include "support/random.h"

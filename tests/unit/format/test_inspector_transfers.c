@@ -1,8 +1,9 @@
-#include "base/buffer.h"
+#include "base/base.h"
+#include "format/inspector/inspector.h"
+#include "format/internal.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
-
-#include "format/inspector/transfers.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,9 +2,10 @@
 #include "support/events.h"
 #include "support/same_kineto.h"
 
-#include "base/buffer.h"
-#include "format/kineto/event.h"
-#include "model/communicator_hash.h"
+#include "base/base.h"
+#include "format/kineto/kineto.h"
+#include "input/input.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

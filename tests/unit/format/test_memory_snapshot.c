@@ -1,4 +1,5 @@
-#include "format/path_rank.h"
+#include "format/internal.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 

@@ -1,7 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "format/nccl_ras/nccl_ras.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

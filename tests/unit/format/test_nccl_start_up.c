@@ -1,7 +1,6 @@
-#include "format/echo.h"
-#include "format/nccl/timings.h"
-#include "format/nccl/warning.h"
-#include "format/text.h"
+#include "format/internal.h"
+#include "format/nccl/nccl.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 #include "support/events.h"

@@ -1,8 +1,8 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "format/nsys/link.h"
-#include "format/nsys/payload.h"
+#include "format/nsys/nsys.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

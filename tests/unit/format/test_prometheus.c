@@ -1,7 +1,9 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "format/prometheus/sample_line.h"
+#include "base/base.h"
+#include "format/internal.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "format/torch/watchdog.h"
+#include "format/internal.h"
+#include "format/torch/torch.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

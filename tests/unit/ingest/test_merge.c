@@ -1,10 +1,10 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
-#include "ingest/merge.h"
-#include "store/intake.h"
-#include "store/ledger.h"
-#include "store/writer.h"
+#include "base/base.h"
+#include "ingest/ingest.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,14 +3,18 @@
 
 /* The program's own parts are too long for a test: this is the same source with shorter ones. */
 #define PART_BYTES (UINT64_C(16) << 10)
-#include "ingest/parts.c"
-
-#include "base/hash.h"
-#include "format/inspector/inspector.h"
-#include "store/known.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "ingest/file.c"
+#include "ingest/ingest.h"
+#include "ingest/internal.h"
+#include "input/input.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+extern const struct format format_inspector;
 
 /* A line of Inspector's, always as long. */
 static const char line_format[] =

@@ -1,8 +1,9 @@
 /* The plugin's Inspector lines beside its Chrome trace: left out where the trace says more, and not else. */
-#include "ingest/twins.h"
+#include "base/base.h"
+#include "ingest/ingest.h"
+#include "input/input.h"
+#include "store/store.h"
 
-#include "input/walk.h"
-#include "store/known.h"
 #include "support/cmocka_all.h"
 
 #include <stdio.h>

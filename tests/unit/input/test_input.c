@@ -1,6 +1,6 @@
+#include "base/base.h"
 #include "input/input.h"
 
-#include "base/buffer.h"
 #include "support/cmocka_all.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+#include "input/input.h"
 #include "input/json.h"
 
 #include "support/cmocka_all.h"

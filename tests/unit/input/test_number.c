@@ -1,4 +1,4 @@
-#include "input/number.h"
+#include "input/input.h"
 
 #include "support/cmocka_all.h"
 

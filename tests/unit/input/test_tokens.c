@@ -1,6 +1,6 @@
-#include "input/tokens.h"
-
+#include "base/base.h"
 #include "input/input.h"
+
 #include "support/cmocka_all.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-#include "input/unpickle.h"
+#include "input/input.h"
+#include "input/json.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,5 @@
-#include "input/walk.h"
+#include "base/base.h"
+#include "input/input.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,5 +1,9 @@
-#include "delay/propagation.h"
-#include "job/arrival.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 #include "support/written.h"

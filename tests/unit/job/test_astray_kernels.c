@@ -1,4 +1,7 @@
-#include "job/astray_kernels.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,5 @@
-#include "job/choose_steps.h"
+#include "job/internal.h"
+#include "job/job.h"
 
 #include "support/cmocka_all.h"
 

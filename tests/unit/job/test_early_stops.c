@@ -1,7 +1,8 @@
-#include "job/early_stops.h"
+#include "base/base.h"
+#include "job/internal.h"
 #include "job/job.h"
+#include "model/model.h"
 
-#include "job/own_time.h"
 #include "support/cmocka_all.h"
 
 /*

@@ -1,4 +1,6 @@
-#include "job/estimated_ends.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 

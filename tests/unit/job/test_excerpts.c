@@ -1,4 +1,4 @@
-#include "job/excerpts.h"
+#include "job/job.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,5 +1,8 @@
-#include "job/own_time.h"
-#include "job/timeline.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 

@@ -1,4 +1,6 @@
-#include "job/record_extents.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 

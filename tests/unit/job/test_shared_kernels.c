@@ -1,4 +1,8 @@
-#include "job/shared_kernels.h"
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,7 @@
-#include "job/shared_processes.h"
+#include "job/job.h"
+#include "job/load.h"
+#include "store/internal.h"
+#include "store/store.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

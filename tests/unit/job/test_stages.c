@@ -1,4 +1,6 @@
-#include "job/stages.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,7 @@
-#include "job/start_ups.h"
+#include "job/job.h"
+#include "job/load.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

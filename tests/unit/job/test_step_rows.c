@@ -1,6 +1,6 @@
-#include "job/step_rows.h"
+#include "job/internal.h"
+#include "job/job.h"
 
-#include "job/excerpts.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

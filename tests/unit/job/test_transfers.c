@@ -1,4 +1,6 @@
-#include "job/transfers.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 
 /* A send of rank 0 and its receive by rank 1, which began at 1000 and ended at 1200, by `ends`. */

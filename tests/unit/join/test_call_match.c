@@ -1,6 +1,8 @@
 #include "support/cmocka_all.h"
 
-#include "join/call_match.h"
+#include "base/base.h"
+#include "join/logs.h"
+#include "model/model.h"
 
 #include <string.h>
 

@@ -1,11 +1,9 @@
 #include "join/logs.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
-
-#include "model/event.h"
-#include "store/intake.h"
-#include "store/writer.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-#include "join/occurrences.h"
+#include "join/internal.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,6 +1,5 @@
-#include "join/ranks.h"
-
-#include "join/split_by_clock.h"
+#include "base/base.h"
+#include "join/internal.h"
 
 #include "support/cmocka_all.h"
 

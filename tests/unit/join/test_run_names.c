@@ -1,4 +1,6 @@
-#include "join/run_names.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"

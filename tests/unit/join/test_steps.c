@@ -1,4 +1,6 @@
+#include "join/internal.h"
 #include "join/steps.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,11 +1,10 @@
-#include "join/sweep.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
-
-#include "model/event.h"
-#include "store/intake.h"
-#include "store/writer.h"
 
 /* The order in which operations pass by, and what of their numbers does. */
 

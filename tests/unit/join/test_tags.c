@@ -1,6 +1,5 @@
-#include "join/tags.h"
-
-#include "join/load.h"
+#include "base/base.h"
+#include "join/internal.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

@@ -1,6 +1,5 @@
-#include "join/told_ranks.h"
-
-#include "join/ranks.h"
+#include "base/base.h"
+#include "join/internal.h"
 
 #include "support/cmocka_all.h"
 

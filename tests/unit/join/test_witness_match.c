@@ -1,4 +1,4 @@
-#include "join/witness_match.h"
+#include "join/recorders.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,5 @@
-#include "join/workers.h"
+#include "base/base.h"
+#include "join/internal.h"
 #include "store/store.h"
 #include "support/cmocka_all.h"
 #include "support/store_file.h"

@@ -1,5 +1,6 @@
-#include "model/block_read.h"
-#include "model/block_write.h"
+#include "base/base.h"
+#include "model/internal.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

@@ -1,6 +1,6 @@
 #include "support/cmocka_all.h"
 
-#include "model/call.h"
+#include "model/model.h"
 
 #include <math.h>
 

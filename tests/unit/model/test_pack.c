@@ -1,4 +1,5 @@
-#include "model/pack.h"
+#include "base/base.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

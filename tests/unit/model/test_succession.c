@@ -1,4 +1,4 @@
-#include "model/succession.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 

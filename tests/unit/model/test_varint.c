@@ -1,4 +1,5 @@
-#include "model/varint.h"
+#include "model/internal.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

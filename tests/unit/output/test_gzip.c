@@ -1,4 +1,5 @@
-#include "output/gzip.h"
+#include "base/base.h"
+#include "output/internal.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,3 +1,5 @@
+#include "base/base.h"
+#include "output/internal.h"
 #include "output/output.h"
 
 #include "support/cmocka_all.h"

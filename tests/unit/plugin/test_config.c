@@ -3,6 +3,8 @@
 
 /* The plugin is a library of its own: the tool's does not hold it. */
 #include "plugin/recorder/config.c"
+#include "plugin/recorder/recorder.h"
+#include "plugin/write/write.h"
 
 static struct config config;
 

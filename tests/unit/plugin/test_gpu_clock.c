@@ -7,7 +7,8 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/tree/gpu_clock.c"
+#include "plugin/tree/node.c"
+#include "plugin/tree/tree.h"
 
 /* host = gpu + OFFSET, by definition of this test. */
 #define OFFSET (-5000000000)

@@ -10,6 +10,7 @@
 
 /* The plugin is a library of its own: the tool's does not hold it. */
 #include "plugin/tree/node.c"
+#include "plugin/tree/tree.h"
 
 #define CAPACITY 1000
 #define HANDLES 4000

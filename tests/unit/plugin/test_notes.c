@@ -4,17 +4,16 @@
 
 /* The plugin is a library of its own: the tool's does not hold it, but has a function of that name. */
 #define chrome_note plugin_chrome_note
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 #include "plugin/tree/communicators.c"
-#include "plugin/tree/fill.c"
-#include "plugin/tree/gpu_clock.c"
-#include "plugin/tree/names.c"
 #include "plugin/tree/node.c"
-#include "plugin/tree/tag_texts.c"
 #include "plugin/tree/tree.c"
-#include "plugin/write/chrome_line.c"
+#include "plugin/tree/tree.h"
+#include "plugin/write/chrome_proxy.c"
 #include "plugin/write/notes.c"
-#include "plugin/write/stop.c"
 #include "plugin/write/text.c"
+#include "plugin/write/write.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS (3600 * SECOND_NS)

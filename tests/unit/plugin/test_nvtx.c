@@ -5,6 +5,8 @@
 
 /* The plugin is a library of its own: the tool's does not hold it. */
 #include "plugin/recorder/nvtx.c"
+#include "plugin/recorder/nvtx_abi.h"
+#include "plugin/recorder/recorder.h"
 
 static char pushed[64];
 

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/write/gpu_in_use.c"
-#include "plugin/write/launcher.c"
-#include "plugin/write/nic_in_use.c"
-#include "plugin/write/place.c"
+#include "plugin/write/files.c"
+#include "plugin/write/hardware.c"
+#include "plugin/write/path.c"
+#include "plugin/write/write.h"
 
 static char root[] = "/tmp/ncclprof-place-XXXXXX";
 

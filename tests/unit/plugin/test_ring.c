@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/ring/lock.c"
+#include "plugin/ring/log.c"
+#include "plugin/ring/record.h"
 #include "plugin/ring/ring.c"
+#include "plugin/ring/ring.h"
 
 /* Whatever keys the job makes: a late one needs memory in each thread. */
 static void key_is_an_early_one(void **state)

@@ -5,9 +5,9 @@
 #include "support/cmocka_all.h"
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/write/launcher.c"
 #include "plugin/write/path.c"
 #include "plugin/write/sink.c"
+#include "plugin/write/write.h"
 
 #include <signal.h>
 #include <sys/resource.h>

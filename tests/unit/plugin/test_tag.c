@@ -15,8 +15,12 @@
 #define LOCK_WAIT_NS 600000000000u
 
 /* The plugin is a library of its own: the tool's does not hold it. */
+#include "plugin/ncclprof_tag.h"
+#include "plugin/recorder/recorder.h"
 #include "plugin/recorder/tag.c"
-#include "plugin/ring/lock.c"
+#include "plugin/ring/log.c"
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 
 _Atomic bool recorder_on;
 static char recorded[RECORD_TEXT_MAX + 1];

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/ring/lock.c"
+#include "plugin/ncclprof_tag.h"
+#include "plugin/ring/log.c"
+#include "plugin/ring/ring.h"
 #include "plugin/ring/tag_name.c"
 
 static unsigned dropped;

@@ -8,6 +8,7 @@
 
 /* The plugin is a library of its own: the tool's does not hold it. */
 #include "plugin/write/text.c"
+#include "plugin/write/write.h"
 
 static char room[TEXT_LINE_MAX];
 

@@ -8,13 +8,12 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
+#include "plugin/ring/record.h"
+#include "plugin/ring/ring.h"
 #include "plugin/tree/communicators.c"
-#include "plugin/tree/fill.c"
-#include "plugin/tree/gpu_clock.c"
-#include "plugin/tree/names.c"
 #include "plugin/tree/node.c"
-#include "plugin/tree/tag_texts.c"
 #include "plugin/tree/tree.c"
+#include "plugin/tree/tree.h"
 
 #define CAPACITY 1024u
 

@@ -1,7 +1,6 @@
-#include "report/compare.h"
+#include "model/model.h"
+#include "report/groups.h"
 
-#include "model/event.h"
-#include "model/vocab.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-#include "store/foreign.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-#include "store/known.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"

@@ -1,4 +1,4 @@
-#include "store/ledger.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

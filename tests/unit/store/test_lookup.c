@@ -1,4 +1,4 @@
-#include "store/lookup.h"
+#include "store/internal.h"
 
 #include "support/cmocka_all.h"
 

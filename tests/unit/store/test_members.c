@@ -1,4 +1,4 @@
-#include "store/members.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,7 @@
-#include "store/membership.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "store/internal.h"
+#include "store/store.h"
 #include "support/cmocka_all.h"
 #include "support/seats.h"
 

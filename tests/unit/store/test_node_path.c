@@ -1,6 +1,6 @@
 #include "support/cmocka_all.h"
 
-#include "store/node_path.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,10 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
+#include "base/base.h"
 #include "join/join.h"
-#include "model/event.h"
-#include "store/intake.h"
-#include "store/ledger.h"
-#include "store/operations.h"
-#include "store/writer.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,9 @@
-#include "store/plain_file.h"
+#include "model/model.h"
+#include "store/sqlite.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
-
-#include "store/internal.h"
-#include "store/statement.h"
-#include "store/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
-#include "store/record_tables.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

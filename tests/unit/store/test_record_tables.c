@@ -1,9 +1,9 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
-#include "store/record_tables.h"
-#include "store/recorded.h"
-#include "store/removal.h"
+#include "base/base.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>

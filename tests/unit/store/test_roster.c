@@ -1,9 +1,8 @@
-#include "store/roster.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
-
-#include "store/store.h"
 
 /*
  * Two jobs. Of the first, rank 2 recorded nothing and a process has no global rank; communicator 5 has two

@@ -1,4 +1,5 @@
-#include "store/run_names.h"
+#include "base/base.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"

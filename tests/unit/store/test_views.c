@@ -1,10 +1,8 @@
-#include "store/views.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
-
-#include "store/query.h"
-#include "store/statement.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,8 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
-#include "model/event.h"
-#include "store/batch_pack.h"
-#include "store/intake.h"
-#include "store/known.h"
-#include "store/writer.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>

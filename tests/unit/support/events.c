@@ -1,9 +1,10 @@
 #include "support/events.h"
 
-#include "base/array.h"
-#include "base/buffer.h"
-#include "ingest/read.h"
+#include "base/base.h"
+#include "format/format.h"
+#include "ingest/internal.h"
 #include "input/input.h"
+#include "model/model.h"
 #include "support/cmocka_all.h"
 
 #include <stdio.h>

@@ -1,8 +1,11 @@
 #ifndef NCCLPROF_TESTS_EVENTS_H
 #define NCCLPROF_TESTS_EVENTS_H
 
-#include "format/registry.h"
-#include "model/event.h"
+#include "base/base.h"
+#include "model/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Everything that a format hands over, copied. */
 struct recorded_note {

@@ -1,9 +1,11 @@
 #include "support/judged.h"
-#include "diagnose/lengthening.h"
-#include "diagnose/verdict.h"
-#include "job/step_index.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
-#include "network/edges.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,7 +1,10 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_JUDGED_H
 #define NCCLPROF_TESTS_SUPPORT_JUDGED_H
 
-#include "diagnose/suspect.h"
+#include "diagnose/diagnose.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * What is said of a suspicion of rank 1. Four ranks of one role, ten steps of 1000 each; nothing else is

@@ -1,7 +1,9 @@
 #ifndef NCCLPROF_TESTS_LETTERS_H
 #define NCCLPROF_TESTS_LETTERS_H
 
-#include "period/recurrence.h"
+#include "join/steps.h"
+
+#include <stddef.h>
 
 /*
  * Operations as letters. A, B and C: sums of gradients of three sizes, on communicator 1; 1, 2 and 3: one of

@@ -1,9 +1,12 @@
 #include "support/played.h"
 
-#include "job/loader.h"
-#include "job/record_extents.h"
-#include "postmortem/missing.h"
-#include "verdict/options.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/hang.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/internal.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/seats.h"

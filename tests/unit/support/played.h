@@ -1,7 +1,13 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_PLAYED_H
 #define NCCLPROF_TESTS_SUPPORT_PLAYED_H
 
-#include "verdict/finding.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "store/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of

@@ -1,8 +1,7 @@
 #include "support/same_json.h"
 
+#include "input/input.h"
 #include "input/json.h"
-#include "input/number.h"
-#include "input/raw_json.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

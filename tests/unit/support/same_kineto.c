@@ -1,4 +1,5 @@
 #include "support/same_kineto.h"
+#include "format/kineto/kineto.h"
 
 #include <string.h>
 

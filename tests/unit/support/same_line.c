@@ -1,6 +1,9 @@
 #include "support/same_line.h"
 
-#include "format/chrome/decode.h"
+#include "format/chrome/chrome.h"
+#include "format/inspector/inspector.h"
+#include "format/internal.h"
+#include "model/model.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #ifndef NCCLPROF_TESTS_SAME_LINE_H
 #define NCCLPROF_TESTS_SAME_LINE_H
 
-#include "format/chrome/line.h"
-#include "format/inspector/line.h"
+#include "format/chrome/chrome.h"
+#include "format/inspector/inspector.h"
 
 /* What two readings of one line differ in; NULL when they are the same. */
 const char *difference_of_chrome_lines(const struct chrome_line *left, const struct chrome_line *right);

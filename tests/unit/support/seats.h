@@ -1,7 +1,13 @@
 #ifndef NCCLPROF_TESTS_UNIT_SUPPORT_SEATS_H
 #define NCCLPROF_TESTS_UNIT_SUPPORT_SEATS_H
 
+#include "base/base.h"
+#include "job/internal.h"
 #include "job/job.h"
+#include "store/internal.h"
+#include "store/store.h"
+
+#include <stddef.h>
 
 /* Says of each communicator of a job where the ranks are that recorded nothing, as its loader does. */
 static inline void seat_silent_ranks(struct job *job)

@@ -1,8 +1,14 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SENT_H
 #define NCCLPROF_TESTS_SUPPORT_SENT_H
 
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
 #include "job/job.h"
-#include "network/edges.h"
+#include "store/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Up to sixteen ranks that send in each step, each to the one that is four further: blocks of four, which the

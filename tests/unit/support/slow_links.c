@@ -1,6 +1,10 @@
 #include "support/slow_links.h"
-#include "diagnose/candidates_network.h"
-#include "job/step_index.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
 
 #include "support/cmocka_all.h"
 

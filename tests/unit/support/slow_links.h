@@ -1,8 +1,15 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SLOW_LINKS_H
 #define NCCLPROF_TESTS_SUPPORT_SLOW_LINKS_H
 
-#include "diagnose/suspect.h"
-#include "network/edges.h"
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/job.h"
+#include "store/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* A network of four ranks of which some links are slow, and whose that is said to be. */
 enum { RANKS = 4 };

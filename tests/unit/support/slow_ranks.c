@@ -1,6 +1,13 @@
 #include "support/slow_ranks.h"
 
-#include "job/step_index.h"
+#include "base/base.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/score.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

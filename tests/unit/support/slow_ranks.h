@@ -1,10 +1,15 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SLOW_RANKS_H
 #define NCCLPROF_TESTS_SUPPORT_SLOW_RANKS_H
 
-#include "baseline/baseline.h"
-#include "network/transfer_excess.h"
-#include "score/explain.h"
-#include "score/sheet.h"
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "store/store.h"
+
+#include <stdint.h>
 
 /*
  * Eight ranks of one role that meet in two AllReduces a step, of 1000 each; before the first a rank computes

@@ -1,9 +1,11 @@
 #include "support/small_job.h"
-#include "diagnose/candidates_own.h"
-#include "diagnose/rules_inherited.h"
-#include "job/step_index.h"
-
-#include "job/stages.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
 
 #include "support/cmocka_all.h"
 #include "support/spoken.h"

@@ -1,8 +1,15 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
 #define NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
 
-#include "diagnose/suspect.h"
-#include "network/edges.h"
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/job.h"
+#include "store/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Three ranks, four steps, two AllReduces of all a step; operation k of step s of a rank is number 2 s + k of

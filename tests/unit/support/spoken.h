@@ -1,7 +1,8 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SPOKEN_H
 #define NCCLPROF_TESTS_SUPPORT_SPOKEN_H
 
-#include "diagnose/lengthening.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/suspect.h"
 
 /*
  * What rules say. `make check` wants of each rule one assert_speaks and one assert_quiet that name it, and of

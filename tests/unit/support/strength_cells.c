@@ -1,5 +1,7 @@
 #include "support/strength_cells.h"
-#include "diagnose/significance.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
 
 #include "support/cmocka_all.h"
 

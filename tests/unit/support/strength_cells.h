@@ -1,7 +1,12 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_STRENGTH_CELLS_H
 #define NCCLPROF_TESTS_SUPPORT_STRENGTH_CELLS_H
 
-#include "diagnose/step_runs.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Excess of ranks, mostly ten, in 21 steps, the first of which is the warm-up; 100 is worth something. */
 enum { RANKS = 10, STEPS = 21, FIRST = 1, LEAST = 100 };

@@ -3,6 +3,8 @@
 
 #include "support/judged.h"
 
+#include <stdint.h>
+
 /* Suspicions for judge_suspect, from step 4 on: what each amounts to in all, how likely and how far ahead. */
 
 static inline struct suspect steps_of(enum finding_kind kind, int32_t steps, int64_t gain_ns, double chance,

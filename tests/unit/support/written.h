@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_WRITTEN_H
 #define NCCLPROF_TESTS_SUPPORT_WRITTEN_H
 
-#include "baseline/excess_list.h"
+#include "diagnose/diagnose.h"
 
 /*
  * A list of what is in an array, one for each operation, 4096 at most: who writes there changes the list, and

@@ -1,0 +1,164 @@
+#include "base/base.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const int64_t FAR = INT64_MAX / 4;
+
+struct solver {
+    const struct align_problem *problem;
+    const struct align_clock *clocks;
+    int64_t *distance; /* per clock */
+};
+
+int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
+{
+    return scale == 1 ? local_ns : origin_ns + llround(scale * (double)(local_ns - origin_ns));
+}
+
+static int64_t scaled(const struct solver *solver, int32_t clock, int64_t local_ns)
+{
+    return align_scaled(solver->clocks[clock].scale, solver->clocks[clock].origin_ns, local_ns);
+}
+
+/*
+ * One pass over all meetings. Forward, distance is the greatest offset: a meeting's time is at most
+ * everybody's leaving, everybody's coming at most that. Backward, it is minus the least offset. Returns
+ * whether it improved.
+ */
+static int relax(struct solver *solver, int backward)
+{
+    const struct align_problem *problem = solver->problem;
+    int improved = 0;
+    for (size_t i = 0; i < problem->meeting_count; i++) {
+        const struct align_meeting *meeting = &problem->meetings[i];
+        const struct align_visit *visits = problem->visits + meeting->first;
+        int64_t time = FAR;
+        for (size_t j = 0; j < meeting->count; j++) {
+            int64_t distance = solver->distance[visits[j].clock];
+            int64_t at = backward ? -(scaled(solver, visits[j].clock, visits[j].come_ns) - problem->slack_ns)
+                                  : scaled(solver, visits[j].clock, visits[j].leave_ns);
+            if (distance < FAR && distance + at < time)
+                time = distance + at;
+        }
+        for (size_t j = 0; time < FAR && j < meeting->count; j++) {
+            int64_t *distance = &solver->distance[visits[j].clock];
+            int64_t at = backward ? scaled(solver, visits[j].clock, visits[j].leave_ns)
+                                  : -(scaled(solver, visits[j].clock, visits[j].come_ns) - problem->slack_ns);
+            if (time + at < *distance) {
+                *distance = time + at;
+                improved = 1;
+            }
+        }
+    }
+    return improved;
+}
+
+/* Shortest paths from the reference. -1 when a cycle is negative: the meetings contradict each other. */
+static int shortest(struct solver *solver, int backward)
+{
+    const struct align_problem *problem = solver->problem;
+    for (int32_t i = 0; i < problem->clock_count; i++)
+        solver->distance[i] = FAR;
+    solver->distance[problem->reference] = 0;
+    for (int32_t pass = 0; pass <= problem->clock_count; pass++) {
+        if (!relax(solver, backward))
+            return 0;
+        if (solver->distance[problem->reference] < 0)
+            return -1;
+    }
+    return -1;
+}
+
+/* Returns 1 when all meetings agree, 0 when they do not. */
+static int solve(struct solver *solver, struct align_clock *clocks, int64_t *greatest)
+{
+    const struct align_problem *problem = solver->problem;
+    if (shortest(solver, 0))
+        return 0;
+    for (int32_t i = 0; i < problem->clock_count; i++)
+        greatest[i] = solver->distance[i];
+    if (shortest(solver, 1))
+        return 0;
+    for (int32_t i = 0; i < problem->clock_count; i++) {
+        int64_t least = -solver->distance[i];
+        clocks[i].state = greatest[i] < FAR && solver->distance[i] < FAR ? ALIGN_SOLVED : ALIGN_UNREACHED;
+        if (clocks[i].state != ALIGN_SOLVED)
+            continue;
+        clocks[i].offset_ns = least + (greatest[i] - least) / 2;
+        clocks[i].uncertainty_ns = (greatest[i] - least + 1) / 2;
+    }
+    return 1;
+}
+
+/* Sums for the line true = a + b x local of one clock against the reference. */
+struct line {
+    double n, x, y, xx, xy;
+};
+
+static void add_point(struct line *line, double x, double y)
+{
+    line->n += 1;
+    line->x += x;
+    line->y += y;
+    line->xx += x * x;
+    line->xy += x * y;
+}
+
+/* Leaving a meeting is the moment that all share best. */
+static void fit_scales(const struct align_problem *problem, struct align_clock *clocks, struct line *lines)
+{
+    for (size_t i = 0; i < problem->meeting_count; i++) {
+        const struct align_visit *visits = problem->visits + problem->meetings[i].first;
+        const struct align_visit *reference = NULL;
+        for (size_t j = 0; j < problem->meetings[i].count; j++)
+            if (visits[j].clock == problem->reference)
+                reference = &visits[j];
+        for (size_t j = 0; reference && j < problem->meetings[i].count; j++)
+            add_point(&lines[visits[j].clock],
+                      (double)(visits[j].leave_ns - clocks[visits[j].clock].origin_ns),
+                      (double)(reference->leave_ns - clocks[problem->reference].origin_ns));
+    }
+    for (int32_t i = 0; i < problem->clock_count; i++) {
+        const struct line *line = &lines[i];
+        double spread = line->n * line->xx - line->x * line->x;
+        if (i != problem->reference && line->n >= 3 && spread > 0)
+            clocks[i].scale = (line->n * line->xy - line->x * line->y) / spread;
+    }
+}
+
+static void place_origins(const struct align_problem *problem, struct align_clock *clocks)
+{
+    for (int32_t i = 0; i < problem->clock_count; i++)
+        clocks[i] = (struct align_clock){.scale = 1, .state = ALIGN_UNREACHED, .origin_ns = INT64_MIN};
+    for (size_t i = 0; i < problem->meeting_count; i++)
+        for (size_t j = 0; j < problem->meetings[i].count; j++) {
+            const struct align_visit *visit = &problem->visits[problem->meetings[i].first + j];
+            if (clocks[visit->clock].origin_ns == INT64_MIN)
+                clocks[visit->clock].origin_ns = visit->leave_ns;
+        }
+}
+
+int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error)
+{
+    size_t count = (size_t)problem->clock_count;
+    struct solver solver = {
+        .problem = problem, .clocks = clocks, .distance = array_new(count, sizeof(int64_t))};
+    int64_t *greatest = array_new(count, sizeof *greatest);
+    struct line *lines = array_new(count, sizeof *lines);
+    int failed = !solver.distance || !greatest || !lines;
+    if (!failed) {
+        place_origins(problem, clocks);
+        int agreed = solve(&solver, clocks, greatest);
+        if (!agreed) {
+            fit_scales(problem, clocks, lines);
+            agreed = solve(&solver, clocks, greatest);
+        }
+        for (size_t i = 0; !agreed && i < count; i++)
+            clocks[i].state = ALIGN_CONTRADICTORY;
+    }
+    free(solver.distance);
+    free(greatest);
+    free(lines);
+    return failed ? error_no_memory(error) : 0;
+}

@@ -1,0 +1,348 @@
+#include "base/base.h"
+#include "base/internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const begins[] = {[COLOUR_NONE] = "",
+                                     [COLOUR_ALARM] = "\033[1;31m",
+                                     [COLOUR_CAUTION] = "\033[33m",
+                                     [COLOUR_CALM] = "\033[2m"};
+
+const char *colour_begin(enum colour colour)
+{
+    return begins[colour];
+}
+
+const char *colour_end(enum colour colour)
+{
+    return colour == COLOUR_NONE ? "" : "\033[0m";
+}
+
+int colour_text(struct buffer *buffer, enum colour colour, const char *text)
+{
+    return buffer_append_text(buffer, colour_begin(colour)) || buffer_append_text(buffer, text) ||
+                   buffer_append_text(buffer, colour_end(colour))
+               ? -1
+               : 0;
+}
+
+/* Bytes of the colour sequence that a text begins with; 0: of none. */
+static size_t colour_bytes(const char *text, size_t length)
+{
+    size_t at = 2;
+    if (length < 3 || text[0] != '\033' || text[1] != '[')
+        return 0;
+    while (at < length && ((text[at] >= '0' && text[at] <= '9') || text[at] == ';'))
+        at++;
+    return at < length && text[at] == 'm' ? at + 1 : 0;
+}
+
+/* The length of the UTF-8 character at `bytes` (RFC 3629), 0 when there is none; its code point. */
+static size_t decode(const unsigned char *bytes, size_t left, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char first = bytes[0];
+    *code = first;
+    if (first < 0x80)
+        return 1;
+    size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+    if (length == 0 || first > 0xf4 || length > left)
+        return 0;
+    *code = first & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (bytes[i] & 0x3f);
+    }
+    int surrogate = *code >= 0xd800 && *code <= 0xdfff;
+    return *code < least[length] || *code > 0x10ffff || surrogate ? 0 : length;
+}
+
+/* Controls of both sets, line separators and what turns the direction of writing. */
+static int is_harmful(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0x61c ||
+           code == 0xfeff;
+}
+
+static int append_hex(struct buffer *buffer, const unsigned char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (buffer_printf(buffer, "\\x%02x", bytes[i]))
+            return -1;
+    return 0;
+}
+
+/* Of a character that means something in markup; NULL. */
+static const char *entity_of(uint32_t code)
+{
+    switch (code) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
+static int escape_shown(struct buffer *buffer, const char *text, size_t length, int is_markup)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        size_t taken = decode(bytes + at, length - at, &code);
+        const char *entity = is_markup && taken ? entity_of(code) : NULL;
+        int failed = taken == 0 || is_harmful(code) ? append_hex(buffer, bytes + at, taken ? taken : 1)
+                     : entity                       ? buffer_append_text(buffer, entity)
+                                                    : buffer_append(buffer, text + at, taken);
+        if (failed)
+            return -1;
+        at += taken ? taken : 1;
+    }
+    return buffer_reserve(buffer, 0);
+}
+
+int escape_terminal(struct buffer *buffer, const char *text, size_t length)
+{
+    return escape_shown(buffer, text, length, 0);
+}
+
+int escape_markup(struct buffer *buffer, const char *text, size_t length)
+{
+    return escape_shown(buffer, text, length, 1);
+}
+
+static int append_json(struct buffer *buffer, const char *text, size_t taken, uint32_t code)
+{
+    if (taken == 0)
+        return buffer_append_text(buffer, "\xef\xbf\xbd");
+    if (code == '"' || code == '\\')
+        return buffer_printf(buffer, "\\%c", (int)code);
+    if (code == '\n')
+        return buffer_append_text(buffer, "\\n");
+    if (code == '\t')
+        return buffer_append_text(buffer, "\\t");
+    if (is_harmful(code) && code <= 0xffff)
+        return buffer_printf(buffer, "\\u%04x", code);
+    return buffer_append(buffer, text, taken);
+}
+
+int escape_json(struct buffer *buffer, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        size_t taken = decode((const unsigned char *)text + at, length - at, &code);
+        if (append_json(buffer, text + at, taken, code))
+            return -1;
+        at += taken ? taken : 1;
+    }
+    return buffer_reserve(buffer, 0);
+}
+
+/* How many bytes from the first on are UTF-8. */
+static size_t valid_bytes(const char *text, size_t length)
+{
+    size_t at = 0, taken = 1;
+    for (; at < length && taken; at += taken) {
+        uint32_t code;
+        taken = decode((const unsigned char *)text + at, length - at, &code);
+    }
+    return at;
+}
+
+int escape_is_utf8(const char *text, size_t length)
+{
+    return valid_bytes(text, length) == length;
+}
+
+int escape_utf8(struct buffer *buffer, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length; at++) {
+        size_t valid = valid_bytes(text + at, length - at);
+        if (buffer_append(buffer, text + at, valid))
+            return -1;
+        at += valid;
+        if (at < length && buffer_append_text(buffer, "\xef\xbf\xbd"))
+            return -1;
+    }
+    return buffer_reserve(buffer, 0);
+}
+
+/* The same of so many bytes. */
+static size_t escape_width_of(const char *text, size_t length)
+{
+    size_t width = 0;
+    for (size_t at = 0, colour; at < length; at += colour ? colour : 1) {
+        colour = colour_bytes(text + at, length - at);
+        width += !colour && ((unsigned char)text[at] & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+size_t escape_width(const char *text)
+{
+    return escape_width_of(text, strlen(text));
+}
+
+int text_json_quote(struct buffer *json, const char *text)
+{
+    if (!text)
+        return buffer_append_text(json, "null");
+    return buffer_append_byte(json, '"') || escape_json(json, text, strlen(text)) ||
+                   buffer_append_byte(json, '"')
+               ? -1
+               : 0;
+}
+
+int text_json_key(struct buffer *json, const char *name)
+{
+    char last = (char)(json->length ? json->data[json->length - 1] : '\0');
+    int first = last == '{' || last == '[' || last == '\0';
+    return buffer_printf(json, "%s\"%s\":", first ? "" : ",", name);
+}
+
+int text_json_string(struct buffer *json, const char *name, const char *value)
+{
+    return text_json_key(json, name) || text_json_quote(json, value) ? -1 : 0;
+}
+
+int text_json_integer(struct buffer *json, const char *name, int64_t value)
+{
+    return text_json_key(json, name) || buffer_printf(json, "%lld", (long long)value) ? -1 : 0;
+}
+
+/* Most numbers are thousandths, of microseconds: whole ones tell these faster. Beyond this the text has an
+ * exponent. */
+static const double FEWEST = 1e-3, MOST = 1e12;
+
+static int is_thousandths(double value, char text[REAL_TEXT_BYTES])
+{
+    double size = fabs(value);
+    int64_t thousandths = size < MOST ? llrint(size * 1e3) : 0;
+    if (size < FEWEST || size >= MOST || (double)thousandths / 1e3 != size)
+        return 0;
+    int length = snprintf(text, REAL_TEXT_BYTES, "%s%" PRId64 ".%03d", value < 0 ? "-" : "",
+                          thousandths / 1000, (int)(thousandths % 1000));
+    while (text[length - 1] == '0')
+        text[--length] = '\0';
+    if (text[length - 1] == '.')
+        text[length - 1] = '\0';
+    return 1;
+}
+
+void real_text(double value, char text[REAL_TEXT_BYTES])
+{
+    if (is_thousandths(value, text))
+        return;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, REAL_TEXT_BYTES, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+int text_time(struct buffer *text, int64_t time_ns)
+{
+    static const struct {
+        double least;
+        const char *unit;
+        double factor;
+    } units[] = {{999.5e6, "s", 1e9}, {999.5e3, "ms", 1e6}, {999.5, "us", 1e3}, {0, "ns", 1}};
+    double value = (double)time_ns, size = value < 0 ? -value : value;
+    size_t i = 0;
+    while (size < units[i].least)
+        i++;
+    double shown = value / units[i].factor;
+    int decimals = shown >= 100 || shown <= -100 || units[i].factor < 1e3 ? 0
+                   : shown >= 10 || shown <= -10                          ? 1
+                                                                          : 2;
+    return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
+}
+
+/* What follows is set off from the next line as well. */
+enum { HANG = 2 };
+
+static size_t blanks(const char *text, size_t length)
+{
+    size_t count = 0;
+    while (count < length && text[count] == ' ')
+        count++;
+    return count;
+}
+
+static size_t word_bytes(const char *text, size_t length)
+{
+    const char *blank = memchr(text, ' ', length);
+    return blank ? (size_t)(blank - text) : length;
+}
+
+int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t width, size_t hang)
+{
+    size_t indent = blanks(text, length), column = indent;
+    int is_first = 1, failed = buffer_append(buffer, text, indent);
+    for (size_t at = indent; at < length && !failed;) {
+        size_t gap = blanks(text + at, length - at), word = word_bytes(text + at + gap, length - at - gap);
+        size_t wide = escape_width_of(text + at + gap, word);
+        if (word == 0)
+            break;
+        if (!is_first && column + gap + wide > width) {
+            failed = buffer_printf(buffer, "\n%*s", (int)hang, "");
+            column = hang;
+        } else if (!is_first) {
+            failed = buffer_append(buffer, text + at, gap);
+            column += gap;
+        }
+        failed = failed || buffer_append(buffer, text + at + gap, word);
+        column += wide;
+        at += gap + word;
+        is_first = 0;
+    }
+    return failed || buffer_append_byte(buffer, '\n') ? -1 : 0;
+}
+
+int wrap_text(struct buffer *buffer, const char *text, size_t length, size_t width)
+{
+    while (length) {
+        const char *newline = memchr(text, '\n', length);
+        size_t line = newline ? (size_t)(newline - text) : length, indent = blanks(text, line);
+        if (wrap_line(buffer, text, line, width, indent + HANG))
+            return -1;
+        text += line + (newline != NULL);
+        length -= line + (newline != NULL);
+    }
+    return 0;
+}
+
+static int append_group(struct buffer *text, const unsigned char *bytes, size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits =
+        (uint32_t)bytes[0] << 16 | (count > 1 ? (uint32_t)bytes[1] << 8 : 0) | (count > 2 ? bytes[2] : 0);
+    char group[4];
+    for (size_t i = 0; i < sizeof group; i++)
+        group[i] = (char)(i <= count ? digits[bits >> (18 - 6 * i) & 63] : '=');
+    return buffer_append(text, group, sizeof group);
+}
+
+int base64_append(struct buffer *text, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    if (buffer_reserve(text, length / 3 * 4 + 4))
+        return -1;
+    for (size_t done = 0; done < length; done += 3)
+        if (append_group(text, at + done, length - done < 3 ? length - done : 3))
+            return -1;
+    return 0;
+}

@@ -1,0 +1,310 @@
+#include "base/base.h"
+#include "diagnose/finding.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include <string.h>
+
+/* " --step 4-8". */
+static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int first = (int)job_run_step(job, finding->first_step),
+        last = (int)job_run_step(job, finding->last_step);
+    if (finding->first_step < 0)
+        return 0;
+    return first == last ? buffer_printf(text, " --step %d", first)
+                         : buffer_printf(text, " --step %d-%d", first, last);
+}
+
+/* " --rank 7", of a unit " --rank 8,9,10"; nothing where global ranks are not known. */
+static int say_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const int32_t *ranks = finding->candidate_count ? finding->candidates
+                           : finding->rank_count    ? finding->ranks
+                                                    : &finding->rank;
+    size_t count = finding->candidate_count ? finding->candidate_count
+                   : finding->rank_count    ? finding->rank_count
+                                            : 1;
+    for (size_t i = 0; i < count; i++)
+        if (job->ranks[ranks[i]].global_rank < 0)
+            return 0;
+    for (size_t i = 0; i < count; i++)
+        if (buffer_printf(text, "%s%lld", i ? "," : " --rank ", (long long)job->ranks[ranks[i]].global_rank))
+            return -1;
+    return 0;
+}
+
+/* Whether a shell takes a word as it is. */
+static int is_plain(const char *word)
+{
+    return *word && *word != '-' &&
+           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@%+=-")] ==
+               '\0';
+}
+
+/* " --communicator 5,7": of the operation in which it shows. */
+static int say_communicator(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (finding->instance < 0)
+        return 0;
+    const char *label = job->communicators[job->instances[finding->instance].communicator].label;
+    return is_plain(label) ? buffer_printf(text, " --communicator %s", label) : 0;
+}
+
+/* "host node1 (rank 7)", "the host of rank 7". */
+static int say_host(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *host = finding_host(finding, job);
+    if (finding_whole_host(finding, job))
+        return finding_name_ranks(finding, job, text);
+    if (host)
+        return buffer_printf(text, "host %s (", host) || finding_name_ranks(finding, job, text) ||
+               buffer_append_byte(text, ')');
+    return buffer_append_text(text, finding->rank_count > 1 ? "the hosts of " : "the host of ") ||
+           finding_name_ranks(finding, job, text);
+}
+
+/* " -i 0000:1b:00.0", " of CUDA device 3": of one rank. */
+static int say_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct roster_facts *facts = finding_facts(finding, job);
+    if (facts && facts->gpu_bus_id && is_plain(facts->gpu_bus_id))
+        return buffer_printf(text, " -i %s", facts->gpu_bus_id);
+    return facts && facts->host && facts->gpu != COUNT_UNKNOWN
+               ? buffer_printf(text, " of CUDA device %lld", (long long)facts->gpu)
+               : 0;
+}
+
+/* The command that shows it, last in the line, so that it can be copied. */
+static int confirm(struct buffer *text)
+{
+    return buffer_append_text(text, ". Confirm with: ncclprof ");
+}
+
+static int say_report(const struct finding *finding, const struct job *job, const char *keys,
+                      struct buffer *text)
+{
+    return confirm(text) || buffer_printf(text, "report --by %s", keys) ||
+           say_communicator(finding, job, text) || say_steps(finding, job, text);
+}
+
+static int advise_compute(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "check nvidia-smi -q") || say_gpu(finding, job, text) ||
+           buffer_append_text(text, " (clocks, throttling, ECC) and dmesg (Xid) on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
+           say_steps(finding, job, text);
+}
+
+static int advise_start(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text,
+                              "check the launcher's log, imports, container image and file system on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "startup");
+}
+
+static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (finding->at_start)
+        return advise_start(finding, job, text);
+    return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps --by tag") ||
+           say_steps(finding, job, text);
+}
+
+/* " --edge 1-2", where it is one link; else " --rank 1". */
+static int say_links(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t rank = job->ranks[finding->rank].global_rank;
+    int64_t peer = finding->peer_count == 1 ? job->ranks[finding->peers[0]].global_rank : -1;
+    if (rank < 0 || peer < 0 || finding->rank_count > 1)
+        return say_ranks(finding, job, text);
+    return buffer_printf(text, " --edge %lld-%lld", (long long)(finding->receives ? peer : rank),
+                         (long long)(finding->receives ? rank : peer));
+}
+
+/* Without network steps stalls has nothing to show: how long its operations took is there. */
+static int advise_network(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct roster_facts *facts = finding_facts(finding, job);
+    const char *nic = finding->nic ? finding->nic : facts ? facts->nic : NULL;
+    if (buffer_append_text(text, "check NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
+        (nic && buffer_printf(text, "%s on ", nic)) || say_host(finding, job, text) || confirm(text))
+        return -1;
+    if (finding->broke)
+        return buffer_append_text(text, "info --warnings");
+    if (job->traffic_count)
+        return buffer_append_text(text, "stalls") || say_links(finding, job, text) ||
+               say_steps(finding, job, text);
+    return buffer_append_text(text, "report --by communicator,step") || say_ranks(finding, job, text) ||
+           say_steps(finding, job, text);
+}
+
+/* What its host called did not end on its GPU. */
+static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "check nvidia-smi -q") || say_gpu(finding, job, text) ||
+           buffer_append_text(text, " and dmesg (Xid) on ") || say_host(finding, job, text) ||
+           say_report(finding, job, "rank,function", text);
+}
+
+static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *host = finding_host(finding, job);
+    if (finding->never_ended)
+        return advise_gpu(finding, job, text);
+    if (finding->is_unrecorded &&
+        (buffer_append_text(text, "add the logs, dumps or traces of ") ||
+         finding_name_ranks(finding, job, text) || buffer_append_text(text, ", if they exist; ")))
+        return -1;
+    if (finding->unmade)
+        return buffer_append_text(text, "check py-spy dump and stderr of ") ||
+               (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
+                                              : finding_name_ranks(finding, job, text)) ||
+               buffer_append_text(text,
+                                  ", and which network cards they use (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)") ||
+               confirm(text) || buffer_append_text(text, "startup");
+    return buffer_append_text(text, "check py-spy dump and stderr of ") ||
+           finding_name_ranks(finding, job, text) || (host && buffer_printf(text, " on host %s", host)) ||
+           buffer_printf(text, " to locate %s in the program", finding->rank_count > 1 ? "them" : "it") ||
+           say_report(finding, job, "rank,function", text);
+}
+
+static int advise_mismatch(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "find the code path that ") || finding_name_ranks(finding, job, text) ||
+           buffer_append_text(text, " took in the program") ||
+           say_report(finding, job, "rank,function,size", text);
+}
+
+static int advise_ended(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "check stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
+           say_host(finding, job, text) || say_report(finding, job, "rank,function", text);
+}
+
+static int advise_error(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "check the log around that line, stderr and dmesg (Xid) on ") ||
+           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "info --warnings");
+}
+
+int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
+{
+    static int (*const advise[])(const struct finding *, const struct job *, struct buffer *) = {
+        [FINDING_COMPUTE] = advise_compute,   [FINDING_HOST] = advise_host,
+        [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
+        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended,
+        [FINDING_ERROR] = advise_error};
+    return advise[finding->kind](finding, job, text) ||
+                   (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))
+               ? -1
+               : 0;
+}
+
+/* Ranks that are named; of more, the number is told. */
+enum { RANKS_NAMED = 8 };
+
+/* The members of the communicator that stands still. */
+struct attendance_count {
+    const struct job_instance *instance;
+    int64_t size;     /* as recorded, or so many at least */
+    int64_t recorded; /* members that left a record */
+    int is_sized;     /* a record tells the size */
+};
+
+static int is_recorded(const struct job_rank *rank)
+{
+    return rank->process_id >= 0 && (rank->count || rank->tells_progress);
+}
+
+static struct attendance_count count_members(const struct standstill *standstill, const struct job *job)
+{
+    const struct job_instance *instance = &job->instances[standstill->instance];
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    struct attendance_count count = {
+        .instance = instance, .size = communicator->size, .is_sized = communicator->size_is_known};
+    for (size_t i = 0; i < communicator->seat_count; i++)
+        count.recorded += is_recorded(&job->ranks[communicator->seats[i].rank]);
+    return count;
+}
+
+static int is_called_by_all(const struct attendance_count *count)
+{
+    return count->recorded >= count->size && count->instance->members >= count->instance->expected;
+}
+
+/* "Only 1 of 4 ranks has a record"; of a communicator of unknown size "Only 1 rank has a record, and ...". */
+static int say_recorded(const struct attendance_count *count, struct buffer *text)
+{
+    long long recorded = (long long)count->recorded;
+    const char *has = recorded == 1 ? "has" : "have";
+    if (count->is_sized)
+        return buffer_printf(text, "%s%lld of %lld ranks %s a record",
+                             count->recorded < count->size ? "Only " : "", recorded, (long long)count->size,
+                             has);
+    return buffer_printf(text, "Only %lld rank%s %s a record, and no record shows how many ranks there are",
+                         recorded, recorded == 1 ? "" : "s", has);
+}
+
+int standstill_say_reason(const struct standstill *standstill, const struct job *job, struct buffer *text)
+{
+    struct attendance_count count = count_members(standstill, job);
+    if (text_operation(text, job, count.instance, count.instance->function))
+        return -1;
+    if (!is_called_by_all(&count))
+        return buffer_append_text(text, " never finished. ") || say_recorded(&count, text);
+    if (!count.is_sized)
+        return buffer_printf(text,
+                             " never finished. The %lld rank%s with a record called it, and no record shows "
+                             "how many ranks there are",
+                             (long long)count.recorded, count.recorded == 1 ? "" : "s");
+    return buffer_append_text(text,
+                              " was called by all its ranks and never finished. The trace does not show why. "
+                              "Possible causes: the network, the transport between GPUs (P2P, NVLink), a "
+                              "GPU, or a difference that is not recorded (sizes, roots)");
+}
+
+/* " (1, 2, 5, 6 and 7)": those of the job, where it has no more. */
+static int name_unrecorded(const struct job *job, int64_t count, struct buffer *text)
+{
+    int64_t named = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        named += !is_recorded(&job->ranks[i]);
+    if (named != count || count > RANKS_NAMED)
+        return 0;
+    named = 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        if (is_recorded(&job->ranks[i]))
+            continue;
+        named++;
+        if (buffer_append_text(text, named == 1       ? " ("
+                                     : named == count ? " and "
+                                                      : ", ") ||
+            buffer_append_text(text, job->ranks[i].name))
+            return -1;
+    }
+    return named ? buffer_append_byte(text, ')') : 0;
+}
+
+int standstill_say_remedy(const struct standstill *standstill, const struct job *job, struct buffer *text)
+{
+    struct attendance_count count = count_members(standstill, job);
+    int64_t lacking = count.size - count.recorded;
+    if (is_called_by_all(&count) && count.is_sized)
+        /* Dumps without timing do not tell which GPUs began a call. */
+        return buffer_append_text(text,
+                                  job->calls && !job->timed_operations
+                                      ? "set TORCH_NCCL_ENABLE_TIMING=1, so that the next dump shows which "
+                                        "GPUs started it; NCCL_DEBUG=INFO logs show the transport"
+                                      : "set NCCL_DEBUG=INFO: its logs show the transport");
+    if (!count.is_sized || lacking < 1)
+        return buffer_append_text(text, "add the logs, dumps or traces of the other ranks");
+    return buffer_append_text(text, "add the logs, dumps or traces of the other ") ||
+                   (lacking > 1 && buffer_printf(text, "%lld ", (long long)lacking)) ||
+                   buffer_append_text(text, lacking == 1 ? "rank" : "ranks") ||
+                   name_unrecorded(job, lacking, text)
+               ? -1
+               : 0;
+}

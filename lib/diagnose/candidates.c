@@ -1,0 +1,507 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
+
+/*
+ * What a rank was late by before an operation and after it had last been on its communicator: who waits there
+ * waits for that, too. Of this step and the one before.
+ */
+enum { LOOK_BACK = 4096 }; /* operations, whatever a trace claims */
+
+static int64_t excess_since_last_met(const struct job *job, const struct baseline *baseline, size_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    int64_t excess_ns = 0;
+    size_t first = job->ranks[operation->rank].first;
+    for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
+        const struct job_operation *before = &job->operations[i];
+        if (before->communicator == operation->communicator || before->step < operation->step - 1)
+            break;
+        excess_ns += excess_ns_at(&baseline->excess, i);
+    }
+    return excess_ns;
+}
+
+static void gather_known(const struct job *job, const struct baseline *baseline, struct strength *strength)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step < 0)
+            continue;
+        *strength_cell(strength, (size_t)operation->rank, operation->step) +=
+            excess_ns_at(&baseline->excess, i);
+        if (excess_listed(&baseline->excess, i).beyond_ns > 0)
+            strength->unbounded_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
+                                   strength->excess_ns] += excess_listed(&baseline->excess, i).beyond_ns;
+    }
+}
+
+/*
+ * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
+ * by at least a quarter of that (`known_ns`, by cell; what is counted here speaks for no more of it); once.
+ */
+static void gather_of_hidden_origin(const struct job *job, struct baseline *baseline, const int64_t *known_ns,
+                                    struct strength *strength)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t hidden_ns = baseline->hidden[i].hidden_ns;
+        if (hidden_ns <= 0 || operation->step < 0 ||
+            known_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
+                     strength->excess_ns] *
+                    4 <
+                hidden_ns)
+            continue;
+        int64_t counted_ns = excess_since_last_met(job, baseline, i);
+        struct excess excess = excess_listed(&baseline->excess, i);
+        excess.excess_ns = hidden_ns > counted_ns ? hidden_ns - counted_ns : 0;
+        excess_put(&baseline->excess, i, excess);
+        baseline->hidden[i].hidden_ns = 0;
+        *strength_cell(strength, (size_t)operation->rank, operation->step) += excess.excess_ns;
+    }
+}
+
+static int gather(const struct job *job, struct baseline *baseline, struct strength *strength)
+{
+    size_t cells = strength->rank_count * (size_t)strength->steps;
+    gather_known(job, baseline, strength);
+    int64_t *known_ns = array_new(cells, sizeof *known_ns);
+    if (!known_ns)
+        return -1;
+    memcpy(known_ns, strength->excess_ns, cells * sizeof *known_ns);
+    gather_of_hidden_origin(job, baseline, known_ns, strength);
+    free(known_ns);
+    return baseline->excess.failed ? -1 : 0;
+}
+
+static void gather_hidden(const struct job *job, const struct baseline *baseline, struct strength *strength)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (excess_ns_at(&baseline->excess, i) > 0 && is_hidden_pair(job, baseline, operation))
+            strength->hidden_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
+                                strength->excess_ns] += excess_ns_at(&baseline->excess, i);
+    }
+}
+
+/* The position at which a rank was latest in a step; -1: at none. */
+static int32_t latest_position(const struct job *job, const struct baseline *baseline, int32_t rank,
+                               int32_t step)
+{
+    int64_t most_ns = 0;
+    int32_t position = -1;
+    struct job_range range = job_operations_in(job, rank, step, step);
+    for (size_t i = range.first; i < range.end; i++)
+        if (excess_ns_at(&baseline->excess, i) > most_ns) {
+            most_ns = excess_ns_at(&baseline->excess, i);
+            position = baseline->positions[i];
+        }
+    return position;
+}
+
+static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t position, int32_t step)
+{
+    int32_t role = baseline->role_of_rank[rank];
+    if (position < 0 || role < 0)
+        return 1;
+    int32_t cell = baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[rank], step);
+    return cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN;
+}
+
+/* Steps between two in which a rank was late, where nothing is known of the place at which it was: lost. */
+static void mark_blank(const struct job *job, const struct baseline *baseline, struct strength *strength,
+                       int64_t least_ns)
+{
+    for (size_t rank = 0; rank < strength->rank_count; rank++)
+        for (int32_t step = strength->first_step + 1; step + 1 < strength->steps; step++) {
+            const int64_t *here = &strength->excess_ns[rank * (size_t)strength->steps + (size_t)step];
+            if (here[-1] < least_ns || here[0] >= least_ns || here[1] < least_ns)
+                continue;
+            int32_t before = latest_position(job, baseline, (int32_t)rank, step - 1);
+            int32_t after = latest_position(job, baseline, (int32_t)rank, step + 1);
+            strength->blank[here - strength->excess_ns] =
+                !is_known_at(baseline, (int32_t)rank, before, step) ||
+                !is_known_at(baseline, (int32_t)rank, after, step);
+        }
+}
+
+/*
+ * How much later than the last but one it came; the whole excess where that cannot be read, nothing where no
+ * other member left a record that would show it waiting.
+ */
+static int64_t margin_of(const struct job *job, const struct baseline *baseline, size_t at)
+{
+    int64_t excess_ns = excess_ns_at(&baseline->excess, at);
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int64_t mine = arrival_stay_ns(job, (int32_t)at), nearest = INT64_MAX;
+    if (!arrival_is_told(instance, operation->function))
+        return 0;
+    if (mine == TIME_UNKNOWN || operation->function == FUNCTION_SEND)
+        return excess_ns;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t other = job_member_at(job, instance, i);
+        int64_t stay_ns = arrival_stay_ns(job, other);
+        if (stay_ns == TIME_UNKNOWN)
+            return excess_ns;
+        if ((size_t)other != at && stay_ns - mine < nearest)
+            nearest = stay_ns - mine;
+    }
+    if (nearest < 0 || nearest == INT64_MAX)
+        return 0;
+    return nearest < excess_ns ? nearest : excess_ns;
+}
+
+static int64_t total_margin(const struct suspect *suspect, const struct job *job,
+                            const struct baseline *baseline)
+{
+    int64_t total = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)))
+            total += margin_of(job, baseline, i);
+    return total;
+}
+
+static int rests_on_estimates(const struct suspect *suspect, const struct job *job,
+                              const struct baseline *baseline)
+{
+    int64_t estimated_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
+            job_is_own_estimated(job, &job->operations[i]))
+            estimated_ns += excess_ns_at(&baseline->excess, i);
+    return estimated_ns * 2 > suspect->total_ns;
+}
+
+/*
+ * Whether most of a suspicion is before the operations that begin its steps. Where there are stages, those
+ * that wait for such a rank begin late, too: by their clocks the step before was longer.
+ */
+static int begins_steps(const struct suspect *suspect, const struct job *job, const struct baseline *baseline)
+{
+    int64_t first_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
+            baseline->positions[i] == 0)
+            first_ns += excess_ns_at(&baseline->excess, i);
+    return job->in_stages && suspect->first_step > baseline->first_step && first_ns * 2 > suspect->total_ns;
+}
+
+int suspect_own(struct suspects *suspects, const struct job *job, struct baseline *baseline,
+                const struct diagnose_options *options, struct error *error)
+{
+    struct strength strength;
+    size_t first = suspects->count;
+    if (strength_init(&strength, job, baseline))
+        return error_no_memory(error);
+    size_t cells = job->rank_count * (size_t)(baseline->step_count + 1);
+    strength.unbounded_ns = array_new(cells, sizeof *strength.unbounded_ns);
+    strength.hidden_ns = array_new(cells, sizeof *strength.hidden_ns);
+    strength.blank = array_new(cells, sizeof *strength.blank);
+    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank ||
+        gather(job, baseline, &strength)) {
+        strength_release(&strength);
+        return error_no_memory(error);
+    }
+    gather_hidden(job, baseline, &strength);
+    int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
+    least_ns = least_ns > 0 ? least_ns : 1;
+    mark_blank(job, baseline, &strength, least_ns);
+    int failed = strength_find(&strength, least_ns, FINDING_COMPUTE, suspects);
+    strength_release(&strength);
+    if (failed)
+        return error_no_memory(error);
+    for (size_t i = first; i < suspects->count; i++) {
+        suspects->items[i].margin_ns = total_margin(&suspects->items[i], job, baseline);
+        suspects->items[i].on_estimates = rests_on_estimates(&suspects->items[i], job, baseline);
+        suspects->items[i].shows_earlier = begins_steps(&suspects->items[i], job, baseline);
+        suspect_doubt_own(&suspects->items[i], job, baseline,
+                          scale(baseline->median_step_ns, options->min_gain));
+        if (is_mostly_hosts(&suspects->items[i], job, baseline))
+            suspects->items[i].kind = FINDING_HOST;
+    }
+    return 0;
+}
+
+/*
+ * Ranks whose transfers were slow. First the instances whose transfer stands out against the same place of
+ * other steps and of other communicators; then whom that is blamed on, by edges (blame_by_edges.c) or,
+ * without network steps, by who shares slow transfers (slow_transfers.c).
+ */
+
+static void candidates_network_gather(const struct job *job, const struct transfer_excess *transfers,
+                                      struct strength *strength)
+{
+    for (size_t i = 0; i < job->instance_count; i++) {
+        int32_t step = job->instances[i].step;
+        if (transfers[i].culprit >= 0 && step >= 0)
+            *strength_cell(strength, (size_t)transfers[i].culprit, step) += transfers[i].slow_ns;
+    }
+}
+
+/*
+ * What is usual in single steps: every transfer that took longer than usual, whether it stands out or not;
+ * of those with network steps where there are any.
+ */
+static int take_samples(const struct job *job, const struct edges *edges,
+                        const struct transfer_excess *transfers, struct strength *strength)
+{
+    strength->samples = array_new(job->instance_count, sizeof *strength->samples);
+    for (size_t i = 0; strength->samples && i < job->instance_count; i++) {
+        int32_t step = job->instances[i].step;
+        if (step <= strength->first_step || transfers[i].beyond_ns <= 0 ||
+            (edges->count && edges->first[i] == edges->first[i + 1]))
+            continue;
+        strength->samples[strength->sample_count++] =
+            (struct sample){transfers[i].beyond_ns, transfers[i].culprit, step};
+    }
+    return strength->samples ? 0 : -1;
+}
+
+/*
+ * What an edge of a suspect added to an operation that took no longer than the usual at its place, because
+ * that is the suspect's doing elsewhere at the same time: at most the longest wait, where it waited twice as
+ * long as it usually does.
+ */
+static int64_t added_by(const struct edge *edge)
+{
+    if (edge->extra_ns * 2 <= edge->wait_ns)
+        return 0;
+    return edge->extra_ns < edge->wait_max_ns ? edge->extra_ns : edge->wait_max_ns;
+}
+
+/*
+ * Once a rank's sending is under suspicion, what else it sent in in those steps counts too where that took
+ * longer than usual, though not by enough to stand out alone: the cost of a fault is all of it.
+ */
+static void widen(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                  struct transfer_excess *transfers)
+{
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        struct transfer_excess *transfer = &transfers[at];
+        if (transfer->culprit >= 0 || transfer->beyond_ns == TIME_UNKNOWN)
+            continue;
+        for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++) {
+            const struct edge *edge = &edges->items[j];
+            int64_t slow_ns = transfer->beyond_ns > 0 ? transfer->beyond_ns : added_by(edge);
+            if ((edge->sender == suspect->rank || edge->receiver == suspect->rank) && edge->extra_ns > 0 &&
+                slow_ns > 0) {
+                transfer->slow_ns = slow_ns;
+                transfer->some_ns = transfer->some_ns < slow_ns ? transfer->some_ns : slow_ns;
+                transfer->culprit = suspect->rank;
+            }
+        }
+    }
+}
+
+/*
+ * Connections take several steps to get up to speed: what is slow from the start and then no more may be
+ * that, unless it lasts longer than a step in each.
+ */
+static void doubt_connecting(struct suspect *suspect, const struct baseline *baseline)
+{
+    if (suspect->after_warm_up && suspect->last_step < baseline->step_count - 1 && suspect_steps(suspect) > 2)
+        suspect_ask(suspect, RULE_CONNECTING, ratio_of(suspect->weakest_ns, baseline->median_step_ns));
+}
+
+/* Whether an operation is the last that its rank has in a step. */
+static int ends_step(const struct job *job, const struct baseline *baseline, int32_t operation)
+{
+    const struct job_operation *last = &job->operations[operation];
+    int32_t role = baseline->role_of_rank[last->rank];
+    int32_t position = role >= 0 ? baseline->positions[operation] : -1;
+    return position >= 0 && position == role_programme(&baseline->roles[role], position).end - 1;
+}
+
+/*
+ * The length of a step is how long after each other ranks began it and the next. A slow link that held only
+ * some of them in the last operation of the step left the others to begin the next, and wait there: it made
+ * that one longer. Whether that was more than half of what the suspicion was slow by in its last step.
+ */
+static int is_slow_at_end(const struct suspect *suspect, const struct job *job,
+                          const struct baseline *baseline, const struct transfer_excess *transfers)
+{
+    int64_t all_ns = 0, end_ns = 0;
+    struct job_range instances = job_instances_in(job, suspect->last_step, suspect->last_step);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        const struct transfer_excess *transfer = &transfers[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance, transfer))
+            continue;
+        all_ns += transfer->slow_ns;
+        if (instance->transfer_ns != TIME_UNKNOWN &&
+            ends_step(job, baseline, job->instance_members[instance->first_member]))
+            end_ns += transfer->some_ns;
+    }
+    return end_ns * 2 > all_ns && suspect->last_step + 2 < baseline->step_count;
+}
+
+int suspect_network(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                    const struct edges *edges, struct transfer_excess *transfers,
+                    const struct diagnose_options *options, struct error *error)
+{
+    struct strength strength = {0};
+    size_t first = suspects->count;
+    int failed = transfers_find_slow(job, baseline, options->sigmas, transfers) ||
+                 strength_init(&strength, job, baseline);
+    if (!failed && edges->count) {
+        failed = transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
+    } else if (!failed) {
+        failed = cover_slow_instances(job, baseline, transfers);
+    }
+    int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
+    if (!failed)
+        candidates_network_gather(job, transfers, &strength);
+    failed = failed || take_samples(job, edges, transfers, &strength) ||
+             strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
+    for (size_t i = first; !failed && i < suspects->count; i++) {
+        doubt_connecting(&suspects->items[i], baseline);
+        widen(&suspects->items[i], job, edges, transfers);
+        suspects->items[i].shows_later = is_slow_at_end(&suspects->items[i], job, baseline, transfers);
+    }
+    strength_release(&strength);
+    return failed ? error_no_memory(error) : 0;
+}
+
+/* So many steps have to tell it: fewer may be moments. */
+enum { LEAST_STEPS = 3 };
+
+/* What a rank's GPU computed between its operations in a step; TIME_UNKNOWN where it has none there. */
+static int64_t work_in(const struct job *job, int32_t rank, int32_t step)
+{
+    struct job_range range = job_operations_in(job, rank, step, step);
+    int64_t sum_ns = 0;
+    int is_there = 0;
+    for (size_t i = range.first; i < range.end; i++) {
+        if (job->operations[i].step != step)
+            continue;
+        is_there = 1;
+        if (job->operations[i].group == (int32_t)i) /* those of one call share their kernel */
+            sum_ns += job->gpu_busy_ns[i];
+    }
+    return is_there ? sum_ns : TIME_UNKNOWN;
+}
+
+/* In the middle one of the steps. */
+static int64_t usual_work(const struct job *job, const struct baseline *baseline, int32_t rank, int64_t *list)
+{
+    size_t count = 0;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        int64_t work_ns = work_in(job, rank, step);
+        if (work_ns != TIME_UNKNOWN)
+            list[count++] = work_ns;
+    }
+    return count < LEAST_STEPS ? TIME_UNKNOWN : median_of(list, count);
+}
+
+int busiest_find(struct busiest *busiest, const struct job *job, const struct baseline *baseline)
+{
+    *busiest = (struct busiest){.rank = -1};
+    if (!job->gpu_busy_ns || job_silent_ranks(job) > 0 || job->rank_count < 2)
+        return 0;
+    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
+    int all = list != NULL;
+    for (size_t i = 0; all && i < job->rank_count; i++) {
+        int64_t work_ns = usual_work(job, baseline, (int32_t)i, list);
+        all = work_ns != TIME_UNKNOWN;
+        if (all && work_ns > busiest->work_ns) {
+            busiest->next_ns = busiest->work_ns;
+            busiest->work_ns = work_ns;
+            busiest->rank = (int32_t)i;
+        } else if (all && work_ns > busiest->next_ns) {
+            busiest->next_ns = work_ns;
+        }
+    }
+    free(list);
+    if (!all)
+        busiest->rank = -1;
+    return list ? 0 : -1;
+}
+
+static int lacks_peers(const struct baseline *baseline, int32_t rank)
+{
+    int32_t role = baseline->role_of_rank[rank];
+    return role >= 0 && (double)baseline->roles[role].rank_count < limit_of(LIMIT_RANKS_OF_ROLE);
+}
+
+/* Others wait for whoever computes for most of a step. */
+static int sets_pace(const struct busiest *busiest, const struct baseline *baseline)
+{
+    return busiest->rank >= 0 && busiest->work_ns > busiest->next_ns &&
+           (double)busiest->work_ns >= limit_of(LIMIT_HALF) * (double)baseline->median_step_ns;
+}
+
+static int is_said(const struct findings *findings, int32_t rank)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].confidence > CONFIDENCE_LOW && finding_has_rank(&findings->items[i], rank))
+            return 1;
+    return 0;
+}
+
+static void ask(const struct findings *findings, struct finding *finding, const struct busiest *busiest,
+                const struct job *job, const struct baseline *baseline,
+                const struct diagnose_options *options)
+{
+    double worth = ratio_of(busiest->work_ns - busiest->next_ns, baseline->median_step_ns);
+    worth = options->min_gain > 0 ? worth / options->min_gain : 2;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding_ask(findings, finding, RULE_BUSIEST, ratio_of(busiest->work_ns, busiest->next_ns));
+    finding_ask(findings, finding, RULE_STEADY, 1);
+    finding_ask(findings, finding, RULE_WORTH, worth);
+    finding_ask(findings, finding, RULE_WORTH_SURE, worth);
+    finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
+    finding_ask(findings, finding, RULE_SHARED_PROCESS, job->ranks[busiest->rank].is_part);
+    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
+    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)job->lost_events);
+    finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
+}
+
+static int say(const struct busiest *busiest, const struct job *job, struct buffer *text)
+{
+    return buffer_printf(text, "In each step, the GPU of rank %s computes for ",
+                         job->ranks[busiest->rank].name) ||
+                   text_time(text, busiest->work_ns) ||
+                   buffer_append_text(text, "; that of the busiest other rank for ") ||
+                   text_time(text, busiest->next_ns)
+               ? -1
+               : 0;
+}
+
+int findings_take_busiest(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                          const struct diagnose_options *options, struct error *error)
+{
+    struct busiest busiest;
+    if (busiest_find(&busiest, job, baseline))
+        return error_no_memory(error);
+    if (!sets_pace(&busiest, baseline) || !lacks_peers(baseline, busiest.rank) ||
+        is_said(findings, busiest.rank))
+        return 0;
+    struct finding *finding = findings_add(findings);
+    if (!finding || say(&busiest, job, &finding->evidence))
+        return error_no_memory(error);
+    int32_t steps = baseline->step_count - baseline->first_step;
+    finding->kind = FINDING_COMPUTE;
+    finding->rank = busiest.rank;
+    finding->tag = -1;
+    finding->first_step = baseline->first_step;
+    finding->last_step = baseline->step_count - 1;
+    finding->lost_ns = finding->slow_ns = scale(busiest.work_ns - busiest.next_ns, steps);
+    ask(findings, finding, &busiest, job, baseline, options);
+    return 0;
+}

@@ -1,0 +1,494 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/*
+ * Links whose network was busy for longer than at other links of their place, or than in their own other
+ * steps. Unlike the duration of the operation this says which link it was, and needs no kernel times.
+ */
+
+struct place_of_edge {
+    int32_t role; /* of the sender */
+    int32_t position;
+    int32_t communicator;
+    int32_t sender;
+    int32_t receiver;
+    size_t edge;
+};
+
+static int compare(int32_t a, int32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int busy_time_by_place(const void *a, const void *b)
+{
+    const struct place_of_edge *left = a, *right = b;
+    int order = compare(left->role, right->role);
+    order = order ? order : compare(left->position, right->position);
+    order = order ? order : compare(left->communicator, right->communicator);
+    order = order ? order : compare(left->sender, right->sender);
+    return order ? order : compare(left->receiver, right->receiver);
+}
+
+static int same_link(const struct place_of_edge *a, const struct place_of_edge *b)
+{
+    return a->communicator == b->communicator && a->sender == b->sender && a->receiver == b->receiver;
+}
+
+/* Those whose place in the step is known, sorted; returns how many. */
+static size_t list_places(const struct edges *edges, const struct baseline *baseline,
+                          struct place_of_edge *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < edges->count; i++) {
+        const struct edge *edge = &edges->items[i];
+        int32_t role = baseline->role_of_rank[edge->sender];
+        if (role >= 0 && edge->position >= 0 && edge->step >= 0)
+            list[count++] = (struct place_of_edge){role,         edge->position, edge->communicator,
+                                                   edge->sender, edge->receiver, i};
+    }
+    array_sort(list, count, sizeof *list, busy_time_by_place);
+    return count;
+}
+
+/* How many of a sorted list are at the place of the first. */
+static size_t count_of_place(const struct place_of_edge *list, size_t count)
+{
+    size_t same = 1;
+    while (same < count && list[same].role == list->role && list[same].position == list->position)
+        same++;
+    return same;
+}
+
+/* The edges of one place of the step, and the links that they are of: a row each of struct place. */
+struct links {
+    struct edges *edges;
+    const struct job *job;
+    const struct baseline *baseline;
+    const struct place_of_edge *list;
+    size_t count;
+    size_t *row; /* of each of the list */
+    size_t rows;
+    int32_t *senders; /* of each row */
+    int32_t *receivers;
+};
+
+static void number_links(struct links *links)
+{
+    links->rows = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        if (!i || !same_link(&links->list[i - 1], &links->list[i])) {
+            links->senders[links->rows] = links->list[i].sender;
+            links->receivers[links->rows++] = links->list[i].receiver;
+        }
+        links->row[i] = links->rows - 1;
+    }
+}
+
+static int64_t bytes_of(const struct job *job, const struct edge *edge)
+{
+    return job->operations[job->instance_members[job->instances[edge->instance].first_member]].bytes;
+}
+
+static void fill(struct place *place, const struct links *links)
+{
+    size_t steps = (size_t)links->baseline->step_count;
+    for (size_t i = 0; i < links->rows * steps; i++)
+        place->value[i] = TIME_UNKNOWN;
+    for (size_t i = 0; i < links->count; i++) {
+        const struct edge *edge = &links->edges->items[links->list[i].edge];
+        place->value[links->row[i] * steps + (size_t)edge->step] = edge->busy_ns;
+        place->bytes[links->row[i] * steps + (size_t)edge->step] = bytes_of(links->job, edge);
+    }
+}
+
+static void take(const struct links *links, const struct place *place, int64_t limit_ns)
+{
+    size_t steps = (size_t)links->baseline->step_count;
+    for (size_t i = 0; i < links->count; i++) {
+        struct edge *edge = &links->edges->items[links->list[i].edge];
+        int64_t excess = place->value[links->row[i] * steps + (size_t)edge->step];
+        if (edge->step >= links->baseline->first_step && excess != TIME_UNKNOWN && excess > limit_ns &&
+            excess > edge->over_ns)
+            edge->over_ns = excess;
+    }
+}
+
+/* Links that are slow by design, or by load, differ by less: those are held against their own past. */
+static const double TIMES_OTHERS = 2;
+
+/* Once with the links of a sender, once with those of a receiver seen as one. */
+static int measure(struct links *links, double sigmas)
+{
+    struct place place = {0};
+    number_links(links);
+    int32_t first_step = links->baseline->first_step, steps = links->baseline->step_count;
+    int failed = place_init(&place, links->rows, (size_t)steps);
+    for (int side = 0; !failed && side < 2; side++) {
+        fill(&place, links);
+        int64_t sigma = place_measure_alike(&place, links->rows, first_step, steps, sigmas, TIMES_OTHERS,
+                                            side ? links->receivers : links->senders);
+        take(links, &place, scale(sigma, sigmas));
+    }
+    place_release(&place);
+    return failed;
+}
+
+int edges_measure_busy(struct edges *edges, const struct job *job, const struct baseline *baseline,
+                       double sigmas)
+{
+    struct place_of_edge *list = array_new(edges->count, sizeof *list);
+    struct links links = {.edges = edges,
+                          .job = job,
+                          .baseline = baseline,
+                          .row = array_new(edges->count, sizeof *links.row),
+                          .senders = array_new(edges->count, sizeof *links.senders),
+                          .receivers = array_new(edges->count, sizeof *links.receivers)};
+    int failed = !list || !links.row || !links.senders || !links.receivers;
+    size_t count = failed ? 0 : list_places(edges, baseline, list);
+    for (size_t i = 0; !failed && i < count; i += links.count) {
+        links.list = list + i;
+        links.count = count_of_place(links.list, count - i);
+        failed = measure(&links, sigmas);
+    }
+    free(list);
+    free(links.row);
+    free(links.senders);
+    free(links.receivers);
+    return failed ? -1 : 0;
+}
+
+static int same_edge(const struct edge *edge, const struct job *job, const struct job_traffic *traffic)
+{
+    return edge->instance == job->operations[traffic->operation].instance &&
+           edge->sender == traffic->sender && edge->receiver == traffic->receiver;
+}
+
+/* Sums the channels: traffic comes operation by operation. */
+static int collect(struct edges *edges, const struct job *job, const int32_t *positions)
+{
+    edges->items = array_new(job->traffic_count, sizeof *edges->items);
+    if (!edges->items)
+        return -1;
+    size_t first_of_operation = 0;
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        const struct job_operation *operation = &job->operations[traffic->operation];
+        if (i && job->traffic[i - 1].operation != traffic->operation)
+            first_of_operation = edges->count;
+        if (traffic->by_receiver || !traffic->steps || traffic->receiver < 0)
+            continue;
+        size_t at = first_of_operation;
+        while (at < edges->count && !same_edge(&edges->items[at], job, traffic))
+            at++;
+        if (at == edges->count)
+            edges->items[edges->count++] = (struct edge){.instance = operation->instance,
+                                                         .sender = traffic->sender,
+                                                         .receiver = traffic->receiver,
+                                                         .communicator = operation->communicator,
+                                                         .position = positions[traffic->operation],
+                                                         .step = operation->step};
+        struct edge *edge = &edges->items[at];
+        edge->steps += traffic->steps;
+        edge->wait_ns += traffic->network_wait_ns;
+        edge->busy_ns = traffic->busy_ns > edge->busy_ns ? traffic->busy_ns : edge->busy_ns;
+        if (traffic->network_wait_max_ns > edge->wait_max_ns)
+            edge->wait_max_ns = traffic->network_wait_max_ns;
+    }
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    const int32_t keys[][2] = {{left->communicator, right->communicator},
+                               {left->sender, right->sender},
+                               {left->receiver, right->receiver},
+                               {left->position, right->position},
+                               {left->step, right->step},
+                               {left->instance, right->instance}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static int by_instance(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    if (left->instance != right->instance)
+        return left->instance < right->instance ? -1 : 1;
+    return by_place(a, b);
+}
+
+static int same_place(const struct edge *a, const struct edge *b)
+{
+    return a->communicator == b->communicator && a->sender == b->sender && a->receiver == b->receiver &&
+           a->position == b->position;
+}
+
+/* The usual wait per network step of a place is that of its quiet training steps. */
+static int measure_extra(struct edges *edges, int32_t first_step)
+{
+    int64_t *list = array_new(edges->count, sizeof *list);
+    if (!list)
+        return -1;
+    array_sort(edges->items, edges->count, sizeof *edges->items, by_place);
+    for (size_t i = 0, next; i < edges->count; i = next) {
+        size_t count = 0;
+        for (next = i; next < edges->count && same_place(&edges->items[i], &edges->items[next]); next++)
+            if (edges->items[next].step >= first_step)
+                list[count++] = edges->items[next].wait_ns / edges->items[next].steps;
+        int64_t usual = quiet_of(list, count);
+        for (size_t j = i; j < next; j++)
+            edges->items[j].extra_ns = count ? edges->items[j].wait_ns - usual * edges->items[j].steps : 0;
+    }
+    free(list);
+    return 0;
+}
+
+static int index_instances(struct edges *edges, const struct job *job)
+{
+    edges->first = array_new(job->instance_count + 1, sizeof *edges->first);
+    if (!edges->first)
+        return -1;
+    array_sort(edges->items, edges->count, sizeof *edges->items, by_instance);
+    size_t at = 0;
+    for (size_t i = 0; i <= job->instance_count; i++) {
+        while (at < edges->count && edges->items[at].instance < (int32_t)i)
+            at++;
+        edges->first[i] = at;
+    }
+    return 0;
+}
+
+/*
+ * How long a member was there, at most; INT64_MAX where its kernel does not say. Where that does not say all,
+ * until the next of its stream began.
+ */
+static int64_t presence_of(const struct job_operation *member, int64_t next_ns)
+{
+    if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN || member->ends != ENDS_BY_KERNEL)
+        return INT64_MAX;
+    int64_t end_ns = job_left_ns(member, next_ns);
+    return end_ns != TIME_UNKNOWN && end_ns > member->start_ns ? end_ns - member->start_ns : INT64_MAX;
+}
+
+static int is_edge_before(const void *edge, const void *wanted)
+{
+    const struct edge *left = edge, *right = wanted;
+    return left->sender < right->sender ||
+           (left->sender == right->sender && left->receiver < right->receiver);
+}
+
+static struct edge *find_edge(const struct edges *edges, int32_t instance, int32_t sender, int32_t receiver)
+{
+    const struct edge wanted = {.sender = sender, .receiver = receiver};
+    struct edge *first = &edges->items[edges->first[instance]];
+    size_t count = edges->first[instance + 1] - edges->first[instance];
+    size_t at = lower_bound(first, count, sizeof *first, is_edge_before, &wanted);
+    return at < count && first[at].sender == sender && first[at].receiver == receiver ? &first[at] : NULL;
+}
+
+/*
+ * How long the receiver's side waited for each edge, on its busiest channel; INT64_MAX where it recorded
+ * nothing. A slow network keeps both sides waiting.
+ */
+static int64_t *listen_to_receivers(const struct edges *edges, const struct job *job)
+{
+    int64_t *heard = array_new(edges->count, sizeof *heard);
+    for (size_t i = 0; heard && i < edges->count; i++)
+        heard[i] = INT64_MAX;
+    for (size_t i = 0; heard && i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        if (!traffic->by_receiver || !traffic->steps || traffic->sender < 0)
+            continue;
+        const struct edge *edge = find_edge(edges, job->operations[traffic->operation].instance,
+                                            traffic->sender, traffic->receiver);
+        int64_t *here = edge ? &heard[edge - edges->items] : NULL;
+        if (here && (*here == INT64_MAX || traffic->busy_ns > *here))
+            *here = traffic->busy_ns;
+    }
+    return heard;
+}
+
+/*
+ * What a sender waited before the receiver came is no fault of the link: it is busy for as long as that was
+ * there, or, where no kernel says, waited for data itself.
+ */
+static int leave_out_absence(struct edges *edges, const struct job *job)
+{
+    int64_t *presence = array_new(job->rank_count, sizeof *presence), *next = job_next_starts(job);
+    int64_t *heard = listen_to_receivers(edges, job);
+    int failed = !presence || !next || !heard;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        presence[i] = INT64_MAX;
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        const int32_t *members = job->instance_members + instance->first_member;
+        if (edges->first[i] == edges->first[i + 1])
+            continue;
+        for (int32_t j = 0; j < instance->members; j++)
+            presence[job->operations[members[j]].rank] =
+                presence_of(&job->operations[members[j]], next[members[j]]);
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
+            int64_t there = presence[edges->items[j].receiver];
+            there = there == INT64_MAX ? heard[j] : there;
+            if (edges->items[j].busy_ns > there)
+                edges->items[j].busy_ns = there;
+        }
+        for (int32_t j = 0; j < instance->members; j++)
+            presence[job->operations[members[j]].rank] = INT64_MAX;
+    }
+    free(presence);
+    free(next);
+    free(heard);
+    return failed;
+}
+
+int edges_init(struct edges *edges, const struct job *job, const struct baseline *baseline, double sigmas,
+               struct error *error)
+{
+    *edges = (struct edges){0};
+    if (collect(edges, job, baseline->positions) || measure_extra(edges, baseline->first_step) ||
+        index_instances(edges, job) || leave_out_absence(edges, job) ||
+        edges_measure_busy(edges, job, baseline, sigmas)) {
+        edges_release(edges);
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+void edges_release(struct edges *edges)
+{
+    free(edges->items);
+    free(edges->first);
+    *edges = (struct edges){0};
+}
+
+/*
+ * A slow link paces its ring: what it carries arrives at even intervals. Its receiver takes the last of that
+ * and is done last. The rank behind the receiver needs no more than came one interval before, and is done one
+ * interval earlier; and so on, around the ring to the rank in front of the sender. The sender alone is out of
+ * line: it is done when the last of its data is in the network's buffers, which is before the first of the
+ * others or among them. So the slow link is between the one who was done last and the one without whom all
+ * others were done at even intervals.
+ */
+
+/* When a member was done, by the clocks that all have in common. */
+struct done {
+    int64_t end_ns;
+    int32_t operation;
+};
+
+/* Of fewer, the others are three at most: two intervals are easily alike. */
+enum { FEWEST_MEMBERS = 5 };
+
+/*
+ * One part in so many. All but one are done within at least a quarter of what the operation was slow by, or
+ * the data went around several times; clocks may be off by an eighth of that time. Intervals differ from
+ * their mean by a quarter at most, or the order tells nothing; where it tells, who is in line leaves others
+ * that differ by more than half.
+ */
+enum { SPREAD_PART = 4, DOUBT_PART = 8, EVEN_PART = 4, APART_PART = 2 };
+
+static int by_end(const void *a, const void *b)
+{
+    const struct done *left = a, *right = b;
+    if (left->end_ns != right->end_ns)
+        return left->end_ns < right->end_ns ? -1 : 1;
+    return (left->operation > right->operation) - (left->operation < right->operation);
+}
+
+static int may_be_ring(const struct job_instance *instance)
+{
+    return instance->members >= FEWEST_MEMBERS && instance->members == instance->expected &&
+           function_is_full_exchange(instance->function) && instance->function != FUNCTION_ALL_TO_ALL;
+}
+
+/* Whether it is known of all members when they were done; and how far their clocks may be off. */
+static int list_ends(const struct job *job, const struct job_instance *instance, struct done *done,
+                     int64_t *doubt_ns)
+{
+    int32_t first_rank = job_member(job, instance, 0)->rank;
+    *doubt_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        int64_t end_ns = job_common_time(job, member, job_left_ns(member, TIME_UNKNOWN));
+        int64_t here_ns = job_clock_doubt(job, member->rank, first_rank);
+        if (end_ns == TIME_UNKNOWN)
+            return 0;
+        done[i] = (struct done){end_ns, job_member_at(job, instance, i)};
+        *doubt_ns = here_ns > *doubt_ns ? here_ns : *doubt_ns;
+    }
+    array_sort(done, (size_t)instance->members, sizeof *done, by_end);
+    return 1;
+}
+
+/* Whether the interval from one end to another differs from the mean by more than one part in `part`. */
+static int is_uneven(const struct done *from, const struct done *to, int64_t mean_ns, int64_t part)
+{
+    int64_t off_ns = to->end_ns - from->end_ns - mean_ns;
+    return (off_ns < 0 ? -off_ns : off_ns) > mean_ns / part;
+}
+
+static int32_t count_uneven(const struct done *done, int32_t count, int64_t mean_ns, int64_t part)
+{
+    int32_t uneven = 0;
+    for (int32_t i = 0; i + 1 < count; i++)
+        uneven += is_uneven(&done[i], &done[i + 1], mean_ns, part);
+    return uneven;
+}
+
+/* By place in the order: whether all others were done at even intervals. Returns of how many that is so. */
+static int32_t mark_apart(const struct done *done, int32_t count, int64_t part, unsigned char *is_apart)
+{
+    int32_t last = count - 1, found;
+    int64_t mean_ns = (done[last].end_ns - done[1].end_ns) / (count - 2);
+    found = is_apart[0] = count_uneven(done + 1, last, mean_ns, part) == 0;
+    mean_ns = (done[last].end_ns - done[0].end_ns) / (count - 2);
+    int32_t uneven = count_uneven(done, count, mean_ns, part);
+    for (int32_t i = 1; i < last; i++) {
+        const struct done *before = &done[i - 1], *here = &done[i], *after = &done[i + 1];
+        int32_t beside = is_uneven(before, here, mean_ns, part) + is_uneven(here, after, mean_ns, part);
+        is_apart[i] = uneven == beside && !is_uneven(before, after, mean_ns, part);
+        found += is_apart[i];
+    }
+    is_apart[last] = 0;
+    return found;
+}
+
+static void clear(const struct done *done, int32_t count, unsigned char *is_apart, unsigned char *cleared)
+{
+    if (!mark_apart(done, count, EVEN_PART, is_apart))
+        return;
+    mark_apart(done, count, APART_PART, is_apart);
+    for (int32_t i = 0; i + 1 < count; i++)
+        cleared[done[i].operation] = !is_apart[i];
+}
+
+int ring_clear_members(const struct job *job, const struct job_instance *instance, int64_t slow_ns,
+                       unsigned char *cleared)
+{
+    if (!may_be_ring(instance))
+        return 0;
+    int32_t count = instance->members;
+    struct done *done = array_new((size_t)count, sizeof *done);
+    unsigned char *is_apart = array_new((size_t)count, 1);
+    int failed = !done || !is_apart;
+    int64_t doubt_ns;
+    if (!failed && list_ends(job, instance, done, &doubt_ns)) {
+        int64_t spread_ns = done[count - 1].end_ns - done[1].end_ns;
+        if (spread_ns >= slow_ns / SPREAD_PART && doubt_ns <= spread_ns / DOUBT_PART)
+            clear(done, count, is_apart, cleared);
+    }
+    free(done);
+    free(is_apart);
+    return failed ? -1 : 0;
+}

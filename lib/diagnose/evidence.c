@@ -1,0 +1,393 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Medians of own time at a place over the suspicion's steps: the suspect's own, and everybody else's. */
+static int own_medians(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, int64_t *mine, int64_t *others)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    const struct role *of = &baseline->roles[role];
+    int64_t *list = array_new(of->rank_count * (size_t)baseline->step_count + 1, sizeof *list);
+    if (!list)
+        return -1;
+    for (int mine_too = 1; mine_too >= 0; mine_too--) {
+        size_t count = 0;
+        for (size_t rank = 0; rank < of->rank_count; rank++)
+            for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+                int32_t cell = baseline_cell(baseline, role, position, rank, step);
+                if ((of->ranks[rank] == suspect->rank) == mine_too && cell >= 0 &&
+                    job->operations[cell].own_ns != TIME_UNKNOWN)
+                    list[count++] = job->operations[cell].own_ns;
+            }
+        *(mine_too ? mine : others) = median_of(list, count);
+    }
+    free(list);
+    return 0;
+}
+
+/* The suspect's own time at the place in its other steps. */
+static int own_history(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, int64_t *usual)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
+    size_t count = 0;
+    if (!list)
+        return -1;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        int32_t cell =
+            baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[suspect->rank], step);
+        if ((step < suspect->first_step || step > suspect->last_step) && cell >= 0 &&
+            job->operations[cell].own_ns != TIME_UNKNOWN)
+            list[count++] = job->operations[cell].own_ns;
+    }
+    *usual = median_of(list, count);
+    free(list);
+    return 0;
+}
+
+/* Where it was latest at a place. */
+static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
+                                                const struct baseline *baseline, int32_t position)
+{
+    const struct job_operation *latest = NULL;
+    int64_t latest_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
+            baseline->positions[i] == position && excess_ns_at(&baseline->excess, i) > latest_ns) {
+            latest = &job->operations[i];
+            latest_ns = excess_ns_at(&baseline->excess, i);
+        }
+    return latest;
+}
+
+/* A host that waits for its GPU after the last operation of a step enqueues the next one late, too. */
+static const char *say_doubt(const struct suspect *suspect, int32_t position)
+{
+    return suspect->kind == FINDING_HOST && !position
+               ? ". A host that is still waiting for its GPU looks the same"
+               : "";
+}
+
+/* What a rank took at a place, its peers there, and itself in other steps. */
+struct own_times {
+    int64_t mine_ns;
+    int64_t others_ns;
+    int64_t usual_ns;
+};
+
+static int measure_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, struct own_times *times)
+{
+    return own_medians(suspect, job, baseline, position, &times->mine_ns, &times->others_ns) ||
+                   own_history(suspect, job, baseline, position, &times->usual_ns)
+               ? -1
+               : 0;
+}
+
+static int stands_out(const struct own_times *times)
+{
+    return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
+}
+
+/* "The gap before operation 3 of the step (AllReduce, ranks 6-7)". */
+static int say_place(const struct job *job, const struct job_operation *operation, int32_t position,
+                     const char *before, const char *step, struct buffer *text)
+{
+    return buffer_append_text(text, before) ||
+           text_place(text, position + 1, step, function_name(operation->function),
+                      &job->communicators[operation->communicator]);
+}
+
+static int say_own(const struct suspect *suspect, const struct job *job,
+                   const struct job_operation *operation, int32_t position, const char *step,
+                   const struct own_times *times, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    figures_add(&finding->figures, "call", (double)position + 1);
+    figures_add_time(&finding->figures, "gap_us", times->mine_ns);
+    figures_add_time(&finding->figures, "peers_gap_us", times->others_ns);
+    figures_add_time(&finding->figures, "other_steps_gap_us", times->usual_ns);
+    return say_place(job, operation, position, "The gap before ", step, text) ||
+           buffer_append_text(text, " is ") || text_time(text, times->mine_ns) ||
+           text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
+           buffer_append_text(text, host_or_gpu_text(suspect->kind)) ||
+           buffer_append_text(text, say_doubt(suspect, position)) ||
+           (suspect->on_estimates &&
+            buffer_append_text(text,
+                               ". End times are estimated from the start of the next operation, because the "
+                               "kernels record none"));
+}
+
+static int say_waited(const struct suspect *suspect, const struct job *job,
+                      const struct job_operation *operation, int32_t position, int64_t excess_ns,
+                      struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    figures_add(&finding->figures, "call", (double)position + 1);
+    figures_add(&finding->figures, "step", job_run_step(job, operation->step));
+    figures_add_time(&finding->figures, "waited_longer_us", excess_ns);
+    const char *rank = job->ranks[suspect->rank].name;
+    return say_place(job, operation, position, "In ", "the step", text) ||
+           buffer_printf(text, ", step %d, the other ranks waited for rank %s ",
+                         (int)job_run_step(job, operation->step), rank) ||
+           text_time(text, excess_ns) ||
+           buffer_printf(text, " longer than the baseline. The gap time of rank %s before it is unknown",
+                         rank);
+}
+
+/* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
+ * most. */
+int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                    int32_t position, struct finding *finding)
+{
+    struct own_times times;
+    char step[32] = "the step";
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int32_t number = position_in_step(&baseline->roles[role], position);
+    const struct job_operation *latest = operation_at(suspect, job, baseline, position);
+    if (!latest)
+        return 0;
+    if (measure_own(suspect, job, baseline, position, &times))
+        return -1;
+    if (times.mine_ns != TIME_UNKNOWN && !stands_out(&times)) {
+        struct suspect once = *suspect;
+        once.first_step = once.last_step = latest->step;
+        snprintf(step, sizeof step, "step %d", (int)job_run_step(job, latest->step));
+        if (measure_own(&once, job, baseline, position, &times))
+            return -1;
+    }
+    return times.mine_ns == TIME_UNKNOWN
+               ? say_waited(suspect, job, latest, number, excess_of(baseline, job, latest).excess_ns, finding)
+               : say_own(suspect, job, latest, number, step, &times, finding);
+}
+
+/* An edge of which less than one part in so many was more than usual was merely beside the slow ones. */
+static const int64_t EXTRA_PART = 4;
+
+/* Whether the suspect is an end of an edge that waited longer than usual by a quarter. */
+static int is_slow_edge(const struct suspect *suspect, const struct edge *edge)
+{
+    return (edge->sender == suspect->rank || edge->receiver == suspect->rank) &&
+           edge->extra_ns * EXTRA_PART >= edge->wait_ns;
+}
+
+static void add_edges(const struct suspect *suspect, const struct edges *edges, int32_t instance,
+                      struct slowness *slowness)
+{
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
+        const struct edge *edge = &edges->items[i];
+        struct edge_sum *sum = edge->sender == suspect->rank ? &slowness->sent : &slowness->received;
+        if (!is_slow_edge(suspect, edge))
+            continue;
+        sum->steps += edge->steps;
+        sum->wait_ns += edge->wait_ns;
+        sum->extra_ns += edge->extra_ns;
+        if (edge->wait_max_ns > sum->longest_ns)
+            sum->longest_ns = edge->wait_max_ns;
+    }
+}
+
+static int name_peers(const struct suspect *suspect, const struct edges *edges, int32_t instance,
+                      struct finding *finding)
+{
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
+        const struct edge *edge = &edges->items[i];
+        int32_t end = finding->receives ? edge->receiver : edge->sender;
+        int32_t other = finding->receives ? edge->sender : edge->receiver;
+        if (end == suspect->rank && is_slow_edge(suspect, edge) && finding_add_peer(finding, other))
+            return -1;
+    }
+    return 0;
+}
+
+/* The finding speaks of one direction: only the slow edges of that one count. */
+static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                      const struct transfer_excess *transfers, struct finding *finding)
+{
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++)
+        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]], &transfers[job->by_step[i]]) &&
+            name_peers(suspect, edges, job->by_step[i], finding))
+            return -1;
+    return 0;
+}
+
+static void note_slowest(const struct job_instance *instance, const struct transfer_excess *transfer,
+                         struct slowness *slowness)
+{
+    int64_t took_ns = instance->transfer_ns + transfer->some_ns;
+    if (took_ns <= slowness->slowest_ns)
+        return;
+    slowness->slowest_ns = took_ns;
+    slowness->slowest_usual_ns = transfer_usual_ns(instance, transfer);
+}
+
+int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                     const struct transfer_excess *transfers, struct slowness *slowness,
+                     struct finding *finding)
+{
+    struct job_range instances = suspect_instances(suspect, job);
+    slowness->edges = edges ? edges->count : 0;
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        const struct job_instance *instance = &job->instances[at];
+        if (!suspect_has_instance(suspect, instance, &transfers[at]))
+            continue;
+        if (edges)
+            add_edges(suspect, edges, at, slowness);
+        if (transfer_usual_ns(instance, &transfers[at]) == TIME_UNKNOWN)
+            continue;
+        slowness->operations++;
+        slowness->transfer_ns += instance->transfer_ns + transfers[at].some_ns;
+        slowness->slow_ns += transfers[at].slow_ns;
+        note_slowest(instance, &transfers[at], slowness);
+    }
+    finding->receives = slowness->sent.extra_ns < slowness->received.extra_ns;
+    slowness->worse = finding->receives ? &slowness->received : &slowness->sent;
+    return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
+}
+
+/* What takes so many times as long as usual, once, hardly moved at all. */
+enum { STANDSTILL = 10 };
+
+/*
+ * For how long nothing moved, once: of one step, where most of the cost is one wait of a network step; where
+ * none is recorded, one operation that took many times as long as usual. 0: it was slow, and moved.
+ */
+static int64_t pause_of(const struct suspect *suspect, const struct slowness *slowness)
+{
+    int64_t longest_ns = slowness->worse->longest_ns;
+    if (suspect->first_step != suspect->last_step)
+        return 0;
+    if (!slowness->worse->steps)
+        longest_ns =
+            slowness->slowest_ns > STANDSTILL * slowness->slowest_usual_ns ? slowness->slowest_ns : 0;
+    return longest_ns * 2 >= suspect->gain_ns ? longest_ns : 0;
+}
+
+static int say_edges(const struct slowness *slowness, struct finding *finding)
+{
+    const struct edge_sum *worse = slowness->worse;
+    struct figures *figures = &finding->figures;
+    struct buffer *text = &finding->evidence;
+    if (!worse->steps)
+        return 0;
+    int64_t mean_ns = worse->wait_ns / worse->steps;
+    int64_t usual_ns = (worse->wait_ns - worse->extra_ns) / worse->steps;
+    figures_add(figures, "network_steps", (double)worse->steps);
+    figures_add_time(figures, "send_wait_us_mean", mean_ns);
+    figures_add_time(figures, "usual_send_wait_us_mean", usual_ns);
+    figures_add_time(figures, "send_wait_us_max", worse->longest_ns);
+    return buffer_printf(text, "%lld network steps waited ", (long long)worse->steps) ||
+           text_time(text, mean_ns) ||
+           buffer_append_text(text, slowness->is_against_others ? " on average (SendWait; other senders "
+                                                                : " on average (SendWait; baseline ") ||
+           text_time(text, usual_ns) || buffer_append_text(text, ", longest ") ||
+           text_time(text, worse->longest_ns) || buffer_append_text(text, "). ");
+}
+
+int slowness_say_pause(const struct suspect *suspect, const struct slowness *slowness,
+                       struct finding *finding)
+{
+    finding->pause_ns = pause_of(suspect, slowness);
+    if (finding->pause_ns)
+        figures_add_time(&finding->figures, "pause_us", finding->pause_ns);
+    return slowness_say(slowness, finding);
+}
+
+int slowness_say(const struct slowness *slowness, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    if (say_edges(slowness, finding))
+        return -1;
+    if (!slowness->operations)
+        return buffer_append_text(text, "The times of its operations on the GPU are not recorded");
+    int64_t mean_ns = slowness->transfer_ns / slowness->operations;
+    int64_t usual_ns = (slowness->transfer_ns - slowness->slow_ns) / slowness->operations;
+    figures_add(&finding->figures, "operations", (double)slowness->operations);
+    figures_add_time(&finding->figures, "transfer_us_mean", mean_ns);
+    figures_add_time(&finding->figures, "usual_transfer_us_mean", usual_ns);
+    const char *usually =
+        slowness->is_against_others ? " (with sends as fast as those of other senders: " : " (baseline ";
+    return buffer_printf(text, "%lld operation%s took ", (long long)slowness->operations,
+                         slowness->operations == 1 ? "" : "s") ||
+           text_time(text, mean_ns) ||
+           buffer_append_text(text, slowness->operations == 1 ? "" : " on average") ||
+           buffer_append_text(text, usually) || text_time(text, usual_ns) || buffer_append_byte(text, ')');
+}
+
+/* Whose own times are listed: of ranks of the explanation in its steps or in others, or of other ranks. */
+enum whose { OF_RANK_SLOW, OF_RANK_ELSE, OF_OTHERS };
+
+static int belongs(const struct explanation *explanation, int32_t rank, int32_t step, enum whose whose)
+{
+    int has_step = explanation_has_step(explanation, step);
+    if (whose == OF_OTHERS)
+        return has_step && !explanation_has_rank(explanation, rank);
+    return rank == explanation->rank && has_step == (whose == OF_RANK_SLOW);
+}
+
+/* The median own time at the place; TIME_UNKNOWN. `list` has room for each rank and step. */
+static int64_t middle_of(const struct explanation *explanation, const struct job *job,
+                         const struct baseline *baseline, enum whose whose, int64_t *list)
+{
+    int32_t role = baseline->role_of_rank[explanation->rank];
+    size_t count = 0;
+    for (size_t at = 0; at < baseline->roles[role].rank_count; at++)
+        for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+            int32_t cell = baseline_cell(baseline, role, explanation->position, at, step);
+            if (cell >= 0 && job->operations[cell].own_ns != TIME_UNKNOWN &&
+                belongs(explanation, baseline->roles[role].ranks[at], step, whose))
+                list[count++] = job->operations[cell].own_ns;
+        }
+    return median_of(list, count);
+}
+
+static int say_times(const struct explanation *explanation, const struct job *job,
+                     const struct baseline *baseline, int64_t *list, struct finding *finding)
+{
+    int32_t role = baseline->role_of_rank[explanation->rank], call = explanation->position + 1;
+    int32_t cell = baseline_cell(baseline, role, explanation->position,
+                                 (size_t)baseline->rank_in_role[explanation->rank], explanation->steps.first);
+    int64_t slow_ns = middle_of(explanation, job, baseline, OF_RANK_SLOW, list);
+    int64_t others_ns = middle_of(explanation, job, baseline, OF_OTHERS, list);
+    int64_t else_ns = middle_of(explanation, job, baseline, OF_RANK_ELSE, list);
+    const char *function = cell >= 0 ? function_name(job->operations[cell].function) : NULL;
+    const char *rank = job->ranks[explanation->rank].name;
+    struct buffer *text = &finding->evidence;
+    if (slow_ns == TIME_UNKNOWN)
+        return 0;
+    figures_add(&finding->figures, "call", call);
+    figures_add_time(&finding->figures, "gap_us", slow_ns);
+    figures_add_time(&finding->figures, "peers_gap_us", others_ns);
+    figures_add_time(&finding->figures, "other_steps_gap_us", else_ns);
+    return buffer_append_text(text, "The gap before ") ||
+           text_place(text, call, "the step", function, NULL) ||
+           buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
+           text_gaps(text, others_ns, else_ns, rank) ||
+           buffer_append_text(text, host_or_gpu_text(finding->kind));
+}
+
+int evidence_of_explanation(const struct explanation *explanation, const struct job *job,
+                            const struct baseline *baseline, struct finding *finding)
+{
+    int32_t role = baseline->role_of_rank[explanation->rank];
+    if (explanation->position < 0 || role < 0)
+        return 0;
+    int64_t *list = array_new(baseline->roles[role].rank_count * (size_t)baseline->step_count, sizeof *list);
+    int failed = !list || say_times(explanation, job, baseline, list, finding);
+    free(list);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,488 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+int excess_list_init(struct excess_list *list, size_t operations)
+{
+    *list = (struct excess_list){.brief = array_new(operations, sizeof *list->brief), .most = EXCESS_WRITTEN};
+    for (size_t i = 0; list->brief && i < operations; i++)
+        list->brief[i] = EXCESS_UNKNOWN;
+    return list->brief ? 0 : -1;
+}
+
+void excess_list_release(struct excess_list *list)
+{
+    free(list->brief);
+    free(list->written);
+    *list = (struct excess_list){0};
+}
+
+struct excess_list excess_list_part(const struct excess_list *list, size_t number, size_t parts)
+{
+    size_t most = list->most / parts;
+    return (struct excess_list){.brief = list->brief, .base = (int32_t)(most * number), .most = most};
+}
+
+/* Of each part, how many were written out by those before it. */
+static size_t *count_before(const struct excess_list *parts, size_t count, size_t *total)
+{
+    size_t *before = array_new(count, sizeof *before);
+    *total = 0;
+    for (size_t i = 0; before && i < count; i++) {
+        before[i] = *total;
+        *total += parts[i].count;
+    }
+    return before;
+}
+
+static void renumber(struct excess_list *list, size_t operations, size_t most, const size_t *before)
+{
+    for (size_t i = 0; i < operations; i++) {
+        if (list->brief[i] < EXCESS_WRITTEN)
+            continue;
+        size_t number = (size_t)(list->brief[i] - EXCESS_WRITTEN);
+        list->brief[i] = EXCESS_WRITTEN + (int32_t)(before[number / most] + number % most);
+    }
+}
+
+void excess_list_join(struct excess_list *list, struct excess_list *parts, size_t count, size_t operations)
+{
+    size_t *before = count_before(parts, count, &list->count);
+    int failed = !before ||
+                 array_reserve((void **)&list->written, &list->capacity, list->count, sizeof *list->written);
+    if (!failed)
+        renumber(list, operations, list->most / count, before);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; !failed && j < parts[i].count; j++)
+            list->written[before[i] + j] = parts[i].written[j];
+        list->failed |= failed || parts[i].failed;
+        free(parts[i].written);
+    }
+    free(before);
+}
+
+struct excess *excess_written(struct excess_list *list, size_t operation)
+{
+    int32_t brief = list->brief[operation];
+    if (brief >= EXCESS_WRITTEN)
+        return &list->written[brief - EXCESS_WRITTEN - list->base];
+    if (list->count >= list->most ||
+        array_reserve((void **)&list->written, &list->capacity, list->count + 1, sizeof *list->written)) {
+        list->failed = 1;
+        return NULL;
+    }
+    list->written[list->count] = excess_listed(list, operation);
+    list->brief[operation] = EXCESS_WRITTEN + list->base + (int32_t)list->count;
+    return &list->written[list->count++];
+}
+
+static int is_brief(const struct excess *excess)
+{
+    return excess->excess_ns == 0 &&
+           (excess->beyond_ns == TIME_UNKNOWN ||
+            (excess->beyond_ns > EXCESS_UNKNOWN && excess->beyond_ns < EXCESS_WRITTEN));
+}
+
+void excess_put(struct excess_list *list, size_t operation, struct excess excess)
+{
+    if (list->brief[operation] < EXCESS_WRITTEN && is_brief(&excess)) {
+        list->brief[operation] =
+            excess.beyond_ns == TIME_UNKNOWN ? EXCESS_UNKNOWN : (int32_t)excess.beyond_ns;
+        return;
+    }
+    struct excess *written = excess_written(list, operation);
+    if (written)
+        *written = excess;
+}
+
+/* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
+
+/* A place, and the operation that each rank has there in each step. */
+struct cells {
+    const struct baseline *baseline;
+    struct excess_list *excess; /* the baseline's, or the part of it that a thread fills */
+    int64_t *late_ns;           /* likewise */
+    const struct job *job;
+    const struct role *role;
+    struct explained *explained;
+    const int32_t *operations; /* as the values of struct place; -1: none */
+    size_t count;
+};
+
+/* What a thread works with. */
+struct bench {
+    struct place place;
+    struct place own;
+    struct explained explained;
+    int64_t *late_ns; /* as that of the baseline */
+};
+
+/* What is measured, and the threads that do. */
+struct measuring {
+    struct baseline *baseline;
+    const struct job *job;
+    double sigmas;
+    struct bench *benches;      /* owned */
+    struct excess_list *excess; /* owned: the part of each bench */
+    size_t bench_count;
+};
+
+static struct cells cells_at(const struct measuring *measuring, size_t bench, size_t role, int32_t position)
+{
+    const struct baseline *baseline = measuring->baseline;
+    size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
+    return (struct cells){.baseline = baseline,
+                          .excess = &measuring->excess[bench],
+                          .late_ns = measuring->benches[bench].late_ns,
+                          .job = measuring->job,
+                          .role = &baseline->roles[role],
+                          .explained = &measuring->benches[bench].explained,
+                          .operations = baseline->cells[role] + (size_t)position * count,
+                          .count = count};
+}
+
+/* The operation of a cell that has an excess; -1 in the warm-up, and where nothing is known of it. */
+static int32_t judged(const struct cells *cells, const struct place *place, size_t cell)
+{
+    size_t step = cell % (size_t)cells->baseline->step_count;
+    if (step < (size_t)cells->baseline->first_step || place->value[cell] == TIME_UNKNOWN)
+        return -1;
+    return cells->operations[cell];
+}
+
+/*
+ * Own time counts only where the operation before it is the one that usually is: across a gap in the trace it
+ * would hold the lost operation.
+ */
+static int comparable(const struct baseline *baseline, const struct job *job,
+                      const struct job_operation *operation)
+{
+    int32_t position = baseline->positions[operation - job->operations];
+    if (operation->own_ns == TIME_UNKNOWN || position < 0)
+        return 0;
+    int32_t previous = job->operations[operation->previous].group;
+    int32_t usual = baseline->predecessors[operation->rank][position];
+    return baseline->positions[previous] == usual &&
+           job->operations[previous].step == (usual < position ? operation->step : operation->step - 1);
+}
+
+/*
+ * The longest that another member waited in this operation; -1 where the trace cannot tell. A send goes
+ * without its receiver: who comes late to receive makes others wait later on.
+ */
+static int64_t longest_wait_in(const struct job *job, size_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int64_t mine = arrival_stay_ns(job, (int32_t)at), longest = 0;
+    if (!arrival_is_told(instance, operation->function) || instance->members < 2 || mine == TIME_UNKNOWN)
+        return -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
+        if (stay_ns == TIME_UNKNOWN)
+            return -1;
+        if (stay_ns - mine > longest)
+            longest = stay_ns - mine;
+    }
+    return longest;
+}
+
+/* The same for all operations of its group; INT64_MAX where the trace cannot tell. */
+static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
+{
+    int64_t longest = -1;
+    size_t at = (size_t)operation->group;
+    for (; at < job->operation_count && job->operations[at].group == operation->group; at++) {
+        int64_t wait = longest_wait_in(job, at);
+        if (wait > longest)
+            longest = wait;
+    }
+    return longest < 0 ? INT64_MAX : longest;
+}
+
+/* What a place is measured by: own time, or lateness where own time is hidden. TIME_UNKNOWN: neither. */
+typedef int64_t (*measure)(const struct baseline *baseline, const struct job *job,
+                           const struct job_operation *operation);
+
+static int64_t own_time(const struct baseline *baseline, const struct job *job,
+                        const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
+}
+
+/* The same since anything of the rank ended, on whatever stream: its operation may have waited for that. */
+static int64_t idle_time(const struct baseline *baseline, const struct job *job,
+                         const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? job_idle_time(job, operation) : TIME_UNKNOWN;
+}
+
+static int64_t host_lateness(const struct baseline *baseline, const struct job *job,
+                             const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? job_lateness(job, operation) : TIME_UNKNOWN;
+}
+
+static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
+                               const struct job_operation *operation)
+{
+    if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0 ||
+        &job->operations[operation->group] != operation)
+        return TIME_UNKNOWN;
+    int64_t waited = longest_wait_of_others(job, operation);
+    return waited == INT64_MAX ? TIME_UNKNOWN : waited;
+}
+
+static int64_t bounded(const struct job *job, int32_t operation, int64_t excess)
+{
+    int64_t waited = longest_wait_of_others(job, &job->operations[operation]);
+    return excess < waited ? excess : waited;
+}
+
+static void take_values(const struct cells *cells, struct place *place, measure value_of)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
+                                                   : value_of(cells->baseline, cells->job,
+                                                              &cells->job->operations[cells->operations[i]]);
+    warm_up_leave_out(cells->baseline, place->value, cells->role->rank_count, place->list);
+}
+
+/* Takes from the values of a place what received data explain: that is no rank's fault. */
+static void remove_explained(const struct cells *cells, struct place *place)
+{
+    const struct job *job = cells->job;
+    struct explained *explained = cells->explained;
+    for (size_t i = 0; i < cells->count; i++)
+        explained->by[i] = place->value[i] == TIME_UNKNOWN
+                               ? TIME_UNKNOWN
+                               : received_bytes(job, &job->operations[cells->operations[i]]);
+    explained_remove(explained, place->value, cells->role->rank_count, cells->baseline->first_step,
+                     cells->baseline->step_count);
+}
+
+/* What that took from own times, which `place` has. */
+static void note_explained(const struct cells *cells, const struct place *place)
+{
+    for (size_t i = 0; cells->baseline->explained_ns && i < cells->count; i++)
+        if (place->value[i] != TIME_UNKNOWN)
+            cells->baseline->explained_ns[cells->operations[i]] =
+                cells->job->operations[cells->operations[i]].own_ns - place->value[i];
+}
+
+/* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
+static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
+{
+    take_values(cells, place, value_of);
+    if (value_of != host_lateness)
+        remove_explained(cells, place);
+    if (value_of == own_time)
+        note_explained(cells, place);
+    return place_measure_alike(place, cells->role->rank_count, cells->baseline->first_step,
+                               cells->baseline->step_count, sigmas, 1, NULL);
+}
+
+static int is_known_anywhere(const struct cells *cells, const struct place *place)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        if (place->value[i] != TIME_UNKNOWN)
+            return 1;
+    return 0;
+}
+
+static void judge_own_time(const struct cells *cells, struct place *own, double sigmas,
+                           struct place_limits *bounds)
+{
+    int64_t sigma = measure_alike(cells, own, own_time, sigmas);
+    int is_known = is_known_anywhere(cells, own);
+    *bounds = (struct place_limits){.in_a_step_ns = is_known ? scale(sigma, sigmas) : TIME_UNKNOWN,
+                                    .in_all_steps_ns = is_known ? own->unlike_ns : TIME_UNKNOWN};
+    for (size_t i = 0; i < cells->count; i++) {
+        int32_t operation = judged(cells, own, i);
+        if (operation < 0)
+            continue;
+        int stands_out = (double)own->value[i] > sigmas * (double)sigma;
+        excess_put(
+            cells->excess, (size_t)operation,
+            (struct excess){.late_beyond_ns = TIME_UNKNOWN,
+                            .beyond_ns = own->value[i],
+                            .excess_ns = stands_out ? bounded(cells->job, operation, own->value[i]) : 0});
+    }
+}
+
+/*
+ * Waiting on one stream is own time on another, of all that wait for the same one: where ranks have several
+ * streams, the time in which nothing was under way on any of them tells who was late, if the own time grew,
+ * too. (By itself it grows where what ran beside it is over sooner.) `own` was measured at the same place.
+ */
+static void judge_idle_time(const struct cells *cells, struct place *idle, const struct place *own,
+                            double sigmas)
+{
+    int64_t sigma = measure_alike(cells, idle, idle_time, sigmas);
+    for (size_t i = 0; i < cells->count; i++) {
+        int32_t operation = judged(cells, idle, i);
+        int64_t excess = idle->value[i], grown = own->apart[i];
+        if (operation < 0)
+            continue;
+        struct excess here = excess_listed(cells->excess, (size_t)operation);
+        if (here.excess_ns > excess)
+            here.excess_ns = excess > 0 ? excess : 0;
+        if (grown != TIME_UNKNOWN && (double)excess > sigmas * (double)sigma && grown >= excess / 2) {
+            excess = bounded(cells->job, operation, excess < grown ? excess : grown);
+            if (excess > here.excess_ns)
+                here.excess_ns = excess;
+        }
+        excess_put(cells->excess, (size_t)operation, here);
+    }
+}
+
+/*
+ * Hidden lateness is only added to what stands out by itself elsewhere (candidates.c), so it takes less
+ * than that: beyond so many sigma noise is rare enough.
+ */
+enum { HIDDEN_SIGMAS = 2 };
+
+static void judge_hidden_lateness(const struct cells *cells, struct place *place, double sigmas)
+{
+    take_values(cells, place, hidden_lateness);
+    int64_t sigma = place_measure(place, cells->role->rank_count, cells->baseline->first_step,
+                                  cells->baseline->step_count);
+    for (size_t i = 0; i < cells->count; i++) {
+        int32_t operation = judged(cells, place, i);
+        if (operation < 0 || place->value[i] <= HIDDEN_SIGMAS * sigma)
+            continue;
+        cells->baseline->hidden[operation] = (struct hidden_lateness){
+            .hidden_ns = place->value[i], .stands_out = (double)place->value[i] > sigmas * (double)sigma};
+    }
+}
+
+static void judge_host_lateness(const struct cells *cells, struct place *place, double sigmas)
+{
+    measure_alike(cells, place, host_lateness, sigmas);
+    size_t steps = (size_t)cells->baseline->step_count;
+    for (size_t i = 0; i < cells->count; i++) {
+        int32_t operation = judged(cells, place, i);
+        if (operation < 0)
+            continue;
+        if (excess_ns_at(cells->excess, (size_t)operation))
+            excess_written(cells->excess, (size_t)operation)->late_beyond_ns = place->value[i];
+        cells->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] += place->apart[i];
+    }
+}
+
+static int has_streams(const struct job *job, const struct role *role)
+{
+    for (size_t rank = 0; rank < role->rank_count; rank++)
+        if (job->ranks[role->ranks[rank]].has_streams)
+            return 1;
+    return 0;
+}
+
+static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas,
+                        struct place_limits *bounds)
+{
+    judge_own_time(cells, own, sigmas, bounds);
+    if (has_streams(cells->job, cells->role))
+        judge_idle_time(cells, place, own, sigmas);
+    judge_hidden_lateness(cells, place, sigmas);
+    judge_host_lateness(cells, place, sigmas);
+}
+
+static int bench_init(struct bench *bench, const struct baseline *baseline)
+{
+    size_t steps = (size_t)baseline->step_count, ranks = each_place_ranks(baseline);
+    bench->late_ns = array_new(baseline->rank_count * (steps + 1), sizeof *bench->late_ns);
+    return !bench->late_ns || place_init(&bench->place, ranks, steps) ||
+                   place_init(&bench->own, ranks, steps) || explained_init(&bench->explained, ranks, steps)
+               ? -1
+               : 0;
+}
+
+static int make_limits(struct baseline *baseline)
+{
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        struct role *role = &baseline->roles[i];
+        role->limits = array_new((size_t)role->length, sizeof *role->limits);
+        if (!role->limits)
+            return -1;
+    }
+    return 0;
+}
+
+static int measuring_init(struct measuring *measuring)
+{
+    const struct baseline *baseline = measuring->baseline;
+    measuring->bench_count = each_place_threads(baseline, measuring->job);
+    measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
+    measuring->excess = array_new(measuring->bench_count, sizeof *measuring->excess);
+    if (!measuring->benches || !measuring->excess || make_limits(measuring->baseline))
+        return -1;
+    for (size_t i = 0; i < measuring->bench_count; i++) {
+        measuring->excess[i] = excess_list_part(&baseline->excess, i, measuring->bench_count);
+        if (bench_init(&measuring->benches[i], baseline))
+            return -1;
+    }
+    return 0;
+}
+
+static void measuring_release(struct measuring *measuring)
+{
+    for (size_t i = 0; measuring->benches && i < measuring->bench_count; i++) {
+        free(measuring->benches[i].late_ns);
+        place_release(&measuring->benches[i].place);
+        place_release(&measuring->benches[i].own);
+        explained_release(&measuring->benches[i].explained);
+    }
+    free(measuring->benches);
+    free(measuring->excess);
+}
+
+static void measure_place(void *context, size_t worker, size_t role, int32_t position)
+{
+    struct measuring *measuring = context;
+    struct bench *bench = &measuring->benches[worker];
+    struct cells cells = cells_at(measuring, worker, role, position);
+    judge_place(&cells, &bench->own, &bench->place, measuring->sigmas,
+                &measuring->baseline->roles[role].limits[position]);
+}
+
+static void join_benches(struct measuring *measuring)
+{
+    struct baseline *baseline = measuring->baseline;
+    excess_list_join(&baseline->excess, measuring->excess, measuring->bench_count,
+                     measuring->job->operation_count);
+    for (size_t i = 0; i < measuring->bench_count; i++)
+        for (size_t j = 0; j < baseline->rank_count * (size_t)baseline->step_count; j++)
+            baseline->late_ns[j] += measuring->benches[i].late_ns[j];
+}
+
+/* Of each that sends to a rank what its turn brings, how much may differ. */
+static int may_differ(const struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].function == FUNCTION_ALL_TO_ALL ||
+            job->operations[i].function == FUNCTION_RECV)
+            return 1;
+    return 0;
+}
+
+int baseline_measure_places(struct baseline *baseline, const struct job *job, double sigmas)
+{
+    if (may_differ(job)) {
+        baseline->explained_ns = array_new(job->operation_count, sizeof *baseline->explained_ns);
+        if (!baseline->explained_ns)
+            return -1;
+    }
+    struct measuring measuring = {.baseline = baseline, .job = job, .sigmas = sigmas};
+    int failed = measuring_init(&measuring);
+    if (!failed) {
+        failed = each_place(baseline, measuring.bench_count, measure_place, &measuring);
+        join_benches(&measuring);
+    }
+    measuring_release(&measuring);
+    return failed || baseline->excess.failed ? -1 : 0;
+}

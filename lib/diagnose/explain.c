@@ -1,0 +1,472 @@
+#include "base/base.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int explanation_has_rank(const struct explanation *explanation, int32_t rank)
+{
+    return explanation->partition->unit_of[rank] == (int32_t)explanation->unit;
+}
+
+int explanation_has_step(const struct explanation *explanation, int32_t step)
+{
+    return step_set_has(&explanation->steps, step);
+}
+
+int32_t explanation_count(const struct explanation *explanation)
+{
+    return step_set_count(&explanation->steps);
+}
+
+int explanation_is_hosts(const struct explanation *explanation)
+{
+    return explanation->host_ns * 2 > explanation->more_ns;
+}
+
+/*
+ * A GPU that is surely slow for a while, or what recurs, may be worth what its partners lost, as long as it
+ * gains anything: of two branches that are slow at once neither gains alone, and waiting that no operation
+ * shows stays in the replay. Hosts have moments together: one that is latest of late ones is none.
+ */
+int explanation_counts_partners(const struct explanation *explanation)
+{
+    return !explanation->is_steady && unit_size(explanation->partition, explanation->unit) == 1 &&
+           (explanation->steps.period > 1 || !explanation_is_hosts(explanation));
+}
+
+/* What an explanation costs the job, by replay, and where it lies. -1 and 1 stand for memory that is out. */
+
+static void explaining_settle(struct explaining *it);
+
+/* A larger unit is taken where without it the job gains this part of what it would gain at most, or more. */
+static const double WIDER_PART = 0.8;
+
+/* Marks its steps. */
+static void explaining_mark(struct explaining *it, const struct explanation *explanation)
+{
+    for (int32_t step = 0; step < it->source.baseline->step_count; step++)
+        it->marked[step] = (unsigned char)explanation_has_step(explanation, step);
+}
+
+/* Plays the job as it was, where that has not been done yet. */
+static int explaining_replay(struct explaining *it)
+{
+    if (it->path)
+        return 0;
+    it->kept_ns = array_new(it->source.job->rank_count, sizeof *it->kept_ns);
+    it->path = array_new(it->source.job->operation_count, sizeof *it->path);
+    if (!it->kept_ns || !it->path)
+        return -1;
+    it->lasts_ns = replay_run(it->replay);
+    explaining_settle(it);
+    return 0;
+}
+
+/* After what has been taken out for good: what less own time can gain from here on, and what is put back. */
+static void explaining_settle(struct explaining *it)
+{
+    it->path_length = replay_critical_path(it->replay, it->path);
+    explaining_forget_kept(it);
+}
+
+/* What it has to gain at least to be believed, however certain. */
+static int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
+{
+    const struct belief *belief = it->belief;
+    int64_t least_ns = belief->worth_ns < belief->least_ns ? belief->worth_ns : belief->least_ns;
+    return least_ns * explanation_count(fault);
+}
+
+/* The most that a fault's own times can gain in the steps marked: what of them is on the critical path. */
+static int64_t most_gain_of(const struct explaining *it, const struct explanation *fault)
+{
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < it->path_length; i++) {
+        const struct job_operation *operation = &it->source.job->operations[it->path[i]];
+        if (explanation_has_rank(fault, operation->rank) && operation->step >= 0 &&
+            operation->step < it->source.baseline->step_count && it->marked[operation->step])
+            most_ns += it->replay->own_ns[it->path[i]];
+    }
+    return it->path_length ? most_ns : INT64_MAX;
+}
+
+/* In the steps marked. */
+static struct fault fault_of(const struct explaining *it, const struct explanation *explanation)
+{
+    const struct partitions *partitions = &it->found->partitions;
+    size_t number = (size_t)(explanation->partition - partitions->items);
+    return (struct fault){.partition = explanation->partition,
+                          .unit = explanation->unit,
+                          .panels = &it->panels[number],
+                          .apart = partitions->count,
+                          .steps = it->marked,
+                          .is_steady = explanation->is_steady,
+                          .most_part = explanation->most_part};
+}
+
+static void shorten(void *context, int32_t operation, int64_t fault_ns)
+{
+    struct replay *replay = context;
+    int64_t *own_ns = &replay->own_ns[operation];
+    *own_ns = *own_ns > fault_ns ? *own_ns - fault_ns : 0;
+}
+
+/* Keeps the own times of the ranks of a unit, unless they are kept. -1 when memory is out. */
+static int keep(struct explaining *it, const struct explanation *explanation)
+{
+    const struct partition *partition = explanation->partition;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
+        const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
+        int64_t **kept_ns = &it->kept_ns[partition->ranks[i]];
+        if (*kept_ns)
+            continue;
+        *kept_ns = array_new(rank->count, sizeof **kept_ns);
+        if (!*kept_ns)
+            return -1;
+        memcpy(*kept_ns, &it->replay->own_ns[rank->first], rank->count * sizeof **kept_ns);
+    }
+    return 0;
+}
+
+static int take_out(struct explaining *it, const struct explanation *explanation)
+{
+    if (keep(it, explanation))
+        return -1;
+    explaining_mark(it, explanation);
+    const struct fault fault = fault_of(it, explanation);
+    return fault_each(&fault, &it->source, shorten, it->replay);
+}
+
+/* Takes it out of the replay, and says what that gains. */
+static int explaining_take_out(struct explaining *it, struct explanation *explanation)
+{
+    if (take_out(it, explanation))
+        return -1;
+    explanation->gain_ns = it->lasts_ns - replay_run(it->replay);
+    return 0;
+}
+
+/* The member of a unit that was slow by most in the steps of a fault. */
+static int32_t slowest_of(const struct explaining *it, const struct explanation *fault)
+{
+    const struct partition *partition = fault->partition;
+    size_t steps = (size_t)it->source.baseline->step_count;
+    int64_t most_ns = INT64_MIN;
+    int32_t slowest = partition->ranks[partition->first[fault->unit]];
+    for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
+        int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
+        const struct panel *panel = role >= 0 ? explaining_panel(it, (size_t)role, 0) : NULL;
+        int32_t at = panel && panel->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
+        int64_t slow_ns = at >= 0 && fault->is_steady ? panel->level[at].apart_ns : 0;
+        for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
+            if (it->marked[step] && panel->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
+                slow_ns += panel->beyond[(size_t)at * steps + step];
+        if (at >= 0 && slow_ns > most_ns) {
+            most_ns = slow_ns;
+            slowest = rank;
+        }
+    }
+    return slowest;
+}
+
+/* What it amounts to, by the panels that it was found in; then its phase, its place and its margin. */
+static void explaining_measure(struct explaining *it, struct explanation *explanation)
+{
+    explanation->slow_ns = explanation->more_ns = explanation->host_ns = 0;
+    explaining_mark(it, explanation);
+    size_t number = (size_t)(explanation->partition - it->found->partitions.items), roles = 0;
+    size_t steps = (size_t)it->source.baseline->step_count;
+    explanation->counted = explanation_count(explanation);
+    explanation->rank = slowest_of(it, explanation);
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct panel *panel = explaining_panel(it, role, number);
+        int32_t at = panel->units > 1 ? panel_unit(panel, explanation->unit) : -1;
+        if (at < 0)
+            continue;
+        roles++;
+        if (explanation->is_steady) {
+            explanation->slow_ns += panel->level[at].apart_ns * explanation->counted;
+            explanation->more_ns += panel->level[at].more_ns * explanation->counted;
+            explanation->host_ns += panel->level[at].host_ns * explanation->counted;
+        }
+        for (size_t step = 0; !explanation->is_steady && step < steps; step++)
+            if (it->marked[step] && panel->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
+                explanation->slow_ns += panel->beyond[(size_t)at * steps + step];
+                explanation->more_ns += panel->more[(size_t)at * steps + step];
+                explanation->host_ns += panel->host[(size_t)at * steps + step];
+            }
+    }
+    explanation->slow_ns /= (int64_t)(roles ? roles : 1);
+    explanation->more_ns /= (int64_t)(roles ? roles : 1);
+    explanation->host_ns /= (int64_t)(roles ? roles : 1);
+}
+
+static void put_back(struct explaining *it, const struct explanation *taken)
+{
+    const struct partition *partition = taken->partition;
+    for (size_t i = partition->first[taken->unit]; i < partition->first[taken->unit + 1]; i++) {
+        const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
+        const int64_t *kept_ns = it->kept_ns[partition->ranks[i]];
+        if (kept_ns)
+            memcpy(&it->replay->own_ns[rank->first], kept_ns, rank->count * sizeof *kept_ns);
+    }
+}
+
+/*
+ * The same fault at each unit that the slowest rank is in; with a gain of INT64_MIN where it is not certain.
+ * Returns whether any may gain enough; -1 when memory is out.
+ */
+static int try_units(struct explaining *it, struct explanation *fault, struct explanation *tried)
+{
+    int64_t most_ns = 0;
+    explaining_mark(it, fault);
+    int32_t rank = slowest_of(it, fault);
+    for (size_t i = 0; i < it->found->partitions.count; i++) {
+        tried[i] = *fault;
+        if (explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]))
+            return -1;
+        int is_tried = tried[i].certainty > it->belief->certainty || tried[i].partition == fault->partition;
+        int64_t gain_ns = is_tried ? most_gain_of(it, &tried[i]) : 0;
+        tried[i].gain_ns = is_tried ? 0 : INT64_MIN;
+        most_ns = gain_ns > most_ns ? gain_ns : most_ns;
+    }
+    fault->gain_ns = 0;
+    return most_ns >= explaining_least_gain(it, fault);
+}
+
+/* The most that what has been taken out and is to be put back can gain. */
+static int64_t most_gain_taken(const struct explaining *it)
+{
+    const struct job *job = it->source.job;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < it->path_length; i++) {
+        int32_t at = it->path[i], rank = job->operations[at].rank;
+        if (it->kept_ns[rank])
+            most_ns += it->kept_ns[rank][(size_t)at - job->ranks[rank].first] - it->replay->own_ns[at];
+    }
+    return it->path_length ? most_ns : INT64_MAX;
+}
+
+/*
+ * What a unit gains, INT64_MIN where that cannot matter: it is far less than what another one gains (most_ns)
+ * or than what counts.
+ */
+static int try_unit(struct explaining *it, struct explanation *tried, int64_t most_ns)
+{
+    int64_t least_ns = explaining_least_gain(it, tried);
+    if (take_out(it, tried))
+        return -1;
+    tried->gain_ns = INT64_MIN;
+    if ((double)most_gain_taken(it) >= WIDER_PART * (double)(most_ns > least_ns ? most_ns : least_ns))
+        tried->gain_ns = it->lasts_ns - replay_run(it->replay);
+    put_back(it, tried);
+    return 0;
+}
+
+/*
+ * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain
+ * without which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by
+ * itself, and what the ranks have in common with one that is slow alone gains little. Where none of them can
+ * gain the least that counts, as they are hardly on the critical path, the gain is said to be 0, and the
+ * fault left as it is.
+ */
+static int explaining_fit(struct explaining *it, struct explanation *fault)
+{
+    struct explanation tried[MOST_PARTITIONS] = {{.partition = NULL}};
+    size_t count = it->found->partitions.count;
+    int64_t most_ns = INT64_MIN;
+    int may_gain = try_units(it, fault, tried);
+    if (may_gain <= 0)
+        return may_gain;
+    for (size_t i = 0; i < count; i++) {
+        if (tried[i].gain_ns == INT64_MIN)
+            continue;
+        if (try_unit(it, &tried[i], most_ns))
+            return -1;
+        most_ns = tried[i].gain_ns > most_ns ? tried[i].gain_ns : most_ns;
+    }
+    size_t best = count;
+    for (size_t i = 0; i < count; i++)
+        if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= WIDER_PART * (double)most_ns &&
+            (best == count || unit_size(tried[i].partition, tried[i].unit) >
+                                  unit_size(tried[best].partition, tried[best].unit)))
+            best = i;
+    if (best < count)
+        *fault = tried[best];
+    return 0;
+}
+
+/*
+ * By how much a member came after the last but one; 0 where no other member tells, and where that cannot be
+ * read what it was late by.
+ */
+static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_ns)
+{
+    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
+    int64_t mine_ns = arrival_stay_ns(job, operation), nearest_ns = INT64_MAX;
+    if (!arrival_is_told(instance, job->operations[operation].function))
+        return 0;
+    if (mine_ns == TIME_UNKNOWN || job->operations[operation].function == FUNCTION_SEND)
+        return late_ns;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t other = job_member_at(job, instance, i);
+        int64_t stay_ns = arrival_stay_ns(job, other);
+        if (stay_ns == TIME_UNKNOWN)
+            return late_ns;
+        if (other != operation && stay_ns - mine_ns < nearest_ns)
+            nearest_ns = stay_ns - mine_ns;
+    }
+    return nearest_ns < 0 || nearest_ns == INT64_MAX ? 0 : nearest_ns < late_ns ? nearest_ns : late_ns;
+}
+
+/* What a fault takes from the phases of a job, and from the places of one rank. */
+struct tally {
+    const struct explaining *it;
+    int64_t margin_ns;
+    int32_t rank;
+    int64_t *by_tag;      /* [tag + 1] */
+    int64_t *by_position; /* of its role */
+};
+
+static void count_fault(void *context, int32_t operation, int64_t fault_ns)
+{
+    struct tally *tally = context;
+    const struct job_operation *at = &tally->it->source.job->operations[operation];
+    tally->by_tag[at->tag + 1] += fault_ns;
+    if (fault_ns > 0)
+        tally->margin_ns += margin_of(tally->it->source.job, operation, fault_ns);
+    if (at->rank == tally->rank)
+        tally->by_position[tally->it->source.baseline->positions[operation]] += fault_ns;
+}
+
+static int32_t greatest_of(const int64_t *values, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (values[i] > values[best])
+            best = i;
+    return count && values[best] > 0 ? (int32_t)best : -1;
+}
+
+static int explaining_locate(struct explaining *it, struct explanation *fault)
+{
+    const struct job *job = it->source.job;
+    const struct fault at = fault_of(it, fault);
+    int32_t role = it->source.baseline->role_of_rank[fault->rank];
+    size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
+    struct tally tally = {it, 0, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),
+                          array_new(positions + 1, sizeof *tally.by_position)};
+    int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
+    if (!failed) {
+        int32_t tag = greatest_of(tally.by_tag, job->tags.count + 1);
+        fault->tag = tag > 0 ? tag - 1 : -1;
+        fault->position = greatest_of(tally.by_position, positions);
+        fault->margin_ns = tally.margin_ns;
+    }
+    free(tally.by_tag);
+    free(tally.by_position);
+    return failed ? -1 : 0;
+}
+
+/* More faults in one job are a job that nobody can read: each takes one replay for every kind of unit. */
+enum { MOST_EXPLANATIONS = 12 };
+
+void explanations_release(struct explanations *explanations)
+{
+    partitions_release(&explanations->partitions);
+    free(explanations->items);
+    *explanations = (struct explanations){0};
+}
+
+static void mark_explained(struct explaining *it, const struct explanation *explanation)
+{
+    const struct partition *partition = explanation->partition;
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
+        int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
+        for (size_t step = 0; step < steps; step++)
+            it->explained[(size_t)rank * steps + step] |= it->marked[step];
+        if (role >= 0)
+            it->dirty[role] = 1;
+    }
+}
+
+static int believe(struct explaining *it, const struct explanation *explanation)
+{
+    if (array_reserve((void **)&it->found->items, &it->found->capacity, it->found->count + 1,
+                      sizeof *explanation))
+        return -1;
+    struct explanation *found = &it->found->items[it->found->count];
+    *found = *explanation;
+    if (explaining_take_out(it, found))
+        return -1;
+    it->found->count++;
+    it->lasts_ns -= found->gain_ns;
+    explaining_settle(it);
+    mark_explained(it, found);
+    return 0;
+}
+
+/* Whether it costs enough. */
+static int is_worth(const struct explaining *it, const struct explanation *fault)
+{
+    const struct belief *belief = it->belief;
+    if (fault->gain_ns >= belief->worth_ns * fault->counted)
+        return 1;
+    return explanation_counts_partners(fault) && fault->certainty >= belief->sure &&
+           fault->margin_ns >= belief->worth_waited_ns * fault->counted &&
+           fault->gain_ns >= belief->least_ns * fault->counted;
+}
+
+static void leave_idle(struct explaining *it, const struct explanation *proposal)
+{
+    it->idle[it->idle_count++] =
+        (struct idle){proposal->partition, proposal->unit, proposal->steps.first, proposal->steps.last};
+}
+
+static int explain(struct explaining *it, struct error *error)
+{
+    struct explanation best;
+    int found = 0;
+    while (it->found->count < MOST_EXPLANATIONS && it->idle_count < MOST_IDLE &&
+           (found = explaining_best(it, &best)) > 0) {
+        struct explanation proposed = best;
+        if (explaining_replay(it) || explaining_fit(it, &best))
+            return error_no_memory(error);
+        if (best.gain_ns < explaining_least_gain(it, &best)) {
+            leave_idle(it, &proposed);
+            continue;
+        }
+        explaining_measure(it, &best);
+        if (explaining_locate(it, &best))
+            return error_no_memory(error);
+        if (!is_worth(it, &best))
+            leave_idle(it, &proposed);
+        else if (believe(it, &best))
+            return error_no_memory(error);
+    }
+    return found < 0 ? error_no_memory(error) : 0;
+}
+
+int explanations_find(struct explanations *explanations, const struct job *job,
+                      const struct baseline *baseline, const struct edges *edges,
+                      const struct transfer_excess *transfers, struct replay *replay,
+                      const struct belief *belief, struct error *error)
+{
+    struct explaining it = {.found = explanations, .belief = belief, .replay = replay};
+    *explanations = (struct explanations){0};
+    if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
+        return 0;
+    int failed = partitions_init(&explanations->partitions, job, edges) ||
+                         explaining_init(&it, job, baseline, transfers)
+                     ? error_no_memory(error)
+                     : explain(&it, error);
+    explaining_release(&it);
+    return failed;
+}

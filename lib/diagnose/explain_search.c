@@ -1,0 +1,447 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Student's t with two degrees of freedom holds own time: the tails of recorded healthy jobs fall with the
+ * square of the excess, as Hill's estimate has them.
+ */
+static const double TAIL_OWN = 2;
+
+/* Noise of a step is at least this part of it: less is below what clocks and replays can tell. */
+static const double LEAST_SIGMA = 0.002;
+
+/* GPUs of a kind differ by this part of their own time and more (Sinha et al., SC 2022: up to 8 %): what they
+ * spread by is at least that. */
+static const double LEAST_LEVEL_SIGMA = 0.005;
+
+/* Kinds of faults that a unit may have: own time of its hosts, of its GPUs, its network. */
+static const double KINDS = 3;
+
+/* What a unit of several ranks shows in three of four says as much as this many ranks alone. */
+static const double SEVERAL_COUNT = 2;
+
+/* So many others at least to hold a unit against that was always so; and units to deflate by. */
+enum { OTHERS_TO_COMPARE = 3 };
+
+/* Of so few others the middle distance says little: what the furthest one does is what they do. */
+enum { FEW_OTHERS = 4 };
+
+/* What is so through all steps is so in three of four of them, by this part at least. */
+static const double THROUGHOUT = 0.5;
+
+int explaining_init(struct explaining *it, const struct job *job, const struct baseline *baseline,
+                    const struct transfer_excess *transfers)
+{
+    size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
+    size_t panels = roles * it->found->partitions.count;
+    it->explained = array_new(job->rank_count * steps + 1, 1);
+    it->longest_stay_ns = longest_stays(job);
+    it->source = (struct sheet_source){job, baseline, transfers, it->explained, it->longest_stay_ns};
+    it->panels = array_new(panels, sizeof *it->panels);
+    it->sigma_ns = array_new(panels, sizeof *it->sigma_ns);
+    it->dirty = array_new(roles, 1);
+    it->row = array_new(steps + 1, sizeof *it->row);
+    it->by_role = array_new(roles + 1, sizeof *it->by_role);
+    it->list = array_new(job->rank_count * steps + 1, sizeof *it->list);
+    it->marked = array_new(steps + 1, 1);
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
+            return -1;
+    if (!it->explained || !it->longest_stay_ns || !it->panels || !it->sigma_ns || !it->dirty || !it->row ||
+        !it->by_role || !it->list || !it->marked)
+        return -1;
+    memset(it->dirty, 1, roles);
+    return 0;
+}
+
+static void forget_sets(struct explaining *it)
+{
+    for (size_t i = 0; i < MOST_PARTITIONS; i++) {
+        free(it->sets[i]);
+        it->sets[i] = NULL;
+    }
+}
+
+void explaining_forget_kept(struct explaining *it)
+{
+    for (size_t rank = 0; it->kept_ns && rank < it->source.job->rank_count; rank++) {
+        free(it->kept_ns[rank]);
+        it->kept_ns[rank] = NULL;
+    }
+}
+
+void explaining_release(struct explaining *it)
+{
+    size_t panels = it->panels ? it->source.baseline->role_count * it->found->partitions.count : 0;
+    for (size_t i = 0; i < panels; i++)
+        panel_release(&it->panels[i]);
+    forget_sets(it);
+    for (size_t i = 0; i < MOST_PARTITIONS; i++)
+        free(it->mostly[i]);
+    free(it->explained);
+    free(it->longest_stay_ns);
+    free(it->panels);
+    free(it->sigma_ns);
+    free(it->dirty);
+    free(it->row);
+    free(it->residuals);
+    free(it->by_role);
+    free(it->list);
+    free(it->marked);
+    explaining_forget_kept(it);
+    free(it->kept_ns);
+    free(it->path);
+}
+
+struct panel *explaining_panel(const struct explaining *it, size_t role, size_t partition)
+{
+    return &it->panels[role * it->found->partitions.count + partition];
+}
+
+/* Whether any rank of a unit is explained in a step. */
+static int is_explained(const struct explaining *it, const struct partition *partition, size_t unit,
+                        size_t step)
+{
+    for (size_t i = partition->first[unit]; i < partition->first[unit + 1]; i++)
+        if (it->explained[(size_t)partition->ranks[i] * (size_t)it->source.baseline->step_count + step])
+            return 1;
+    return 0;
+}
+
+/* The spread of a panel's residuals about their middle, without what is explained. */
+static int64_t sigma_of(struct explaining *it, const struct panel *panel, const struct partition *partition)
+{
+    const struct baseline *baseline = it->source.baseline;
+    size_t steps = (size_t)baseline->step_count, count = 0;
+    for (size_t unit = 0; unit < panel->units; unit++)
+        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
+            if (panel->beyond[unit * steps + step] != TIME_UNKNOWN &&
+                !is_explained(it, partition, (size_t)panel->unit[unit], step))
+                it->list[count++] = panel->beyond[unit * steps + step];
+    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
+    int64_t sigma = count ? sigma_about(it->list, count, middle) : 0;
+    int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
+    return sigma > least ? sigma : least > 0 ? least : 1;
+}
+
+/* A unit that has been explained in most steps is no measure of others. */
+static void mark_mostly_explained(struct explaining *it, size_t number)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t unit = 0; unit < partition->count; unit++) {
+        size_t count = 0;
+        for (size_t step = 0; step < steps; step++)
+            count += is_explained(it, partition, unit, step) != 0;
+        it->mostly[number][unit] = count * 2 > steps;
+    }
+}
+
+static int measure_panels(struct explaining *it)
+{
+    const struct partitions *partitions = &it->found->partitions;
+    for (size_t i = 0; i < partitions->count; i++)
+        mark_mostly_explained(it, i);
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        if (!it->dirty[role])
+            continue;
+        for (size_t i = 0; i < partitions->count; i++)
+            panel_release(explaining_panel(it, role, i));
+        if (panels_init(explaining_panel(it, role, 0), &it->source, partitions, role))
+            return -1;
+        for (size_t i = 0; i < partitions->count; i++)
+            it->sigma_ns[role * partitions->count + i] =
+                sigma_of(it, explaining_panel(it, role, i), &partitions->items[i]);
+        it->dirty[role] = 0;
+        forget_sets(it);
+    }
+    return 0;
+}
+
+int32_t panel_unit(const struct panel *panel, size_t unit)
+{
+    for (size_t i = 0; i < panel->units; i++)
+        if (panel->unit[i] == (int32_t)unit)
+            return (int32_t)i;
+    return -1;
+}
+
+/* The residuals of a unit in sigma by the roles that its ranks play, [role * steps + step]; how many; -1. */
+static int read_residuals(struct explaining *it, size_t number, size_t unit)
+{
+    size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct panel *panel = explaining_panel(it, role, number);
+        int32_t at = panel->units > 1 ? panel_unit(panel, unit) : -1;
+        if (at < 0)
+            continue;
+        if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
+                          sizeof *it->residuals))
+            return -1;
+        double sigma = (double)it->sigma_ns[role * it->found->partitions.count + number];
+        for (size_t step = 0; step < steps; step++) {
+            int64_t beyond_ns = panel->beyond[(size_t)at * steps + step];
+            it->residuals[roles * steps + step] = beyond_ns == TIME_UNKNOWN ? NAN : (double)beyond_ns / sigma;
+        }
+        roles++;
+    }
+    return (int)roles;
+}
+
+/* The middle one of the roles in a step, of two the lesser: what one rank shows is not shown by its unit. */
+static double middle_residual(struct explaining *it, size_t roles, size_t step)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    double *list = it->by_role;
+    for (size_t role = 0; role < roles; role++) {
+        list[role] = it->residuals[role * steps + step];
+        if (isnan(list[role]))
+            return NAN;
+    }
+    sort_reals(list, roles);
+    return roles ? list[(roles - 1) / 2] : 0;
+}
+
+/* The residuals of a unit. Returns whether there are any; -1 when memory is out. */
+static int fill_row(struct explaining *it, size_t number, size_t unit)
+{
+    const struct baseline *baseline = it->source.baseline;
+    const struct partition *partition = &it->found->partitions.items[number];
+    int roles = read_residuals(it, number, unit);
+    for (size_t step = 0; roles >= 0 && step < (size_t)baseline->step_count; step++)
+        it->row[step] = step < (size_t)baseline->first_step || is_explained(it, partition, unit, step)
+                            ? NAN
+                            : middle_residual(it, (size_t)roles, step);
+    return roles > 0 ? 1 : roles;
+}
+
+/*
+ * What the score of a unit is deflated by: how many times what chance would give them the middle one of the
+ * others of its partition has. All scores are sorted.
+ */
+static double deflation(const double *sorted, size_t units, double score, int32_t steps)
+{
+    if (units <= OTHERS_TO_COMPARE)
+        return 1;
+    size_t middle = (units - 2) / 2;
+    double times = sorted[middle + (sorted[middle] >= score)] / scan_expected(steps);
+    return times > 1 ? times : 1;
+}
+
+static int is_idle(const struct explaining *it, const struct explanation *proposal)
+{
+    for (int i = 0; i < it->idle_count; i++)
+        if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
+            it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
+            return 1;
+    return 0;
+}
+
+static void propose(const struct explaining *it, const struct explanation *proposal, struct explanation *best)
+{
+    if (proposal->certainty > best->certainty && !is_idle(it, proposal))
+        *best = *proposal;
+}
+
+static double unit_count(const struct explaining *it)
+{
+    double units = 0;
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        units += (double)it->found->partitions.items[i].count;
+    return units;
+}
+
+static double weight_of(const struct partition *partition, size_t unit)
+{
+    return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
+}
+
+/* The best set of each unit of a partition. */
+static int scan_units(struct explaining *it, size_t number)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    if (it->sets[number])
+        return 0;
+    if (!(it->sets[number] = array_new(partition->count, sizeof **it->sets)))
+        return -1;
+    for (size_t unit = 0; unit < partition->count; unit++) {
+        int is_filled = fill_row(it, number, unit);
+        if (is_filled < 0 ||
+            (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
+                                   TAIL_OWN, &it->sets[number][unit])))
+            return -1;
+    }
+    return 0;
+}
+
+/* NULL when memory is out. */
+static double *sorted_scores(const struct step_set *best, size_t count)
+{
+    double *scores = array_new(count, sizeof *scores);
+    for (size_t unit = 0; scores && unit < count; unit++)
+        scores[unit] = best[unit].score;
+    if (scores)
+        sort_reals(scores, count);
+    return scores;
+}
+
+static int propose_sets(struct explaining *it, size_t number, struct explanation *proposal)
+{
+    const struct baseline *baseline = it->source.baseline;
+    const struct partition *partition = &it->found->partitions.items[number];
+    int32_t steps = baseline->step_count - baseline->first_step;
+    if (scan_units(it, number))
+        return -1;
+    const struct step_set *best = it->sets[number];
+    double *sorted = sorted_scores(best, partition->count);
+    for (size_t unit = 0; sorted && unit < partition->count; unit++) {
+        struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
+        if (best[unit].score <= 0)
+            continue;
+        next.certainty = best[unit].score * weight_of(partition, unit) /
+                             deflation(sorted, partition->count, best[unit].score, steps) -
+                         scan_sets(steps) - log(unit_count(it) * KINDS);
+        propose(it, &next, proposal);
+    }
+    free(sorted);
+    return sorted ? 0 : -1;
+}
+
+/*
+ * What the usual distances of units spread by that are none of `unit` (of `partition`), and not explained;
+ * and their middle. Returns how many.
+ */
+static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
+                               const struct partition *of_panel, const struct partition *partition,
+                               size_t unit, int64_t *middle, int64_t *spread)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < panel->units; i++) {
+        size_t other = (size_t)panel->unit[i];
+        if (partition->unit_of[of_panel->ranks[of_panel->first[other]]] != (int32_t)unit &&
+            !it->mostly[of_panel - it->found->partitions.items][other])
+            it->list[count++] = panel->level[i].apart_ns;
+    }
+    int64_t furthest_ns = count ? it->list[0] : 0;
+    for (size_t i = 1; i < count; i++)
+        furthest_ns = it->list[i] > furthest_ns ? it->list[i] : furthest_ns;
+    *middle = count ? pick_quantile(it->list, count, 0.5) : 0;
+    furthest_ns -= *middle;
+    *spread = count ? sigma_about(it->list, count, *middle) : 0;
+    if (count <= FEW_OTHERS && furthest_ns > *spread)
+        *spread = furthest_ns;
+    return count;
+}
+
+/*
+ * The usual distance of a unit from the others of its role, in what those spread by, and by what their ranks
+ * do: where there are two hosts, the ranks of the other tell.
+ */
+static double level_sigmas(struct explaining *it, size_t role, size_t number, size_t at)
+{
+    const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
+    const struct panel *panel = explaining_panel(it, role, number), *ranks = explaining_panel(it, role, 0);
+    const struct level *level = &panel->level[at];
+    size_t unit = (size_t)panel->unit[at];
+    int64_t middle, spread, of_ranks, ignored;
+    if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
+        return 0;
+    if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) <
+            OTHERS_TO_COMPARE ||
+        !spread_of_levels(it, panel, partition, partition, unit, &middle, &spread))
+        return 0;
+    double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
+    int64_t of_noise = scale(it->sigma_ns[role * it->found->partitions.count + number], 1 / sqrt(steps));
+    int64_t of_level = scale(level->others_ns, LEAST_LEVEL_SIGMA);
+    spread = spread > of_ranks ? spread : of_ranks;
+    spread = spread > of_level ? spread : of_level;
+    spread = spread > of_noise ? spread : of_noise;
+    return (double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1);
+}
+
+/*
+ * What a slow clock stretches by one factor it is too long by one part of. The factor shows at the longest
+ * place: who waits for the slow one elsewhere computes meanwhile, and shows less own time than that takes.
+ */
+static double most_part_of(const struct level *level)
+{
+    double whole = (double)level->widest_ns + (double)level->widest_more_ns;
+    if (level->host_ns * 2 > level->more_ns || whole <= 0 || level->widest_more_ns <= 0)
+        return 1;
+    return (double)level->widest_more_ns / whole;
+}
+
+static void propose_steady(struct explaining *it, size_t number, size_t unit, struct explanation *proposal)
+{
+    const struct baseline *baseline = it->source.baseline;
+    const struct partition *partition = &it->found->partitions.items[number];
+    for (size_t role = 0; role < baseline->role_count; role++) {
+        const struct panel *panel = explaining_panel(it, role, number);
+        int32_t at = panel->units > 1 ? panel_unit(panel, unit) : -1;
+        if (at < 0 || it->mostly[number][unit])
+            continue;
+        const struct level *level = &panel->level[at];
+        double sigmas = level_sigmas(it, role, number, (size_t)at);
+        if (sigmas <= 0)
+            continue;
+        struct explanation next = {
+            .partition = partition,
+            .unit = unit,
+            .is_steady = 1,
+            .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
+        next.certainty = (TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / TAIL_OWN) * weight_of(partition, unit) -
+                         log(unit_count(it) * KINDS);
+        next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
+        next.most_part = most_part_of(level);
+        propose(it, &next, proposal);
+    }
+}
+
+int explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault)
+{
+    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
+    int is_filled = 0;
+    const struct partition *partition = &it->found->partitions.items[number];
+    struct explanation steady = {.certainty = 0};
+    fault->partition = partition;
+    fault->unit = unit;
+    if (fault->is_steady) {
+        propose_steady(it, number, unit, &steady);
+        steady.partition = partition;
+        steady.unit = unit;
+        steady.is_steady = 1;
+        steady.steps = fault->steps;
+        *fault = steady;
+    } else if ((is_filled = fill_row(it, number, unit)) > 0) {
+        scan_set(it->row, TAIL_OWN, &fault->steps);
+        fault->certainty =
+            fault->steps.score * weight_of(partition, unit) - scan_sets(steps) - log(unit_count(it) * KINDS);
+    }
+    return is_filled < 0 ? -1 : 0;
+}
+
+static void propose_all_steady(struct explaining *it, size_t number, struct explanation *best)
+{
+    for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
+        propose_steady(it, number, unit, best);
+}
+
+int explaining_best(struct explaining *it, struct explanation *best)
+{
+    *best = (struct explanation){.certainty = it->belief->certainty};
+    if (measure_panels(it))
+        return -1;
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        propose_all_steady(it, i, best);
+    for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
+        if (propose_sets(it, i, best))
+            return -1;
+    return best->partition != NULL;
+}

@@ -1,0 +1,321 @@
+#include "diagnose/finding.h"
+#include "base/base.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void release(struct finding *finding)
+{
+    free(finding->peers);
+    free(finding->candidates);
+    free(finding->ranks);
+    free(finding->phases);
+    free(finding->waiting);
+    buffer_release(&finding->evidence);
+}
+
+void findings_release(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        release(&findings->items[i]);
+    free(findings->items);
+    *findings = (struct findings){0};
+}
+
+void findings_remove(struct findings *findings, size_t at)
+{
+    release(&findings->items[at]);
+    memmove(&findings->items[at], &findings->items[at + 1],
+            (--findings->count - at) * sizeof *findings->items);
+}
+
+int finding_has_step(const struct finding *finding, int32_t step)
+{
+    int32_t first = finding->first_step;
+    if (step < first || step > finding->last_step || finding->period < 2)
+        return step >= first && step <= finding->last_step;
+    if (!finding->numbers)
+        return (step - first) % finding->period == 0;
+    return finding->numbers[step] >= 0 &&
+           (finding->numbers[step] - finding->numbers[first]) % finding->period == 0;
+}
+
+static int is_candidate(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->candidate_count; i++)
+        if (finding->candidates[i] == rank)
+            return 1;
+    return 0;
+}
+
+int finding_has_rank(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (finding->ranks[i] == rank)
+            return 1;
+    return finding->rank == rank || is_candidate(finding, rank);
+}
+
+struct finding *findings_add(struct findings *findings)
+{
+    if (array_reserve((void **)&findings->items, &findings->capacity, findings->count + 1,
+                      sizeof *findings->items))
+        return NULL;
+    struct finding *finding = &findings->items[findings->count++];
+    *finding = (struct finding){.rank = -1,
+                                .tag = -1,
+                                .first_step = -1,
+                                .last_step = -1,
+                                .instance = -1,
+                                .operation = -1,
+                                .called = -1,
+                                .since_ns = TIME_UNKNOWN};
+    return finding;
+}
+
+struct finding *findings_add_at(struct findings *findings, const struct job *job, enum finding_kind kind,
+                                int32_t rank, const struct job_instance *instance)
+{
+    struct finding *finding = findings_add(findings);
+    if (finding) {
+        finding->kind = kind;
+        finding->rank = rank;
+        finding->tag = instance->tag;
+        finding->first_step = finding->last_step = instance->step;
+        finding->instance = (int32_t)(instance - job->instances);
+    }
+    return finding;
+}
+
+int findings_append(struct findings *findings, struct findings *others)
+{
+    if (array_reserve((void **)&findings->items, &findings->capacity, findings->count + others->count,
+                      sizeof *findings->items))
+        return -1;
+    for (size_t i = 0; i < others->count; i++)
+        findings->items[findings->count++] = others->items[i];
+    others->count = 0;
+    findings->standstill = others->standstill;
+    findings->is_snapshot = others->is_snapshot;
+    return 0;
+}
+
+static int is_rank_before(const void *item, const void *wanted)
+{
+    return *(const int32_t *)item < *(const int32_t *)wanted;
+}
+
+/* Mostly they come in order. */
+static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t rank)
+{
+    size_t at = *count;
+    if (at > 0 && (*ranks)[at - 1] >= rank)
+        at = lower_bound(*ranks, *count, sizeof **ranks, is_rank_before, &rank);
+    if (at < *count && (*ranks)[at] == rank)
+        return 0;
+    if (array_reserve((void **)ranks, capacity, *count + 1, sizeof **ranks))
+        return -1;
+    memmove(*ranks + at + 1, *ranks + at, (*count - at) * sizeof **ranks);
+    (*ranks)[at] = rank;
+    ++*count;
+    return 0;
+}
+
+int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading)
+{
+    if (findings->off.has[rule])
+        return 0;
+    readings_note(&finding->readings, finding->kind, rule, reading);
+    if (!readings_speak(&finding->readings, rule))
+        return 0;
+    if (rules[rule].at_most < finding->confidence)
+        finding->confidence = rules[rule].at_most;
+    return 1;
+}
+
+int finding_add_peer(struct finding *finding, int32_t rank)
+{
+    return add_rank(&finding->peers, &finding->peer_count, &finding->peer_capacity, rank);
+}
+
+int finding_add_candidate(struct finding *finding, int32_t rank)
+{
+    return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
+}
+
+void findings_forget_low(struct findings *findings, size_t from)
+{
+    for (size_t i = findings->count; i > from; i--)
+        if (findings->items[i - 1].confidence == CONFIDENCE_LOW)
+            findings_remove(findings, i - 1);
+}
+
+static int are_candidates_of_one(const struct finding *a, const struct finding *b)
+{
+    return a->candidate_count && b->candidate_count && a->kind == b->kind && a->stops_job == b->stops_job &&
+           a->first_step == b->first_step;
+}
+
+/* Who may be at fault is no peer. Both are in order. */
+static void settle_candidates(struct finding *finding)
+{
+    size_t kept = 0, candidate = 0;
+    if (finding->candidate_count < 2) {
+        finding->candidate_count = 0;
+        return;
+    }
+    finding->rank = finding->candidates[0];
+    for (size_t i = 0; i < finding->peer_count; i++) {
+        while (candidate < finding->candidate_count && finding->candidates[candidate] < finding->peers[i])
+            candidate++;
+        if (candidate == finding->candidate_count || finding->candidates[candidate] != finding->peers[i])
+            finding->peers[kept++] = finding->peers[i];
+    }
+    finding->peer_count = kept;
+}
+
+static int take_over(struct findings *findings, struct finding *into, size_t at)
+{
+    const struct finding *other = &findings->items[at];
+    for (size_t k = 0; k < other->candidate_count; k++)
+        if (finding_add_candidate(into, other->candidates[k]))
+            return -1;
+    for (size_t k = 0; k < other->peer_count; k++)
+        if (finding_add_peer(into, other->peers[k]))
+            return -1;
+    findings_remove(findings, at);
+    return 0;
+}
+
+int findings_unite_candidates(struct findings *findings, size_t from)
+{
+    for (size_t i = from; i < findings->count; i++) {
+        struct finding *into = &findings->items[i];
+        for (size_t j = i + 1; into->candidate_count && j < findings->count;) {
+            if (!are_candidates_of_one(into, &findings->items[j]))
+                j++;
+            else if (take_over(findings, into, j))
+                return -1;
+        }
+        settle_candidates(into);
+    }
+    return 0;
+}
+
+int findings_unite_last(struct findings *findings, size_t from, size_t *into)
+{
+    size_t last = findings->count - 1, at = *into;
+    if (findings->count <= from || !findings->items[last].candidate_count)
+        return 0;
+    if (at >= last || !are_candidates_of_one(&findings->items[at], &findings->items[last]))
+        for (at = from; at < last; at++)
+            if (are_candidates_of_one(&findings->items[at], &findings->items[last]))
+                break;
+    if (at == last)
+        return 0;
+    *into = at;
+    return take_over(findings, &findings->items[at], last);
+}
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+    static const char *const names[] = {"compute",  "host",        "network", "missing",
+                                        "mismatch", "ended_early", "error"};
+    return names[kind];
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+    static const char *const names[] = {"low", "medium", "high"};
+    return names[confidence];
+}
+
+enum colour confidence_colour(const char *name)
+{
+    static const enum colour colours[] = {COLOUR_CALM, COLOUR_CAUTION, COLOUR_ALARM};
+    for (enum confidence i = CONFIDENCE_LOW; i <= CONFIDENCE_HIGH; i++)
+        if (strcmp(name, confidence_name(i)) == 0)
+            return colours[i];
+    return COLOUR_NONE;
+}
+
+int findings_stop_job(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job)
+            return 1;
+    return 0;
+}
+
+int findings_stop_surely(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job && findings->items[i].confidence > CONFIDENCE_LOW)
+            return 1;
+    return 0;
+}
+
+int finding_is_told(const struct finding *finding)
+{
+    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING || finding->broke;
+}
+
+int finding_is_before(const struct finding *a, const struct finding *b)
+{
+    return a->confidence != b->confidence ? a->confidence > b->confidence : a->lost_ns > b->lost_ns;
+}
+
+const struct finding *findings_of_rank(const struct findings *findings, int32_t rank)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding_is_told(finding) && finding_has_rank(finding, rank) &&
+            (!best || finding_is_before(finding, best)))
+            best = finding;
+    }
+    return best;
+}
+
+int64_t finding_excess_ns(const struct finding *finding)
+{
+    int64_t sum_ns = finding->at_start ? finding->lost_ns : 0;
+    for (size_t i = 0; i < finding->phase_count; i++)
+        sum_ns += finding->phases[i].excess_ns;
+    return sum_ns;
+}
+
+int32_t finding_steps(const struct finding *finding)
+{
+    int32_t period = finding->period > 1 ? finding->period : 1;
+    int32_t count = (finding->last_step - finding->first_step) / period + 1;
+    if (period == 1)
+        count -= finding->breaks;
+    else if (finding->numbers)
+        count = 0;
+    for (int32_t step = finding->first_step; period > 1 && finding->numbers && step <= finding->last_step;
+         step++)
+        count += finding_has_step(finding, step);
+    return count > 0 ? count : 1;
+}
+
+int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
+{
+    int64_t said_ns = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->confidence == CONFIDENCE_LOW && finding->kind < FINDING_MISSING)
+            continue;
+        int32_t last = finding->last_step + (finding->shows_later ? 1 : 0);
+        int32_t first = finding->first_step == finding->last_step ? last : finding->first_step;
+        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last ||
+            (finding->period > 1 && !finding_has_step(finding, step)))
+            continue;
+        if (finding->stops_job)
+            return 1;
+        said_ns += finding->lost_ns / finding_steps(finding);
+    }
+    return said_ns >= longer_ns / 2;
+}

@@ -1,0 +1,410 @@
+#include "base/base.h"
+#include "diagnose/finding.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <string.h>
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct finding *left = a, *right = b;
+    if (finding_is_before(left, right) || finding_is_before(right, left))
+        return finding_is_before(left, right) ? -1 : 1;
+    return left->rank - right->rank;
+}
+
+void findings_sort(struct findings *findings)
+{
+    array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
+}
+
+/* What is said before and after the names; of several, and of one. */
+struct phrase {
+    const char *before[2];
+    const char *after[2];
+};
+
+static const struct phrase *phrase_for(const struct finding *finding)
+{
+    static const struct phrase phrases[] = {
+        [FINDING_COMPUTE] = {{"GPU of ", "GPUs of "},
+                             {" computes longer than its peers", " compute longer than their peers"}},
+        [FINDING_HOST] = {{"host of ", "hosts of "},
+                          {" enqueues operations late", " enqueue operations late"}},
+        [FINDING_NETWORK] = {{"sends from ", "sends from "}, {" are slow", " are slow"}},
+        [FINDING_MISSING] = {{"", ""},
+                             {" never joined an operation that other ranks wait in",
+                              " never joined an operation that other ranks wait in"}},
+        [FINDING_MISMATCH] = {{"", ""},
+                              {" made a call that does not match the calls of the other ranks",
+                               " made a call that does not match the calls of the other ranks"}},
+        [FINDING_ENDED_EARLY] = {{"", ""},
+                                 {" ended long before the other ranks",
+                                  " ended long before the other ranks"}},
+        [FINDING_ERROR] = {{"", ""}, {" reported ", " reported "}}};
+    static const struct phrase network[2][2] = {
+        {{{"sends from ", "sends from "}, {" are slow", " are slow"}},
+         {{"sends from ", "sends from "}, {" stalled once", " stalled once"}}},
+        {{{"data sent to ", "data sent to "}, {" arrives slowly", " arrives slowly"}},
+         {{"data sent to ", "data sent to "}, {" stalled once", " stalled once"}}}};
+    static const struct phrase at_start = {{"", ""}, {" was late at start-up", " were late at start-up"}};
+    static const struct phrase broke = {{"transfers of ", "transfers of "}, {" failed", " failed"}};
+    static const struct phrase never_ended = {{"GPU of ", "GPUs of "},
+                                              {" never finished an operation that other ranks wait for",
+                                               " never finished operations that other ranks wait for"}};
+    static const struct phrase unrecorded = {
+        {"other ranks wait for ", "other ranks wait for "},
+        {", which left no record of its calls", ", which left no record of their calls"}};
+    static const struct phrase unmade[] = {
+        [UNMADE_ABSENT] = {{"", ""},
+                           {" never joined the initialization of a communicator that other ranks wait in",
+                            " never joined the initialization of a communicator that other ranks wait in"}},
+        [UNMADE_UNSEEN] =
+            {{"", ""},
+             {" has no log line about the initialization of a communicator that other ranks wait in",
+              " have no log line about the initialization of a communicator that other ranks wait in"}},
+        [UNMADE_ONE_OF] = {{"", ""},
+                           {" never joined the initialization of a communicator that other ranks wait in",
+                            " never joined the initialization of a communicator that other ranks wait in"}},
+        [UNMADE_STUCK] = {{"", ""},
+                          {" never finished the initialization of a communicator",
+                           " never finished the initialization of a communicator"}}};
+    if (finding->never_ended || finding->is_unrecorded)
+        return finding->never_ended ? &never_ended : &unrecorded;
+    if (finding->unmade)
+        return &unmade[finding->unmade];
+    if (finding->at_start || finding->broke)
+        return finding->at_start ? &at_start : &broke;
+    return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
+                                            : &phrases[finding->kind];
+}
+
+/* One rank of one of the hosts, where all that failed is its own. */
+static int say_link(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int is_one = !finding->candidate_count && !finding->rank_count;
+    return buffer_append_text(text, "transfers between ") ||
+           (is_one && (finding_name_ranks(finding, job, text) || buffer_append_text(text, " on "))) ||
+           buffer_printf(text, "host %s and host %s failed", finding->link[0], finding->link[1]);
+}
+
+/* Did not join an operation that is known: the headline names it. */
+static int is_absent_from_known(const struct finding *finding)
+{
+    return finding->kind == FINDING_MISSING && finding->instance >= 0 && !finding->never_ended &&
+           !finding->is_unrecorded && !finding->unmade;
+}
+
+static int say_absence(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct job_instance *instance = &job->instances[finding->instance];
+    return finding_name_ranks(finding, job, text) || buffer_append_text(text, " never joined ") ||
+           text_operation(text, job, instance, instance->function);
+}
+
+static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct phrase *phrase = phrase_for(finding);
+    int several = finding->rank_count > 1 || (finding_holds_of_all(finding) && finding->candidate_count > 1);
+    /* Of a host that is named with its ranks. */
+    several = several && !(finding->at_start && finding_whole_host(finding, job));
+    if (finding->link[0])
+        return say_link(finding, job, text);
+    if (is_absent_from_known(finding))
+        return say_absence(finding, job, text);
+    return buffer_append_text(text, phrase->before[several]) ||
+           (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
+                                          : finding_name_ranks(finding, job, text)) ||
+           buffer_append_text(text, phrase->after[several]) ||
+           (finding->kind == FINDING_ERROR && buffer_append_text(text, finding->error)) ||
+           (finding->pause_ns > 0 &&
+            (buffer_append_text(text, ", for ") || text_time(text, finding->pause_ns)));
+}
+
+/* "; steps 7-30 before were not loaded": those of a break, where there is one at `step`. */
+static int say_break(const struct job *job, int32_t step, const char *where, int *said, struct buffer *text)
+{
+    if (step < 0 || step >= job->step_count || !job_is_break(job, step))
+        return 0;
+    int first = (int)job_run_step(job, step), last = (int)job_run_step(job, step + 1) - 1;
+    const char *before = *said ? "; " : " (";
+    *said = 1;
+    return first == last
+               ? buffer_printf(text, "%sstep %d %s was not loaded", before, first, where)
+               : buffer_printf(text, "%ssteps %d-%d %s were not loaded", before, first, last, where);
+}
+
+/* Where steps were not loaded it is not known exactly since when it was, until when, and whether in all. */
+static int say_breaks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int32_t breaks = job_breaks_in(job, finding->first_step, finding->last_step);
+    int said = breaks > 0;
+    return (said && buffer_printf(text, " (%d of them analyzed",
+                                  (int)(finding->last_step - finding->first_step + 1 - breaks))) ||
+           say_break(job, finding->first_step - 1, "before", &said, text) ||
+           say_break(job, finding->last_step + 1, "after", &said, text) ||
+           (said && buffer_append_byte(text, ')'));
+}
+
+static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int first = (int)job_run_step(job, finding->first_step),
+        last = (int)job_run_step(job, finding->last_step);
+    int failed = 0;
+    if (finding->first_step < 0)
+        return 0;
+    if (first == last)
+        failed = buffer_printf(text, ", step %d", first);
+    else if (finding->period > 1)
+        failed = buffer_printf(text, ", every %d%s step from %d to %d", finding->period,
+                               text_ordinal(finding->period), first, last);
+    else
+        failed = buffer_printf(text, ", steps %d-%d", first, last);
+    return failed || say_breaks(finding, job, text);
+}
+
+/* "4.8 ms per step (62 ms instead of 57.2 ms), 24 ms in total"; nothing where it cost nothing. */
+static int say_cost(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t each_ns = finding->lost_ns / finding_steps(finding);
+    int is_one = finding_steps(finding) == 1, has_step = finding->step_ns > 0;
+    if (finding->lost_ns <= 0)
+        return 0;
+    if (text_time(text, each_ns))
+        return -1;
+    if (is_one)
+        return has_step && (buffer_append_text(text, " of this ") ||
+                            text_time(text, finding->step_ns + each_ns) || buffer_append_text(text, " step"));
+    return buffer_append_text(text, " per step") ||
+           (has_step && (buffer_append_text(text, " (") || text_time(text, finding->step_ns + each_ns) ||
+                         buffer_append_text(text, " instead of ") || text_time(text, finding->step_ns) ||
+                         buffer_append_byte(text, ')'))) ||
+           buffer_append_text(text, ", ") || text_time(text, finding->lost_ns) ||
+           buffer_append_text(text, finding->breaks ? " in total in the analyzed steps" : " in total");
+}
+
+int finding_say_headline(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *tag = job_tag(job, finding->tag);
+    return say_what(finding, job, text) || say_steps(finding, job, text) ||
+                   (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
+                   (is_absent_from_known(finding) &&
+                    buffer_append_text(text, "; other ranks are waiting in it"))
+               ? -1
+               : 0;
+}
+
+int finding_say(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return finding_say_headline(finding, job, text) ||
+                   (finding->lost_ns > 0 &&
+                    (buffer_append_text(text, "; costs ") || say_cost(finding, job, text)))
+               ? -1
+               : 0;
+}
+
+/* A line below the headline. */
+static int add_line(const char *name, const struct buffer *line, const char *end, struct buffer *out)
+{
+    if (!line->length)
+        return 0;
+    return buffer_printf(out, "    %s: ", name) || escape_terminal(out, line->data, line->length) ||
+           buffer_append_text(out, end);
+}
+
+/* So many phases are named, the others summed. */
+enum { PHASES_NAMED = 4 };
+
+/* Nor is a part of so little of the whole. */
+static const double PART_NAMED = 0.01;
+
+/* A cost that differs from what its phases add up to by more than this part asks for the reason. */
+static const double ADDS_UP = 0.1;
+
+static int say_phases(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t excess_ns = finding_excess_ns(finding), rest_ns = excess_ns;
+    for (size_t i = 0; i < finding->phase_count && i < PHASES_NAMED; i++) {
+        const struct phase_excess *phase = &finding->phases[i];
+        const char *tag = job_tag(job, phase->tag);
+        if ((double)phase->excess_ns < PART_NAMED * (double)excess_ns)
+            break;
+        rest_ns -= phase->excess_ns;
+        if ((i && buffer_append_text(text, ", ")) ||
+            (tag && (buffer_append_text(text, tag) || buffer_append_byte(text, ' '))) ||
+            text_time(text, phase->excess_ns))
+            return -1;
+    }
+    return (double)rest_ns >= PART_NAMED * (double)excess_ns &&
+           (buffer_append_text(text, ", other phases ") || text_time(text, rest_ns));
+}
+
+/* Why the job lost more or less than its phases were late or slow by. */
+static int say_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
+{
+    if (finding->lost_ns > excess_ns)
+        return buffer_append_text(text, ". The cost is higher (") || text_time(text, finding->lost_ns) ||
+               buffer_append_text(text, ") because it delayed other ranks, which delayed more ranks");
+    return buffer_append_text(text, ". ") ||
+           (finding->lost_ns > 0 ? text_time(text, finding->lost_ns) : buffer_append_text(text, "None")) ||
+           buffer_append_text(text, " of ") || text_time(text, excess_ns) ||
+           buffer_append_text(text, finding->kind == FINDING_NETWORK
+                                        ? " delayed the job; transfers overlap"
+                                        : " delayed the job; the rest was hidden");
+}
+
+/* "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
+static int say_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
+    int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
+    if (!finding->phase_count ||
+        (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
+        return 0;
+    return say_phases(finding, job, text) || (!adds_up && say_difference(finding, excess_ns, text));
+}
+
+/* "2026-11-25T10:12:04.120000Z, 1.2 s after the job started, at train.py:123". */
+static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     struct buffer *text)
+{
+    const char *source = finding_source(finding, job);
+    int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
+    if (!has_time && !has_since && !source)
+        return 0;
+    return (has_time && text_utc(text, record->wall_ns)) ||
+           (has_since &&
+            (buffer_append_text(text, has_time ? ", " : "") || text_time(text, finding->since_ns) ||
+             buffer_append_text(text, " after the job started"))) ||
+           (source && (buffer_append_text(text, has_time || has_since ? ", at " : "at ") ||
+                       buffer_append_text(text, source)));
+}
+
+typedef int (*line_maker)(const struct finding *, const struct job *, struct buffer *);
+
+static int add_made(const struct finding *finding, const struct job *job, const char *name, line_maker make,
+                    struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = make(finding, job, &line) || add_line(name, &line, ".\n", out);
+    buffer_release(&line);
+    return failed;
+}
+
+static int add_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = say_first(finding, job, record, &line) || add_line("First seen", &line, ".\n", out);
+    buffer_release(&line);
+    return failed;
+}
+
+/* "Reported in: node3.log, byte 20511." */
+static int add_place(const struct finding *finding, const struct job_record *record, struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = finding->warning && record->file &&
+                 (buffer_printf(&line, "%s, byte %lld", record->file, (long long)record->byte_offset) ||
+                  add_line("Reported in", &line, ".\n", out));
+    buffer_release(&line);
+    return failed;
+}
+
+static int add_advice(const struct finding *finding, const struct job *job, int names_run, struct buffer *out)
+{
+    struct buffer advice = BUFFER_INIT;
+    int failed = finding_advise(finding, job, names_run, &advice) || add_line("Next", &advice, "\n", out);
+    buffer_release(&advice);
+    return failed;
+}
+
+static int has_tags(const struct finding *finding)
+{
+    for (size_t i = 0; i < finding->phase_count; i++)
+        if (finding->phases[i].tag >= 0)
+            return 1;
+    return 0;
+}
+
+static int add_headline(const struct finding *finding, const struct job *job, struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = finding_say_headline(finding, job, &line) || escape_terminal(out, line.data, line.length) ||
+                 buffer_append_byte(out, '\n');
+    buffer_release(&line);
+    return failed;
+}
+
+int finding_add_paragraph(const struct finding *finding, const struct job *job,
+                          const struct job_record *record, int names_run, int colours, struct buffer *out)
+{
+    const char *confidence = confidence_name(finding->confidence);
+    return (names_run && buffer_printf(out, "run %lld: ", (long long)job->run_id)) ||
+                   buffer_printf(out, "%s (", finding_kind_name(finding->kind)) ||
+                   colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
+                   buffer_append_text(out, " confidence): ") || add_headline(finding, job, out) ||
+                   add_made(finding, job, "Cost", say_cost, out) ||
+                   add_line("Evidence", &finding->evidence, ".\n", out) || add_place(finding, record, out) ||
+                   add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", say_breakdown,
+                            out) ||
+                   add_first(finding, job, record, out) || add_advice(finding, job, names_run, out)
+               ? -1
+               : 0;
+}
+
+/* Six figures; null for what divides by an option of 0. */
+static int add_number(struct buffer *json, const char *name, double value)
+{
+    return text_json_key(json, name) ||
+           (isfinite(value) ? buffer_printf(json, "%.6g", value) : buffer_append_text(json, "null"));
+}
+
+static int add_rule(const struct readings *readings, enum rule_id id, struct buffer *json)
+{
+    const struct rule *rule = &rules[id];
+    return buffer_append_text(json, json->data[json->length - 1] == '[' ? "{" : ",{") ||
+           text_json_string(json, "name", rule->name) || add_number(json, "reading", readings->values[id]) ||
+           add_number(json, "limit", limit_of(rule->limit)) ||
+           text_json_string(json, "at_most", confidence_name(rule->at_most)) ||
+           text_json_key(json, "speaks") ||
+           buffer_append_text(json, readings_speak(readings, id) ? "true}" : "false}");
+}
+
+int readings_add_json(const struct readings *readings, struct buffer *json)
+{
+    int failed = text_json_key(json, "rules") || buffer_append_byte(json, '[');
+    for (int i = 0; !failed && i < RULE_COUNT; i++)
+        if (readings->asked[i])
+            failed = add_rule(readings, (enum rule_id)i, json);
+    return failed || buffer_append_byte(json, ']') ? -1 : 0;
+}
+
+static int explain(const struct readings *readings, enum rule_id id, struct buffer *out)
+{
+    const struct rule *rule = &rules[id];
+    const struct limit *limit = &limits[rule->limit];
+    double reading = readings->values[id];
+    int speaks = readings_speak(readings, id);
+    const char *at_most = confidence_name(rule->at_most);
+    return (speaks ? buffer_printf(out, "    limits to %s  %s: %s: %.4g", at_most, rule->name, rule->says,
+                                   reading)
+                   : buffer_printf(out, "    passed  %s: %.4g", rule->name, reading)) ||
+           buffer_printf(out, "%s%s (at most %s if %s %.4g)\n", *limit->unit ? " " : "", limit->unit, at_most,
+                         rule_side_name(rule->side), limit->value);
+}
+
+int readings_explain(const struct readings *readings, struct buffer *out)
+{
+    int failed = 0, asked = 0;
+    for (enum confidence at_most = CONFIDENCE_LOW; at_most < CONFIDENCE_HIGH; at_most++)
+        for (int i = 0; !failed && i < RULE_COUNT; i++)
+            if (rules[i].at_most == at_most && readings_speak(readings, (enum rule_id)i))
+                failed = explain(readings, (enum rule_id)i, out);
+    for (int i = 0; !failed && i < RULE_COUNT; i++) {
+        asked += readings->asked[i];
+        if (readings->asked[i] && !readings_speak(readings, (enum rule_id)i))
+            failed = explain(readings, (enum rule_id)i, out);
+    }
+    return failed || (!asked && buffer_append_text(out, "    no check applies to this finding\n")) ? -1 : 0;
+}

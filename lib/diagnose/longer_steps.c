@@ -1,0 +1,424 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Loads are alike within this part: what a step's last records may lack, and less than any batch grows by. */
+static const double ALIKE = 0.1;
+
+/* Of fewer steps none can be called the usual one. */
+enum { STEPS_OF_LOAD = 4 };
+
+/* More loads than so many are no programme that recurs: steps beyond them are not compared. */
+enum { LOADS = 64 };
+
+/* Recorders lose one here and there: where it is more than one in so many, no count tells a step's load. */
+enum { FEW_LOST = 50 };
+
+/* What the first step of a load amounts to: the others are held against it. */
+struct load {
+    double operations;
+    double bytes;
+    int32_t steps;
+};
+
+static int are_alike(double a, double b)
+{
+    return fabs(a - b) <= ALIKE * fmax(a, b);
+}
+
+static void measure_load(const struct job *job, int32_t step, struct load *load)
+{
+    struct job_range range = job_instances_in(job, step, step);
+    *load = (struct load){.operations = (double)(range.end - range.first)};
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        if (instance->members > 0 && job_member(job, instance, 0)->bytes > 0)
+            load->bytes += (double)job_member(job, instance, 0)->bytes;
+    }
+}
+
+/* -1: of none. */
+static int32_t find_load(struct load *loads, int32_t *count, const struct load *load)
+{
+    int32_t at = 0;
+    while (at < *count &&
+           !(are_alike(loads[at].operations, load->operations) && are_alike(loads[at].bytes, load->bytes)))
+        at++;
+    if (at == LOADS)
+        return -1;
+    if (at == *count)
+        loads[(*count)++] = (struct load){load->operations, load->bytes, 0};
+    loads[at].steps++;
+    return at;
+}
+
+/*
+ * Steps in which a communicator or a function is used for the first time, and those just before them, which
+ * last until then: the start-up of that.
+ */
+static int mark_first_uses(const struct job *job, unsigned char *marked)
+{
+    size_t places = job->communicator_count * FUNCTION_COUNT;
+    unsigned char *seen = array_new(places, 1);
+    for (int32_t step = 0; seen && step < job->step_count; step++) {
+        struct job_range range = job_instances_in(job, step, step);
+        for (size_t i = range.first; i < range.end; i++) {
+            const struct job_instance *instance = &job->instances[job->by_step[i]];
+            size_t function = instance->function < FUNCTION_COUNT ? instance->function : FUNCTION_OTHER;
+            size_t place = (size_t)instance->communicator * FUNCTION_COUNT + function;
+            if (seen[place])
+                continue;
+            seen[place] = 1;
+            marked[step] = 1;
+            marked[step ? step - 1 : 0] = 1;
+        }
+    }
+    free(seen);
+    return seen ? 0 : -1;
+}
+
+/* The lengths of the steps of a load, in order. */
+static size_t lengths_of(const struct usual_steps *usual, const struct baseline *baseline, int32_t load,
+                         int64_t *list)
+{
+    size_t count = 0;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (usual->load[step] == load && baseline->step_ns[step] != TIME_UNKNOWN)
+            list[count++] = baseline->step_ns[step];
+    return count;
+}
+
+/*
+ * By how much lengths differ from one step to the next: a fault that lasts makes two of those differences,
+ * however many steps it fills. A difference of two varies by the root of two as much as each.
+ */
+static int64_t noise_of(int64_t *lengths, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; i++)
+        lengths[i] -= lengths[i + 1];
+    return count > 1 ? scale(sigma_about(lengths, count - 1, 0), 1 / sqrt(2)) : 0;
+}
+
+static void measure_usual(struct usual_steps *usual, const struct baseline *baseline, int32_t load,
+                          int64_t *list)
+{
+    size_t count = lengths_of(usual, baseline, load, list);
+    if (count < STEPS_OF_LOAD)
+        return;
+    int64_t noise_ns = noise_of(list, count);
+    lengths_of(usual, baseline, load, list);
+    int64_t quiet_ns = quiet_of(list, count);
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (usual->load[step] == load) {
+            usual->usual_ns[step] = quiet_ns;
+            usual->noise_ns[step] = noise_ns;
+        }
+}
+
+static int find_loads(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
+{
+    struct load loads[LOADS] = {{0}};
+    unsigned char *first_uses = array_new((size_t)job->step_count, 1);
+    int counts = job->missing_sequence <= (int64_t)(job->operation_count / FEW_LOST);
+    if (!first_uses || mark_first_uses(job, first_uses)) {
+        free(first_uses);
+        return -1;
+    }
+    for (int32_t step = 0; step < baseline->step_count; step++) {
+        struct load load;
+        measure_load(job, step, &load);
+        usual->bytes[step] = scale(1, load.bytes);
+        if (!counts)
+            load = (struct load){0};
+        usual->load[step] = step < baseline->started_step || first_uses[step]
+                                ? -1
+                                : find_load(loads, &usual->load_count, &load);
+    }
+    free(first_uses);
+    return 0;
+}
+
+/* Wants job_index_steps and baseline_measure_steps. -1 when memory is out: release it all the same. */
+static int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
+{
+    size_t steps = (size_t)baseline->step_count;
+    int64_t *list = array_new(steps, sizeof *list);
+    *usual = (struct usual_steps){.usual_ns = array_new(steps, sizeof *usual->usual_ns),
+                                  .noise_ns = array_new(steps, sizeof *usual->noise_ns),
+                                  .load = array_new(steps, sizeof *usual->load),
+                                  .bytes = array_new(steps, sizeof *usual->bytes)};
+    int failed = !list || !usual->usual_ns || !usual->noise_ns || !usual->load || !usual->bytes ||
+                 find_loads(usual, job, baseline);
+    for (size_t step = 0; !failed && step < steps; step++)
+        usual->usual_ns[step] = TIME_UNKNOWN;
+    for (int32_t load = 0; !failed && load < usual->load_count; load++)
+        measure_usual(usual, baseline, load, list);
+    free(list);
+    return failed ? -1 : 0;
+}
+
+static void usual_steps_release(struct usual_steps *usual)
+{
+    free(usual->usual_ns);
+    free(usual->noise_ns);
+    free(usual->load);
+    free(usual->bytes);
+    *usual = (struct usual_steps){0};
+}
+
+/* Healthy recorded jobs drift by less: a tenth is more than the weather. */
+static const double LONGER = 0.1;
+
+/* So much of a job's time that is lost to nobody is no healthy job's, however it is spread. */
+static const double MUCH_LOST = 0.1;
+
+/*
+ * A hiccup of a healthy job lasts for a step or two; some follow each other, of which each is a quarter of a
+ * step at most.
+ */
+enum { STEPS_TO_BECOME = 3, STEPS_OF_HICCUPS = 5 };
+static const double MOST_HICCUP = 0.25;
+
+/*
+ * What begins with the first step that counts may be the last of the warm-up: it is not if it goes on for
+ * as many steps as caches and clocks never take, and a quarter of the job.
+ */
+enum { STEPS_AFTER_WARM_UP = 5, PART_AFTER_WARM_UP = 4 };
+
+/* Of a row at least two in three are longer: a step in between may be let pass. */
+enum { ROW_LEAST = 2, ROW_OF = 3 };
+
+/* So many single steps at one distance are a checkpoint or an evaluation of the job's programme. */
+enum { TIMES_TO_RECUR = 3 };
+
+/* By how much a step was longer where it counts as such; else 0. */
+static int64_t longer_ns(const struct longer_steps *longer, const struct baseline *baseline, int32_t step,
+                         const struct diagnose_options *options)
+{
+    int64_t usual_ns = longer->usual.usual_ns[step];
+    if (usual_ns == TIME_UNKNOWN || baseline->step_ns[step] == TIME_UNKNOWN)
+        return 0;
+    int64_t noise_ns = scale(longer->usual.noise_ns[step], options->sigmas);
+    int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
+    int64_t least_ns = noise_ns > share_ns ? noise_ns : share_ns;
+    int64_t ns = baseline->step_ns[step] - usual_ns;
+    /* Twice as long is longer, whatever the noise. */
+    return ns >= (least_ns < usual_ns ? least_ns : usual_ns) ? ns : 0;
+}
+
+static int is_compared(const struct longer_steps *longer, const struct baseline *baseline, int32_t step)
+{
+    return longer->usual.usual_ns[step] != TIME_UNKNOWN && baseline->step_ns[step] != TIME_UNKNOWN;
+}
+
+/* The next step after `step` that is compared; step_count: none. */
+static int32_t next_compared(const struct longer_steps *longer, const struct baseline *baseline, int32_t step)
+{
+    do
+        step++;
+    while (step < baseline->step_count && !is_compared(longer, baseline, step));
+    return step;
+}
+
+/* What a step adds to the sums of a row. */
+static void add_step(struct longer_row *row, const struct longer_steps *longer,
+                     const struct baseline *baseline, const int64_t *over_ns, int32_t step)
+{
+    row->last = step;
+    row->steps++;
+    row->usual_ns += longer->usual.usual_ns[step];
+    row->took_ns += baseline->step_ns[step];
+    row->lost_ns += over_ns[step];
+}
+
+/*
+ * The row of longer steps that begins with `first`. One step in between ends it only where the row would
+ * consist of such.
+ */
+static struct longer_row row_from(const struct longer_steps *longer, const struct baseline *baseline,
+                                  const struct findings *findings, const int64_t *over_ns, int32_t first)
+{
+    struct longer_row row = {.first = first};
+    int32_t passed = 0, seen = 0;
+    row.explained = findings_explain(findings, first, over_ns[first]);
+    for (int32_t step = first; step < baseline->step_count; step = next_compared(longer, baseline, step)) {
+        seen++;
+        if (!over_ns[step]) {
+            if (++passed > 1)
+                break;
+            continue;
+        }
+        if (findings_explain(findings, step, over_ns[step]) != row.explained ||
+            (row.steps + 1) * ROW_OF < seen * ROW_LEAST)
+            break;
+        passed = 0;
+        add_step(&row, longer, baseline, over_ns, step);
+    }
+    return row;
+}
+
+static int is_whole_row(const struct longer_row *row, const struct baseline *baseline, int32_t first)
+{
+    if (row->first > first)
+        return row->steps >= STEPS_OF_HICCUPS ||
+               (row->steps >= STEPS_TO_BECOME &&
+                (double)(row->took_ns - row->usual_ns) >= MOST_HICCUP * (double)row->usual_ns);
+    return row->steps >= STEPS_AFTER_WARM_UP &&
+           row->steps * PART_AFTER_WARM_UP >= baseline->step_count - baseline->first_step;
+}
+
+static int find_rows(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                     const struct findings *findings, const int64_t *over_ns)
+{
+    int32_t first = next_compared(longer, baseline, baseline->first_step - 1);
+    for (int32_t step = first; step < baseline->step_count; step++) {
+        if (!over_ns[step])
+            continue;
+        struct longer_row row = row_from(longer, baseline, findings, over_ns, step);
+        if (!row.steps)
+            continue;
+        step = row.last;
+        row.usual_ns /= row.steps;
+        row.took_ns /= row.steps;
+        row.became = is_whole_row(&row, baseline, first);
+        if (row.first == first && !row.became && !row.explained)
+            longer->started_step = row.last + 1;
+        if (!row.became && (row.first == first || (row.steps < 2 && row.lost_ns < row.usual_ns)))
+            continue;
+        if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + 1, sizeof *longer->rows))
+            return -1;
+        row.run_first = job_run_step(job, row.first);
+        row.run_last = job_run_step(job, row.last);
+        longer->rows[longer->count++] = row;
+    }
+    return 0;
+}
+
+/* Single longer steps at one distance. */
+static int32_t period_of(const struct job *job, const int64_t *over_ns, int32_t step_count)
+{
+    int32_t last = -1, period = 0, times = 0;
+    for (int32_t step = 0; step < step_count; step++) {
+        if (!over_ns[step])
+            continue;
+        int32_t here = job_run_step(job, step);
+        if (last >= 0 && period && here - last != period)
+            return 0;
+        if (last >= 0)
+            period = here - last;
+        last = here;
+        times++;
+    }
+    return times >= TIMES_TO_RECUR && period > 1 ? period : 0;
+}
+
+/* What a finding of medium or high confidence says that a step lost. */
+static int64_t said_in(const struct findings *findings, int32_t step)
+{
+    int64_t said_ns = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->confidence > CONFIDENCE_LOW && step >= finding->first_step && step <= finding->last_step)
+            said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
+    }
+    return said_ns;
+}
+
+static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
+                   const struct findings *findings, const int64_t *over_ns)
+{
+    for (int32_t step = longer->started_step; step < baseline->step_count; step++) {
+        int64_t said_ns = said_in(findings, step);
+        longer->lost_ns += said_ns > over_ns[step] ? said_ns : over_ns[step];
+        longer->explained_ns += said_ns;
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            longer->whole_ns += baseline->step_ns[step];
+    }
+}
+
+int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                      const struct findings *findings, const struct diagnose_options *options)
+{
+    *longer = (struct longer_steps){.are_called = baseline->steps_are_called};
+    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
+    if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
+        free(over_ns);
+        return -1;
+    }
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        over_ns[step] = longer_ns(longer, baseline, step, options);
+    longer->period = period_of(job, over_ns, baseline->step_count);
+    longer->started_step = baseline->started_step;
+    int failed = find_rows(longer, job, baseline, findings, over_ns);
+    sum_up(longer, baseline, findings, over_ns);
+    free(over_ns);
+    return failed;
+}
+
+void longer_steps_release(struct longer_steps *longer)
+{
+    usual_steps_release(&longer->usual);
+    free(longer->rows);
+    *longer = (struct longer_steps){0};
+}
+
+static int by_run_step(const void *a, const void *b)
+{
+    const struct longer_row *left = a, *right = b;
+    return (left->run_first > right->run_first) - (left->run_first < right->run_first);
+}
+
+int longer_steps_add_round(struct longer_steps *longer, const struct longer_steps *round)
+{
+    if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + round->count,
+                      sizeof *longer->rows))
+        return -1;
+    for (size_t i = 0; i < round->count; i++) {
+        longer->rows[longer->count] = round->rows[i];
+        longer->rows[longer->count].first = longer->rows[longer->count].last = -1;
+        longer->count++;
+    }
+    array_sort(longer->rows, longer->count, sizeof *longer->rows, by_run_step);
+    longer->whole_ns += round->whole_ns;
+    longer->lost_ns += round->lost_ns;
+    longer->explained_ns += round->explained_ns;
+    return 0;
+}
+
+static int is_more_telling(const struct longer_row *row, const struct longer_row *most)
+{
+    if ((row->first < 0) != (most->first < 0))
+        return most->first < 0;
+    return row->lost_ns > most->lost_ns;
+}
+
+const struct longer_row *longer_steps_unexplained(const struct longer_steps *longer)
+{
+    const struct longer_row *most = NULL;
+    for (size_t i = 0; i < longer->count; i++) {
+        const struct longer_row *row = &longer->rows[i];
+        if (!row->explained && (!most || is_more_telling(row, most)))
+            most = row;
+    }
+    return most;
+}
+
+int longer_steps_alarm(const struct longer_steps *longer)
+{
+    int64_t lost_ns = 0;
+    for (size_t i = 0; !longer->are_called && i < longer->count; i++) {
+        if (longer->rows[i].explained)
+            continue;
+        if (longer->rows[i].became)
+            return 1;
+        lost_ns += longer->rows[i].lost_ns;
+    }
+    return !longer->period && (double)lost_ns > MUCH_LOST * (double)longer->whole_ns;
+}

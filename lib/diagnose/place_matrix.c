@@ -1,0 +1,462 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The units that have ranks in the times, and these. `number` is scratch: of each unit of the partition. */
+static void list_units(struct sheet *sheet, const struct role *role, int32_t *number)
+{
+    const struct partition *partition = sheet->partition;
+    const struct place_times *times = sheet->times;
+    for (size_t unit = 0; unit < partition->count; unit++)
+        number[unit] = -1;
+    for (size_t rank = 0; rank < times->ranks; rank++) {
+        int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
+        if (number[unit] < 0) {
+            number[unit] = (int32_t)sheet->units;
+            sheet->unit[sheet->units++] = unit;
+        }
+        sheet->first[number[unit] + 2]++;
+    }
+    for (size_t unit = 2; unit < sheet->units + 2; unit++)
+        sheet->first[unit] += sheet->first[unit - 1];
+    for (size_t rank = 0; rank < times->ranks; rank++) {
+        int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
+        sheet->member[sheet->first[number[unit] + 1]++] = (int32_t)rank;
+    }
+}
+
+static int make_room(struct sheet *sheet)
+{
+    size_t cells = sheet->units * sheet->steps, ranks = sheet->times->ranks;
+    size_t longest = ranks > sheet->steps ? ranks : sheet->steps;
+    int64_t **const by_unit[] = {&sheet->value,  &sheet->unit_pace, &sheet->middle,
+                                 &sheet->others, &sheet->late_more, &sheet->waited};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof by_unit / sizeof *by_unit; i++)
+        failed |= !(*by_unit[i] = array_new(cells, sizeof **by_unit[i]));
+    sheet->bound = array_new(ranks * sheet->steps, sizeof *sheet->bound);
+    sheet->quiet = array_new(sheet->units, sizeof *sheet->quiet);
+    sheet->quiet_pace = array_new(sheet->units, sizeof *sheet->quiet_pace);
+    sheet->list = array_new(longest, sizeof *sheet->list);
+    sheet->known = array_new(ranks, sizeof *sheet->known);
+    return failed || !sheet->bound || !sheet->quiet || !sheet->quiet_pace || !sheet->list || !sheet->known
+               ? -1
+               : 0;
+}
+
+int sheet_init(struct sheet *sheet, const struct sheet_source *source, const struct partition *partition,
+               const struct place_times *times, size_t role)
+{
+    int32_t *number = array_new(partition->count, sizeof *number);
+    *sheet = (struct sheet){.partition = partition,
+                            .times = times,
+                            .steps = times->steps,
+                            .unit = array_new(times->ranks, sizeof *sheet->unit),
+                            .first = array_new(times->ranks + 2, sizeof *sheet->first),
+                            .member = array_new(times->ranks, sizeof *sheet->member)};
+    int failed = !number || !sheet->unit || !sheet->first || !sheet->member;
+    if (!failed)
+        list_units(sheet, &source->baseline->roles[role], number);
+    free(number);
+    return failed || make_room(sheet) ? -1 : 0;
+}
+
+void sheet_release(struct sheet *sheet)
+{
+    free(sheet->unit);
+    free(sheet->first);
+    free(sheet->member);
+    free(sheet->bound);
+    free(sheet->value);
+    free(sheet->unit_pace);
+    free(sheet->middle);
+    free(sheet->others);
+    free(sheet->late_more);
+    free(sheet->waited);
+    free(sheet->quiet);
+    free(sheet->quiet_pace);
+    free(sheet->list);
+    free(sheet->known);
+    *sheet = (struct sheet){0};
+}
+
+/* Of a unit's members so many have to be known. */
+static int are_enough(size_t known, size_t members)
+{
+    return known > 0 && known * 4 >= members * 3;
+}
+
+/* The members of a unit whose own time is known in a step, as cells of the times; returns how many. */
+static size_t list_known(const struct sheet *sheet, size_t unit, size_t step)
+{
+    size_t known = 0;
+    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++) {
+        size_t cell = (size_t)sheet->member[i] * sheet->steps + step;
+        if (sheet->times->own[cell] != TIME_UNKNOWN)
+            sheet->known[known++] = cell;
+    }
+    return known;
+}
+
+static int64_t quantile_in(struct sheet *sheet, const int64_t *values, size_t known, double part)
+{
+    for (size_t i = 0; i < known; i++)
+        sheet->list[i] = values[sheet->known[i]];
+    return pick_quantile(sheet->list, known, part);
+}
+
+/* What those of them show that are not explained. */
+static int64_t middle_in(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
+                         size_t known, size_t members)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < known; i++) {
+        size_t cell = sheet->known[i], row = cell / sheet->steps;
+        size_t rank = (size_t)role->ranks[sheet->times->place[row]];
+        if (!source->explained[rank * sheet->steps + cell % sheet->steps])
+            sheet->list[count++] = sheet->times->own[cell];
+    }
+    return are_enough(count, members) ? pick_quantile(sheet->list, count, 0.5) : TIME_UNKNOWN;
+}
+
+/*
+ * How long somebody waited for a unit is as its time: what three of four of its members show. One that came
+ * last does not make those slow that waited for it as well.
+ */
+static void measure_several(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
+                            size_t unit)
+{
+    const struct place_times *times = sheet->times;
+    size_t members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
+    for (size_t step = 0; step < sheet->steps; step++) {
+        size_t cell = unit * sheet->steps + step, known = list_known(sheet, unit, step);
+        int enough = are_enough(known, members);
+        int64_t waited_ns = quantile_in(sheet, sheet->bound, known, 0.25);
+        sheet->value[cell] = enough ? quantile_in(sheet, times->own, known, 0.25) : TIME_UNKNOWN;
+        sheet->unit_pace[cell] = enough ? quantile_in(sheet, times->pace, known, 0.25) : TIME_UNKNOWN;
+        sheet->waited[cell] = waited_ns > 0 ? waited_ns : 0;
+        sheet->late_more[cell] = quantile_in(sheet, times->late, known, 0.5);
+        sheet->middle[cell] = middle_in(sheet, source, role, known, members);
+    }
+}
+
+/* The same of a unit of one rank, which is all quantiles of itself. */
+static void measure_single(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
+                           size_t unit)
+{
+    const struct place_times *times = sheet->times;
+    size_t row = (size_t)sheet->member[sheet->first[unit]];
+    size_t rank = (size_t)role->ranks[times->place[row]];
+    for (size_t step = 0; step < sheet->steps; step++) {
+        size_t cell = unit * sheet->steps + step, of = row * sheet->steps + step;
+        int is_known = times->own[of] != TIME_UNKNOWN;
+        int is_explained = source->explained[rank * sheet->steps + step];
+        sheet->value[cell] = times->own[of];
+        sheet->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
+        sheet->waited[cell] = is_known && sheet->bound[of] > 0 ? sheet->bound[of] : 0;
+        sheet->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
+        sheet->middle[cell] = is_explained ? TIME_UNKNOWN : times->own[of];
+    }
+}
+
+static void measure_units(struct sheet *sheet, const struct sheet_source *source, size_t role)
+{
+    const struct role *of = &source->baseline->roles[role];
+    for (size_t unit = 0; unit < sheet->units; unit++)
+        if (sheet->first[unit + 1] - sheet->first[unit] == 1)
+            measure_single(sheet, source, of, unit);
+        else
+            measure_several(sheet, source, of, unit);
+}
+
+/* In one step, of `values` of the units that have a middle. */
+static struct middles find_middles(struct sheet *sheet, const int64_t *values, size_t step)
+{
+    size_t known = 0;
+    for (size_t unit = 0; unit < sheet->units; unit++)
+        if (sheet->middle[unit * sheet->steps + step] != TIME_UNKNOWN)
+            sheet->list[known++] = values[unit * sheet->steps + step];
+    return middles_of(sheet->list, known);
+}
+
+/* The others' to each unit. */
+static void take_others(struct sheet *sheet, const int64_t *values, size_t step,
+                        const struct middles *middles)
+{
+    for (size_t unit = 0; unit < sheet->units; unit++) {
+        size_t cell = unit * sheet->steps + step;
+        sheet->others[cell] =
+            sheet->middle[cell] == TIME_UNKNOWN ? middles->all : median_of_others(middles, values[cell]);
+    }
+}
+
+/* What a unit takes in its quiet steps: beyond the others, and in all. */
+static void measure_quiet(struct sheet *sheet, const struct sheet_source *source, size_t unit)
+{
+    size_t first = (size_t)source->baseline->first_step, known = 0;
+    for (size_t step = first; step < sheet->steps; step++) {
+        size_t cell = unit * sheet->steps + step;
+        if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
+            sheet->list[known++] = sheet->value[cell] - sheet->others[cell];
+    }
+    sheet->quiet[unit] = known ? pick_quiet(sheet->list, known) : 0;
+    known = 0;
+    for (size_t step = first; step < sheet->steps; step++)
+        if (sheet->value[unit * sheet->steps + step] != TIME_UNKNOWN)
+            sheet->list[known++] = sheet->unit_pace[unit * sheet->steps + step];
+    sheet->quiet_pace[unit] = known ? pick_quiet(sheet->list, known) : 0;
+}
+
+/* Of several ranks that nobody else is in an operation with, who waits there says nothing. */
+static void take_bounds(struct sheet *sheet, const struct role *role)
+{
+    const struct place_times *times = sheet->times;
+    const struct partition *partition = sheet->partition;
+    memcpy(sheet->bound, times->bound, times->ranks * sheet->steps * sizeof *sheet->bound);
+    for (size_t rank = 0; partition->kind != UNIT_RANK && rank < times->ranks; rank++) {
+        int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
+        for (size_t cell = rank * sheet->steps; cell < (rank + 1) * sheet->steps; cell++)
+            if (times->own[cell] != TIME_UNKNOWN && partition->within[times->communicator[cell]] == unit)
+                sheet->bound[cell] = INT64_MAX;
+    }
+}
+
+/* By how much each unit was enqueued later than the others. */
+static void compare_lateness(struct sheet *sheet, size_t step)
+{
+    struct middles middles = find_middles(sheet, sheet->late_more, step);
+    take_others(sheet, sheet->late_more, step, &middles);
+    for (size_t unit = 0; unit < sheet->units; unit++) {
+        size_t cell = unit * sheet->steps + step;
+        if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
+            sheet->late_more[cell] -= sheet->others[cell];
+    }
+}
+
+void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role,
+                   struct middles *middles)
+{
+    take_bounds(sheet, &source->baseline->roles[role]);
+    measure_units(sheet, source, role);
+    for (size_t step = 0; step < sheet->steps; step++) {
+        compare_lateness(sheet, step);
+        middles[step] = find_middles(sheet, sheet->middle, step);
+        take_others(sheet, sheet->middle, step, &middles[step]);
+    }
+    for (size_t unit = 0; unit < sheet->units; unit++)
+        measure_quiet(sheet, source, unit);
+}
+
+void sheet_measure_alone(struct sheet *sheet, const struct sheet_source *source, size_t role,
+                         const struct middles *middles)
+{
+    take_bounds(sheet, &source->baseline->roles[role]);
+    measure_units(sheet, source, role);
+    for (size_t step = 0; step < sheet->steps; step++)
+        take_others(sheet, sheet->middle, step, &middles[step]);
+    for (size_t unit = 0; unit < sheet->units; unit++)
+        measure_quiet(sheet, source, unit);
+}
+
+int sheet_is_open(const struct sheet *sheet, size_t unit, size_t step)
+{
+    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++)
+        if (sheet->times->open[(size_t)sheet->member[i] * sheet->steps + step])
+            return 1;
+    return 0;
+}
+
+int64_t sheet_apart(const struct sheet *sheet, size_t unit, size_t step)
+{
+    size_t cell = unit * sheet->steps + step;
+    if (sheet->value[cell] == TIME_UNKNOWN || sheet->others[cell] == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    int64_t apart_ns = sheet->value[cell] - sheet->others[cell];
+    int64_t beyond_ns = apart_ns - sheet->quiet[unit];
+    if (beyond_ns <= 0)
+        return apart_ns;
+    int64_t most_ns = sheet->waited[cell], growth_ns = sheet->unit_pace[cell] - sheet->quiet_pace[unit];
+    growth_ns = growth_ns > 0 ? growth_ns : 0;
+    most_ns = growth_ns < most_ns ? growth_ns : most_ns;
+    return beyond_ns > most_ns ? sheet->quiet[unit] + most_ns : apart_ns;
+}
+
+/* As for suspicions (host_or_gpu.h): half, and within a step an eighth. */
+enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
+
+int sheet_lateness_is(const struct sheet *sheet, int64_t late_ns, int64_t excess_ns)
+{
+    return late_ns != TIME_UNKNOWN &&
+           late_ns >= excess_ns / (sheet->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
+}
+
+int sheet_is_late(const struct sheet *sheet, size_t unit, size_t step, int64_t excess_ns)
+{
+    return sheet_lateness_is(sheet, sheet->late_more[unit * sheet->steps + step], excess_ns);
+}
+
+int64_t *longest_stays(const struct job *job)
+{
+    int64_t *longest = array_new(job->instance_count, sizeof *longest);
+    for (size_t i = 0; longest && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int known = arrival_is_told(instance, instance->function) && instance->members > 1;
+        for (int32_t j = 0; known && j < instance->members; j++) {
+            int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, j));
+            known = stay_ns != TIME_UNKNOWN;
+            longest[i] = stay_ns > longest[i] ? stay_ns : longest[i];
+        }
+        if (!known)
+            longest[i] = INT64_MAX;
+    }
+    return longest;
+}
+
+static int is_of(const struct partition *partition, size_t unit, int32_t rank)
+{
+    return unit == SHEET_ALL || partition->unit_of[rank] == (int32_t)unit;
+}
+
+int place_times_init(struct place_times *times, const struct sheet_source *source, size_t role,
+                     const struct partition *partition, size_t unit)
+{
+    const struct role *of = &source->baseline->roles[role];
+    size_t ranks = 0, steps = (size_t)source->baseline->step_count;
+    for (size_t rank = 0; rank < of->rank_count; rank++)
+        ranks += is_of(partition, unit, of->ranks[rank]) != 0;
+    *times = (struct place_times){.steps = steps,
+                                  .place = array_new(ranks, sizeof *times->place),
+                                  .own = array_new(ranks * steps, sizeof *times->own),
+                                  .pace = array_new(ranks * steps, sizeof *times->pace),
+                                  .late = array_new(ranks * steps, sizeof *times->late),
+                                  .bound = array_new(ranks * steps, sizeof *times->bound),
+                                  .communicator = array_new(ranks * steps, sizeof *times->communicator),
+                                  .open = array_new(ranks * steps, 1)};
+    if (!times->place || !times->own || !times->pace || !times->late || !times->bound ||
+        !times->communicator || !times->open)
+        return -1;
+    for (size_t rank = 0; rank < of->rank_count; rank++)
+        if (is_of(partition, unit, of->ranks[rank]))
+            times->place[times->ranks++] = (int32_t)rank;
+    return 0;
+}
+
+void place_times_release(struct place_times *times)
+{
+    free(times->place);
+    free(times->own);
+    free(times->pace);
+    free(times->late);
+    free(times->bound);
+    free(times->communicator);
+    free(times->open);
+    *times = (struct place_times){0};
+}
+
+/* Whether an operation of a group that another rank is in does not say when it was over. */
+static int has_open_end(const struct job *job, int32_t of_group)
+{
+    size_t at = (size_t)job->operations[of_group].group;
+    for (; at < job->operation_count && job->operations[at].group == job->operations[of_group].group; at++)
+        if (job->operations[at].end_ns == TIME_UNKNOWN &&
+            job->instances[job->operations[at].instance].sender !=
+                job->instances[job->operations[at].instance].receiver)
+            return 1;
+    return 0;
+}
+
+/* Own time may hold the rest of a send or a receive whose end only its proxy or the host tells. */
+static int may_hide_end(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 1;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL) ||
+           (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
+}
+
+static int64_t bound_of(const struct sheet_source *source, int32_t at)
+{
+    const struct job *job = source->job;
+    const struct job_operation *operation = &job->operations[at];
+    int64_t longest_ns = source->longest_stay_ns[operation->instance];
+    int is_grouped = (size_t)at + 1 < job->operation_count && operation[1].group == operation->group;
+    return is_grouped || longest_ns == INT64_MAX ? INT64_MAX : longest_ns - arrival_stay_ns(job, at);
+}
+
+/* A slow transfer of this part of an own time that follows may be in it. */
+enum { HELD_PART = 4 };
+
+/*
+ * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a
+ * group it is not known, or a link was slow in it and the step over, which not all members' kernels show.
+ */
+static int may_go_on(const struct sheet_source *source, int32_t operation, int64_t own_ns, int within)
+{
+    int64_t slow_ns = source->transfers[source->job->operations[operation].instance].slow_ns;
+    return (!within && slow_ns > own_ns / HELD_PART) ||
+           (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
+}
+
+/* How long the operation before lasted that a rank computes beside. */
+static int64_t beside_ns(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    int64_t duration_ns = job_duration(&job->operations[operation->previous]);
+    return duration_ns == TIME_UNKNOWN ? 0 : duration_ns;
+}
+
+/* An own time without what received data explain of it: that is load, and nobody's fault. */
+static int64_t without_load(const struct baseline *baseline, int32_t at, int64_t own_ns)
+{
+    int64_t rest_ns = baseline->explained_ns ? own_ns - baseline->explained_ns[at] : own_ns;
+    return rest_ns > 0 ? rest_ns : 0;
+}
+
+static void read_cell(struct place_times *times, const struct sheet_source *source, size_t cell, int32_t at)
+{
+    const struct job *job = source->job;
+    times->own[cell] = TIME_UNKNOWN;
+    times->open[cell] = 0;
+    if (at < 0 || excess_listed(&source->baseline->excess, at).beyond_ns == TIME_UNKNOWN)
+        return;
+    const struct job_operation *operation = &job->operations[at];
+    int64_t idle_ns = job_idle_time(job, operation), late_ns = job_lateness_in(job, operation, idle_ns);
+    times->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
+    if (may_hide_end(job, operation) && (!times->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
+        return;
+    times->own[cell] =
+        without_load(source->baseline, at, idle_ns < operation->own_ns ? idle_ns : operation->own_ns);
+    times->pace[cell] = times->own[cell] + beside_ns(job, operation);
+    times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
+    times->bound[cell] = bound_of(source, at);
+    times->communicator[cell] = operation->communicator;
+    times->open[cell] =
+        (unsigned char)may_go_on(source, operation->previous, times->own[cell], times->within);
+}
+
+const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,
+                                      size_t role, int32_t position, size_t rank)
+{
+    size_t row = (size_t)position * baseline->roles[role].rank_count + (size_t)times->place[rank];
+    return baseline->cells[role] + row * times->steps;
+}
+
+void place_times_read(struct place_times *times, const struct sheet_source *source, size_t role,
+                      int32_t position)
+{
+    size_t first = (size_t)source->baseline->first_step;
+    for (size_t rank = 0; rank < times->ranks; rank++) {
+        const int32_t *at = place_times_operations(times, source->baseline, role, position, rank);
+        for (size_t step = 0; step < times->steps; step++)
+            read_cell(times, source, rank * times->steps + step, step < first ? -1 : at[step]);
+    }
+}

@@ -1,0 +1,473 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a wait can be blamed on besides a rank. */
+enum { BLAME_NETWORK = -1, BLAME_NOTHING = -2 };
+
+/*
+ * A rank remembers so many of the delays that it had last; older ones go unexplained. A wait has so many
+ * causes, the others go unexplained. What is less than one in so many parts of a wait is passed on without a
+ * name.
+ */
+enum { DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32, LEAST_PART = 64 };
+
+struct delay_event {
+    int32_t blame; /* rank, BLAME_NETWORK or BLAME_NOTHING */
+    int64_t time_ns;
+};
+
+struct memory {
+    struct delay_event events[DELAYS_REMEMBERED];
+    uint64_t count; /* of all time */
+};
+
+struct delays {
+    size_t rank_count;
+    size_t communicator_count;
+    struct delay *items;
+    struct memory *memories; /* per rank */
+    struct map numbers;      /* of seats: a rank on its communicator, of a pair with its peer */
+    int64_t *met;            /* per seat: count when it was last there */
+    size_t met_count;
+    size_t met_capacity;
+    int64_t *met_all;     /* per rank: count when all ranks were last in one operation */
+    struct map inherited; /* (rank, from) -> ns */
+
+    /* Of the steps that are added: */
+    const struct job *job;
+    const struct excess_list *excess;
+    const struct transfer_excess *transfers; /* per instance */
+    struct delay_steps steps;
+    int32_t *seats; /* owned: per operation */
+};
+
+static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
+{
+    if (time_ns > 0)
+        memory->events[memory->count++ % DELAYS_REMEMBERED] = (struct delay_event){blame, time_ns};
+}
+
+/* The last to arrive, -1 where that cannot be read: of ends that the network tells durations say little. */
+static int32_t last_to_arrive(const struct job *job, const struct job_instance *instance)
+{
+    if (instance->members != instance->expected)
+        return -1;
+    for (int32_t i = 0; !instance->is_synced && i < instance->members; i++)
+        if (job_member(job, instance, i)->ends == ENDS_BY_PROXY)
+            return -1;
+    return arrival_last(job, instance);
+}
+
+/* The other side of a pair; -1. */
+static int32_t peer_of(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    return instance->sender == operation->rank ? instance->receiver : instance->sender;
+}
+
+/* Numbers the seats, and makes room for them in met[]: who sits there for the first time has not met anybody.
+ */
+static int number_seats(struct delays *delays)
+{
+    const struct job *job = delays->job;
+    delays->seats = array_new(job->operation_count, sizeof *delays->seats);
+    if (!delays->seats)
+        return -1;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        struct map_key key = {{(uint64_t)operation->communicator, (uint64_t)operation->rank,
+                               (uint64_t)peer_of(job, operation)}};
+        int64_t *number = map_put(&delays->numbers, key, (int64_t)delays->numbers.count, NULL);
+        if (!number)
+            return -1;
+        delays->seats[i] = (int32_t)*number;
+    }
+    if (array_reserve((void **)&delays->met, &delays->met_capacity, delays->numbers.count,
+                      sizeof *delays->met))
+        return -1;
+    while (delays->met_count < delays->numbers.count)
+        delays->met[delays->met_count++] = 0;
+    return 0;
+}
+
+static int64_t *met_at(struct delays *delays, int32_t operation)
+{
+    return &delays->met[delays->seats[operation]];
+}
+
+static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns)
+{
+    struct delay *delay = &delays->items[rank];
+    int64_t *sum = map_put(&delays->inherited, (struct map_key){{(uint64_t)rank, (uint64_t)from}}, 0, NULL);
+    if (!sum)
+        return -1;
+    *sum += time_ns;
+    if (*sum > delay->inherited_most_ns) {
+        delay->inherited_most_ns = *sum;
+        delay->inherited_from = from;
+    }
+    return 0;
+}
+
+/* Books one share of a wait for `last` in its account, and with whoever it is blamed on. */
+static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time_ns)
+{
+    struct delay *delay = &delays->items[last];
+    if (blame == BLAME_NETWORK)
+        delay->network_ns += time_ns;
+    else if (blame == BLAME_NOTHING)
+        delay->unexplained_ns += time_ns;
+    else if (blame == last)
+        delay->own_ns += time_ns;
+    else
+        delay->inherited_ns += time_ns;
+    if (blame < 0)
+        return 0;
+    delays->items[blame].caused_ns += time_ns;
+    return blame == last ? 0 : inherit(delays, last, blame, time_ns);
+}
+
+/*
+ * Adds a cause to a list: to its own entry, else to a free one, else to the nameless rest. Whether there was
+ * room for it.
+ */
+static int add_cause(struct delay_event *causes, size_t *count, int32_t blame, int64_t time_ns)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (causes[i].blame == blame) {
+            causes[i].time_ns += time_ns;
+            return 1;
+        }
+    if (*count >= CAUSES_OF_A_WAIT)
+        return 0;
+    causes[(*count)++] = (struct delay_event){blame, time_ns};
+    return 1;
+}
+
+/*
+ * Shares a wait out over what delayed the last to arrive since it met those who wait, in proportion where
+ * that is more than the wait; what is left over has no explanation. `forgets`: some delays are not remembered
+ * any more, or had no room.
+ */
+static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_ns,
+                      struct delay_event *causes, int *forgets)
+{
+    uint64_t first = memory->count - since > DELAYS_REMEMBERED ? memory->count - DELAYS_REMEMBERED : since;
+    *forgets = first > since;
+    int64_t total = 0, left = wait_ns;
+    size_t count = 0;
+    for (uint64_t i = first; i < memory->count; i++) {
+        const struct delay_event *event = &memory->events[i % DELAYS_REMEMBERED];
+        total += event->time_ns;
+        *forgets |= !add_cause(causes, &count, event->blame, event->time_ns);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (total > wait_ns)
+            causes[i].time_ns = scale(wait_ns, (double)causes[i].time_ns / (double)total);
+        left -= causes[i].time_ns;
+    }
+    if (left > 0)
+        causes[count++] = (struct delay_event){BLAME_NOTHING, left};
+    return count;
+}
+
+/* When the last to arrive had met those who now wait for it: there, or where all ranks were. */
+static uint64_t since_met(struct delays *delays, int32_t last_at)
+{
+    int64_t here = *met_at(delays, last_at), all = delays->met_all[delays->job->operations[last_at].rank];
+    return (uint64_t)(here > all ? here : all);
+}
+
+/* One member's wait for the last to arrive: booked, and remembered by who waited. */
+static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
+{
+    struct delay_event causes[CAUSES_OF_A_WAIT + 1];
+    const struct job *job = delays->job;
+    const struct job_operation *operation = &job->operations[at], *last = &job->operations[last_at];
+    int64_t wait_ns = arrival_stay_ns(job, at) - arrival_stay_ns(job, last_at), nameless_ns = 0;
+    int forgets;
+    size_t count =
+        explain(&delays->memories[last->rank], since_met(delays, last_at), wait_ns, causes, &forgets);
+    delays->items[last->rank].forgotten += forgets && wait_ns > 0;
+    for (size_t i = 0; i < count; i++) {
+        if (book(delays, last->rank, causes[i].blame, causes[i].time_ns))
+            return -1;
+        if (causes[i].time_ns < wait_ns / LEAST_PART)
+            nameless_ns += causes[i].time_ns;
+        else
+            remember(&delays->memories[operation->rank], causes[i].blame, causes[i].time_ns);
+    }
+    remember(&delays->memories[operation->rank], BLAME_NOTHING, nameless_ns);
+    return 0;
+}
+
+static int meet(struct delays *delays, int32_t number)
+{
+    const struct job *job = delays->job;
+    const struct job_instance *instance = &job->instances[number];
+    int64_t beyond_ns = delays->transfers[number].beyond_ns;
+    const int32_t *members = job->instance_members + instance->first_member;
+    int32_t last = last_to_arrive(job, instance);
+    for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
+        delays->items[job->operations[members[i]].rank].instances++;
+        if (members[i] != last && wait_for(delays, members[i], last))
+            return -1;
+    }
+    if (last >= 0)
+        delays->items[job->operations[last].rank].times_last++;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *operation = &job->operations[members[i]];
+        /* What all of them went through together explains nobody's lateness among them, only towards others.
+         */
+        if (beyond_ns != TIME_UNKNOWN)
+            remember(&delays->memories[operation->rank], BLAME_NETWORK, beyond_ns);
+        *met_at(delays, members[i]) = (int64_t)delays->memories[operation->rank].count;
+        if ((size_t)instance->members == job->rank_count &&
+            (instance->is_synced || function_is_full_exchange(instance->function)))
+            delays->met_all[operation->rank] = *met_at(delays, members[i]);
+    }
+    return 0;
+}
+
+static int is_added(const struct delays *delays, int32_t step)
+{
+    return step >= delays->steps.first && step < delays->steps.end;
+}
+
+static int measure(struct delays *delays, struct error *error)
+{
+    const struct job *job = delays->job;
+    struct replay replay;
+    if (replay_init(&replay, job, delays->excess, delays->transfers, error))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < replay.move_count; i++) {
+        const struct replay_move *move = &replay.moves[i];
+        const struct job_operation *operation = &job->operations[move->operation];
+        int64_t beyond_ns = excess_listed(delays->excess, move->operation).beyond_ns;
+        if (beyond_ns != TIME_UNKNOWN && is_added(delays, operation->step))
+            remember(&delays->memories[operation->rank], (int32_t)operation->rank, beyond_ns);
+        failed = move->is_last && is_added(delays, job->instances[move->instance].step) &&
+                 meet(delays, (int32_t)move->instance);
+    }
+    replay_release(&replay);
+    return failed ? error_no_memory(error) : 0;
+}
+
+struct delays *delays_new(const struct job *job)
+{
+    struct delays *delays = array_new(1, sizeof *delays);
+    if (!delays)
+        return NULL;
+    *delays = (struct delays){.rank_count = job->rank_count,
+                              .communicator_count = job->communicator_count,
+                              .items = array_new(job->rank_count, sizeof *delays->items),
+                              .memories = array_new(job->rank_count, sizeof *delays->memories),
+                              .met_all = array_new(job->rank_count, sizeof *delays->met_all)};
+    map_init(&delays->inherited);
+    map_init(&delays->numbers);
+    if (!delays->items || !delays->memories || !delays->met_all) {
+        free(delays_end(delays));
+        return NULL;
+    }
+    for (size_t i = 0; i < job->rank_count; i++)
+        delays->items[i].inherited_from = -1;
+    return delays;
+}
+
+int delays_add(struct delays *delays, const struct job *job, const struct excess_list *excess,
+               const struct transfer_excess *transfers, struct delay_steps steps, struct error *error)
+{
+    if (job->rank_count != delays->rank_count || job->communicator_count != delays->communicator_count)
+        return error_set(error, "run %lld has changed while it was read", (long long)job->run_id);
+    delays->job = job;
+    delays->excess = excess;
+    delays->transfers = transfers;
+    delays->steps = steps;
+    int failed = number_seats(delays) ? error_no_memory(error) : measure(delays, error);
+    free(delays->seats);
+    delays->seats = NULL;
+    return failed;
+}
+
+struct delay *delays_end(struct delays *delays)
+{
+    struct delay *items = delays->items;
+    map_release(&delays->inherited);
+    map_release(&delays->numbers);
+    free(delays->met);
+    free(delays->met_all);
+    free(delays->memories);
+    free(delays);
+    return items;
+}
+
+struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
+                             const struct transfer_excess *transfers, struct error *error)
+{
+    struct delays *delays = delays_new(job);
+    if (!delays) {
+        error_no_memory(error);
+        return NULL;
+    }
+    int failed = delays_add(delays, job, excess, transfers, DELAY_ALL_STEPS, error);
+    struct delay *items = delays_end(delays);
+    if (!failed)
+        return items;
+    free(items);
+    return NULL;
+}
+
+/* What the join says of an instance whose waiting can be read. */
+struct meeting {
+    int64_t id;
+    int64_t shortest_ns;
+    int32_t last; /* job rank; -1: cannot be read */
+};
+
+struct waits {
+    struct loader loader;
+    struct delay *delays;
+    struct meeting *meetings; /* owned, by id */
+    size_t count;
+    size_t capacity;
+    size_t latest; /* found last: the next operation's is as a rule the next */
+};
+
+static int add_meetings(struct waits *waits, struct block_scan *scan, struct error *error)
+{
+    static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_TRANSFER, INSTANCE_LAST_MEMBER};
+    const struct block_reader *rows = &scan->rows;
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+        return -1;
+    if (array_reserve((void **)&waits->meetings, &waits->capacity, waits->count + rows->count,
+                      sizeof *waits->meetings))
+        return error_no_memory(error);
+    for (size_t row = 0; row < rows->count; row++) {
+        int64_t last = rows->absent[INSTANCE_LAST_MEMBER][row]
+                           ? -1
+                           : loader_member(&waits->loader, rows->values[INSTANCE_LAST_MEMBER][row]);
+        waits->meetings[waits->count++] =
+            (struct meeting){.id = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
+                             .shortest_ns = rows->values[INSTANCE_TRANSFER][row],
+                             .last = last < 0 ? -1 : (int32_t)(last >> 32)};
+    }
+    return 0;
+}
+
+static const struct meeting *find_meeting(struct waits *waits, int64_t id)
+{
+    int64_t at = find_id(waits->meetings, waits->count, sizeof *waits->meetings, waits->latest, id);
+    if (at < 0)
+        return NULL;
+    waits->latest = (size_t)at;
+    return &waits->meetings[at];
+}
+
+static void take_operation(struct waits *waits, int32_t rank, int64_t duration_ns,
+                           const struct meeting *meeting)
+{
+    waits->delays[rank].instances++;
+    if (meeting->last == rank) {
+        waits->delays[rank].times_last++;
+        return;
+    }
+    waits->delays[meeting->last].unexplained_ns += duration_ns - meeting->shortest_ns;
+}
+
+static int says_when(const struct block_scan *scan, size_t row)
+{
+    static const int columns[] = {OPERATION_DEVICE_BEGIN, OPERATION_GPU_BEGIN, OPERATION_KERNEL_CHANNELS};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (!scan->rows.absent[columns[i]][row])
+            return 1;
+    return 0;
+}
+
+/* 1: go on; 0: an operation says when it ran. */
+static int take_block(struct waits *waits, struct job *job, struct block_scan *scan, struct error *error)
+{
+    static const int columns[] = {OPERATION_DEVICE_BEGIN, OPERATION_GPU_BEGIN, OPERATION_KERNEL_CHANNELS,
+                                  OPERATION_DURATION};
+    static const int joined[] = {JOINED_INSTANCE};
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
+        scan_joined_columns(scan, joined, 1, error))
+        return -1;
+    int64_t member = loader_member(&waits->loader, scan->owner_id);
+    for (size_t row = 0; member >= 0 && row < scan->rows.count; row++) {
+        if (says_when(scan, row))
+            return 0;
+        const struct meeting *meeting =
+            find_meeting(waits, block_value(&scan->joined, JOINED_INSTANCE, row, 0));
+        if (!meeting)
+            continue;
+        job->ranks[member >> 32].count++;
+        if (meeting->last >= 0)
+            take_operation(waits, (int32_t)(member >> 32),
+                           block_value(&scan->rows, OPERATION_DURATION, row, meeting->shortest_ns), meeting);
+    }
+    return 1;
+}
+
+static int take_meetings(struct waits *waits, const struct job *job, struct error *error)
+{
+    struct block_scan scan;
+    int more = scan_instances(&scan, job->store, job->run_id, error) ? -1 : 1;
+    while (more == 1 && (more = scan_next(&scan, error)) == 1)
+        if (add_meetings(waits, &scan, error))
+            more = -1;
+    scan_release(&scan);
+    return more;
+}
+
+/* 1: all of them; 0: some say when they ran. */
+static int take_operations(struct waits *waits, struct job *job, struct error *error)
+{
+    struct block_scan scan;
+    int more = scan_operations(&scan, job->store, job->run_id, error) ? -1 : 1, untimed = 1;
+    while (untimed == 1 && more == 1 && (more = scan_next(&scan, error)) == 1)
+        untimed = take_block(waits, job, &scan, error);
+    scan_release(&scan);
+    return more < 0 ? -1 : untimed;
+}
+
+static int late_arrivals_measure(struct waits *waits, struct job *job, struct error *error)
+{
+    waits->delays = array_new(job->rank_count, sizeof *waits->delays);
+    if (!waits->delays)
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->rank_count; i++)
+        waits->delays[i].inherited_from = -1;
+    if (loader_init(&waits->loader, job, error))
+        return -1;
+    /* Network steps may say when operations ended. */
+    if (waits->loader.has_traffic)
+        return 0;
+    return take_meetings(waits, job, error) ? -1 : take_operations(waits, job, error);
+}
+
+int waits_measure(struct job *job, struct delay **delays, struct error *error)
+{
+    struct waits waits = {.count = 0};
+    int outcome = late_arrivals_measure(&waits, job, error);
+    loader_release(&waits.loader);
+    free(waits.meetings);
+    if (outcome == 1) {
+        *delays = waits.delays;
+        return 1;
+    }
+    free(waits.delays);
+    /* Who goes on to job_load_rest has them counted anew. */
+    for (size_t i = 0; i < job->rank_count; i++)
+        job->ranks[i].count = 0;
+    return outcome;
+}

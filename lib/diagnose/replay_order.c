@@ -1,0 +1,191 @@
+#include "base/base.h"
+#include "diagnose/delay.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/* In which order a job can be played again, and which operations do not wait for others in it. */
+
+/* Marks the first operations of the groups in which something is received. */
+static void mark_receiving(const struct job *job, unsigned char *receives)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].function == FUNCTION_RECV)
+            receives[job->operations[i].group] = 1;
+}
+
+/*
+ * A send whose end is known is done when its data is in buffers, whenever the receiver comes. What shares its
+ * kernel with a receive may have ended with that.
+ */
+static int leaves_alone(const struct replay *replay, int32_t at)
+{
+    const struct job_operation *operation = &replay->job->operations[at];
+    return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
+           operation->end_ns != TIME_UNKNOWN && !replay->receives[operation->group];
+}
+
+int replay_list_leavers(struct replay *replay)
+{
+    const struct job *job = replay->job;
+    size_t count = 0;
+    mark_receiving(job, replay->receives);
+    for (size_t i = 0; i < job->operation_count; i++)
+        count += leaves_alone(replay, (int32_t)i) != 0;
+    replay->leavers = array_new(count, sizeof *replay->leavers);
+    for (size_t i = 0; replay->leavers && i < job->operation_count; i++)
+        if (leaves_alone(replay, (int32_t)i))
+            replay->leavers[replay->leaver_count++] = (struct replay_leaver){
+                .stay_ns = replay->ends[i] - job->operations[i].start_ns, .operation = (int32_t)i};
+    return replay->leavers ? 0 : -1;
+}
+
+static int is_leaver_before(const void *leaver, const void *operation)
+{
+    return ((const struct replay_leaver *)leaver)->operation < *(const int32_t *)operation;
+}
+
+/* The number of an operation that leaves alone among those that do. */
+static int32_t leaver_of(const struct replay *replay, int32_t operation)
+{
+    return (int32_t)lower_bound(replay->leavers, replay->leaver_count, sizeof *replay->leavers,
+                                is_leaver_before, &operation);
+}
+
+/* Operations that come after others, while the order of all is found. */
+struct sequel {
+    int32_t *first_child; /* per operation: one that comes after it; -1 */
+    int32_t *sibling;     /* per operation: another one that comes after the same; of a ready one, the next */
+    int32_t ready;        /* the first of the operations to place; -1 */
+    int32_t *arrived;     /* per instance: members that are placed */
+    int32_t *latest;      /* per rank: its operation that was placed last; -1 */
+    size_t turn;          /* how many operations of each rank have been asked whether they are stuck */
+    size_t asked;         /* ranks asked in this turn */
+};
+
+static void sequel_release(struct sequel *sequel)
+{
+    free(sequel->first_child);
+    free(sequel->sibling);
+    free(sequel->arrived);
+    free(sequel->latest);
+}
+
+static int sequel_init(struct sequel *sequel, const struct replay *replay)
+{
+    size_t operations = replay->job->operation_count;
+    *sequel = (struct sequel){.first_child = array_new(operations, sizeof *sequel->first_child),
+                              .sibling = array_new(operations, sizeof *sequel->sibling),
+                              .ready = -1,
+                              .arrived = array_new(replay->job->instance_count, sizeof *sequel->arrived),
+                              .latest = array_new(replay->job->rank_count, sizeof *sequel->latest)};
+    if (!sequel->first_child || !sequel->sibling || !sequel->arrived || !sequel->latest)
+        return -1;
+    for (size_t i = 0; i < operations; i++)
+        sequel->first_child[i] = sequel->sibling[i] = -1;
+    for (size_t i = 0; i < replay->job->rank_count; i++)
+        sequel->latest[i] = -1;
+    for (size_t i = 0; i < operations; i++) {
+        int32_t after = replay->after[i];
+        int32_t *list = after < 0 ? &sequel->ready : &sequel->first_child[after];
+        sequel->sibling[i] = *list;
+        *list = (int32_t)i;
+    }
+    return 0;
+}
+
+/* Where an operation was placed; -1: nowhere yet. */
+static int32_t place_of(const struct replay *replay, int32_t at)
+{
+    return replay->after[at] <= -2 ? -2 - replay->after[at] : -1;
+}
+
+static void follow(struct sequel *sequel, int32_t at)
+{
+    int32_t next;
+    for (int32_t child = sequel->first_child[at]; child >= 0; child = next) {
+        next = sequel->sibling[child];
+        sequel->sibling[child] = sequel->ready;
+        sequel->ready = child;
+    }
+}
+
+/* An operation starts. When it is its instance's last member, all members end and what comes after is ready.
+ */
+static void place(struct replay *replay, struct sequel *sequel, int32_t at)
+{
+    const struct job *job = replay->job;
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int32_t after = replay->after[at];
+    if (place_of(replay, at) >= 0)
+        return;
+    struct replay_move *move = &replay->moves[replay->move_count];
+    int leaves = leaves_alone(replay, at);
+    *move = (struct replay_move){.operation = (unsigned)at & INT32_MAX,
+                                 .own_or_leaver = leaves ? -1 - leaver_of(replay, at) : operation->group,
+                                 .after = after < 0 ? -1 : place_of(replay, after),
+                                 .instance = (unsigned)operation->instance & INT32_MAX,
+                                 .is_first = !sequel->arrived[operation->instance]++};
+    replay->after[at] = -2 - (int32_t)replay->move_count++;
+    sequel->latest[operation->rank] = at;
+    if (leaves)
+        follow(sequel, at);
+    if (sequel->arrived[operation->instance] < instance->members)
+        return;
+    move->is_last = 1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t member = job_member_at(job, instance, i);
+        if (!leaves_alone(replay, member))
+            follow(sequel, member);
+    }
+}
+
+/* The next operation that is not placed, by its number in its rank; -1. */
+static int32_t stuck(struct sequel *sequel, const struct replay *replay)
+{
+    const struct job *job = replay->job;
+    while (replay->move_count < job->operation_count) {
+        if (sequel->asked == job->rank_count) {
+            sequel->asked = 0;
+            sequel->turn++;
+        }
+        const struct job_rank *rank = &job->ranks[sequel->asked++];
+        if (sequel->turn < rank->count && place_of(replay, (int32_t)(rank->first + sequel->turn)) < 0)
+            return (int32_t)(rank->first + sequel->turn);
+    }
+    return -1;
+}
+
+/*
+ * Times that contradict each other (a start noticed late) make operations wait for each other in a circle.
+ * The first of them comes after what of its rank could be placed.
+ */
+static int32_t cut_circle(struct replay *replay, struct sequel *sequel)
+{
+    int32_t at = stuck(sequel, replay);
+    if (at >= 0)
+        replay->after[at] = sequel->latest[replay->job->operations[at].rank];
+    return at;
+}
+
+/*
+ * Who comes after whom and who is waited for does not depend on times: the order in which operations can be
+ * played is found once, and each run goes through it from front to back.
+ */
+int replay_find_moves(struct replay *replay)
+{
+    struct sequel sequel;
+    int failed = sequel_init(&sequel, replay);
+    int32_t at;
+    /* Who cuts a circle still stands in the list of those that come after another. */
+    while (!failed && (at = sequel.ready >= 0 ? sequel.ready : cut_circle(replay, &sequel)) >= 0) {
+        if (at == sequel.ready)
+            sequel.ready = sequel.sibling[at];
+        place(replay, &sequel, at);
+    }
+    sequel_release(&sequel);
+    return failed;
+}

@@ -1,0 +1,412 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+
+#include <stdlib.h>
+
+/* So many steps in a row make a regular stretch: fewer do not tell what is usual in it. */
+enum { FEWEST_STEPS = 6 };
+
+static int is_as(const struct stretch *stretch, const struct stretch *other)
+{
+    return stretch->signature == other->signature && stretch->count == other->count;
+}
+
+/* Which of them a step under a load is as; -1: none. */
+static int32_t find(const struct programmes *programmes, struct stretch stretch, int32_t load)
+{
+    for (int32_t i = 0; i < programmes->count; i++)
+        if (programmes->load[i] == load && is_as(&programmes->canonical[i], &stretch))
+            return i;
+    return -1;
+}
+
+/* How many steps from that one on are as it is, none with a gap. */
+static int32_t count_alike(const struct stretch *stretches, const int32_t *loads, int32_t step,
+                           int32_t step_count)
+{
+    int32_t count = 0;
+    while (step + count < step_count && stretches[step + count].count && !stretches[step + count].has_gap &&
+           loads[step + count] == loads[step] && is_as(&stretches[step + count], &stretches[step]))
+        count++;
+    return count;
+}
+
+/* The load that most steps are under which are as most of all are. */
+static int32_t main_load(const struct stretch *stretches, const struct stretch *canonical,
+                         const int32_t *loads, int32_t first_step, int32_t step_count)
+{
+    int32_t best = 0, most = 0;
+    for (int32_t step = first_step, end, here; step < step_count; step = end) {
+        for (end = step, here = 0; end < step_count && loads[end] == loads[step]; end++)
+            here += is_as(&stretches[end], canonical);
+        if (here > most) {
+            most = here;
+            best = loads[step];
+        }
+    }
+    return best;
+}
+
+static void add_stretches(struct programmes *programmes, const struct stretch *stretches,
+                          const int32_t *loads, int32_t first_step, int32_t step_count)
+{
+    for (int32_t step = first_step, alike; step < step_count; step += alike ? alike : 1) {
+        alike = count_alike(stretches, loads, step, step_count);
+        if (alike < FEWEST_STEPS || programmes->count == MOST_PROGRAMMES ||
+            find(programmes, stretches[step], loads[step]) >= 0)
+            continue;
+        programmes->load[programmes->count] = loads[step];
+        programmes->canonical[programmes->count++] = stretches[step];
+    }
+}
+
+static void tell_steps(struct programmes *programmes, const struct stretch *stretches, const int32_t *loads,
+                       int32_t step_count)
+{
+    int32_t last = -1;
+    for (int32_t step = 0; step < step_count; step++) {
+        int32_t here = find(programmes, stretches[step], loads[step]);
+        last = here >= 0 ? here : last;
+        programmes->of_step[step] = last;
+    }
+    last = 0;
+    for (int32_t step = step_count; step-- > 0;) {
+        last = programmes->of_step[step] >= 0 ? programmes->of_step[step] : last;
+        programmes->of_step[step] = last;
+        programmes->first_step[last] = step;
+    }
+}
+
+int programmes_find(struct programmes *programmes, const struct stretch *stretches, const int32_t *loads,
+                    int32_t first_step, int32_t step_count, struct stretch *scratch)
+{
+    *programmes = (struct programmes){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
+    if (!programmes->of_step)
+        return -1;
+    struct stretch canonical = stretches_canonical(stretches, first_step, step_count, scratch);
+    programmes->count = canonical.first >= 0;
+    programmes->canonical[0] = canonical;
+    programmes->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
+    if (programmes->count)
+        add_stretches(programmes, stretches, loads, first_step, step_count);
+    tell_steps(programmes, stretches, loads, step_count);
+    return 0;
+}
+
+void programmes_release(struct programmes *programmes)
+{
+    free(programmes->of_step);
+    *programmes = (struct programmes){.count = 0};
+}
+
+/* What two ranks of one role have in common at a position: its size, if that is what it usually is. */
+static uint64_t hash_role(const struct job *job, const struct job_operation *operation, int is_usual_size)
+{
+    uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
+    return hash_mix(hash_mix(size, operation->function),
+                    hash_mix(is_usual_size ? (uint64_t)operation->bytes : 0, operation->kind));
+}
+
+/* Cells that a rank may have for each of its operations, and however few those are. */
+enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 14 };
+
+/* Steps that are all alike fill their cells. One that holds nearly all there is leaves nearly all empty. */
+static int recurs(const struct job *job, const struct job_rank *rank, int32_t positions)
+{
+    uint64_t cells = (uint64_t)positions * (uint64_t)job->step_count;
+    return cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)rank->count;
+}
+
+/* A rank whose role is looked for. */
+struct player {
+    const struct job *job;
+    struct baseline *baseline;
+    struct map *roles; /* (sequence, FIRST_OF or IN_ANY) -> role; (sequence, role) -> its begin there */
+    size_t *capacity;  /* of baseline->roles */
+    struct stretch *stretches; /* of each step; and as much scratch twice */
+    const int32_t *loads;      /* of each step */
+    struct programmes programmes;
+    int32_t begins[MOST_PROGRAMMES]; /* its programmes' positions in its role */
+    size_t rank;
+    int32_t stage;
+};
+
+/* One more place that came before a position: the majority's is left (Boyer and Moore, 1981). */
+static void vote(int32_t *before, int32_t *votes, int32_t position)
+{
+    if (*votes == 0)
+        *before = position;
+    *votes += *before == position ? 1 : -1;
+}
+
+/*
+ * Which position mostly comes before each on its stream, in steps like the canonical one of its programme;
+ * for the first on a stream the last of it, in the step before, which is not less. -1: only operations
+ * without a place do.
+ */
+static void vote_in_step(const struct player *player, int32_t step, int32_t *before, int32_t *votes)
+{
+    int32_t programme = player->programmes.of_step[step], begin = player->begins[programme];
+    const struct stretch *like = &player->stretches[step];
+    const struct stretch *canonical = &player->programmes.canonical[programme];
+    for (int32_t i = 0;
+         begin >= 0 && like->signature == canonical->signature && i < canonical->count && i < like->count;
+         i++) {
+        const struct job_operation *operations = player->job->operations;
+        int32_t previous = operations[like->first + i].previous;
+        int32_t at = previous >= 0 ? player->baseline->positions[operations[previous].group] : -1;
+        if (at >= 0)
+            vote(&before[begin + i], &votes[begin + i], at);
+    }
+}
+
+static int note_predecessors(struct player *player)
+{
+    struct baseline *baseline = player->baseline;
+    int32_t length = baseline->roles[baseline->role_of_rank[player->rank]].length;
+    int32_t *before = array_new((size_t)length, sizeof *before);
+    int32_t *votes = array_new((size_t)length, sizeof *votes);
+    baseline->predecessors[player->rank] = before;
+    for (int32_t i = 0; before && i < length; i++)
+        before[i] = -1;
+    for (int32_t step = baseline->first_step; before && votes && step < player->job->step_count; step++)
+        vote_in_step(player, step, before, votes);
+    int failed = !before || !votes;
+    free(votes);
+    return failed ? -1 : 0;
+}
+
+/*
+ * Whether half of the programme's steps and more, of those with as many calls, have the canonical one's size
+ * at a position: where data decide how much is sent, sizes tell no role.
+ */
+static int is_usual_size(const struct player *player, int32_t programme, int32_t at)
+{
+    const struct job_operation *operations = player->job->operations;
+    struct stretch canonical = player->programmes.canonical[programme];
+    int32_t alike = 0;
+    for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
+        const struct stretch *stretch = &player->stretches[step];
+        if (player->programmes.of_step[step] != programme || stretch->count != canonical.count)
+            continue;
+        alike += operations[stretch->first + at].bytes == operations[canonical.first + at].bytes ? 1 : -1;
+    }
+    return alike >= 0;
+}
+
+static uint64_t hash_sequence(const struct player *player, int32_t programme)
+{
+    struct stretch canonical = player->programmes.canonical[programme];
+    uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)player->stage);
+    for (int32_t i = 0; i < canonical.count; i++)
+        hash = hash_mix(hash, hash_role(player->job, &player->job->operations[canonical.first + i],
+                                        is_usual_size(player, programme, i)));
+    return hash;
+}
+
+/* What is known of a sequence: the role of which it is the first one; one that has it; where it begins in
+ * one.
+ */
+enum { FIRST_OF = -1, IN_ANY = -2 };
+
+static struct map_key key_of(const struct player *player, int32_t programme, int64_t of)
+{
+    struct stretch canonical = player->programmes.canonical[programme];
+    return (struct map_key){{hash_sequence(player, programme), (uint64_t)canonical.count, (uint64_t)of,
+                             (uint64_t)player->programmes.load[programme]}};
+}
+
+/*
+ * The role that has the rank's sequences; -1: there is none yet. Ranks that come or go as communicators are
+ * made anew do only part of what the others do: theirs may be another's second, or have its first for one. A
+ * second of both is not enough: an evaluation may be all that ranks of two roles have in common.
+ */
+static int32_t find_role(const struct player *player)
+{
+    const int64_t *role = map_get(player->roles, key_of(player, 0, FIRST_OF));
+    if (!role)
+        role = map_get(player->roles, key_of(player, 0, IN_ANY));
+    for (int32_t i = 1; !role && i < player->programmes.count; i++)
+        role = map_get(player->roles, key_of(player, i, FIRST_OF));
+    return role ? (int32_t)*role : -1;
+}
+
+static int join_role(struct player *player)
+{
+    struct baseline *baseline = player->baseline;
+    int32_t number = find_role(player);
+    if (number < 0) {
+        number = (int32_t)baseline->role_count;
+        if (array_reserve((void **)&baseline->roles, player->capacity, baseline->role_count + 1,
+                          sizeof *baseline->roles) ||
+            !map_put(player->roles, key_of(player, 0, FIRST_OF), number, NULL))
+            return -1;
+        baseline->roles[baseline->role_count++] = (struct role){.length = 0};
+    }
+    baseline->role_of_rank[player->rank] = number;
+    baseline->rank_in_role[player->rank] = (int32_t)baseline->roles[number].rank_count++;
+    return 0;
+}
+
+/* One more programme of a role. */
+static int add_programme(struct role *role, int32_t count)
+{
+    int32_t *begins = realloc(role->begins, ((size_t)role->programmes + 1) * sizeof *begins);
+    if (!begins)
+        return -1;
+    role->begins = begins;
+    begins[role->programmes++] = role->length;
+    role->length += count;
+    return 0;
+}
+
+/*
+ * Where the positions of the rank's programmes begin in its role: they are told from each other by what they
+ * are, as those of the same steps need not have been found at all of its ranks. One that would leave nearly
+ * all its cells empty has none (-1).
+ */
+static int take_programmes(struct player *player)
+{
+    const struct job *job = player->job;
+    int32_t number = player->baseline->role_of_rank[player->rank];
+    struct role *role = &player->baseline->roles[number];
+    for (int32_t i = 0; i < player->programmes.count; i++) {
+        int32_t count = player->programmes.canonical[i].count;
+        const int64_t *known = map_get(player->roles, key_of(player, i, number));
+        player->begins[i] = known ? (int32_t)*known : -1;
+        if (player->programmes.first_step[i] >= player->baseline->first_step &&
+            player->programmes.count > 1 && warm_up_add(player->baseline, player->programmes.first_step[i]))
+            return -1;
+        if (known || !recurs(job, &job->ranks[player->rank], role->length + count))
+            continue;
+        player->begins[i] = role->length;
+        if (!map_put(player->roles, key_of(player, i, number), role->length, NULL) ||
+            !map_put(player->roles, key_of(player, i, IN_ANY), number, NULL) || add_programme(role, count))
+            return -1;
+    }
+    return 0;
+}
+
+/*
+ * Positions of a step within its programme become those within the role. Of steps whose calls come between
+ * each other's the run holds calls of others, too, which have a place in their own.
+ */
+static void shift_positions(const struct job *job, struct stretch own, int32_t step, int32_t begin,
+                            int32_t *positions)
+{
+    for (int32_t i = own.first; i >= 0 && i < own.first + own.count; i++)
+        if (positions[i] >= 0)
+            positions[i] = job->operations[i].step == step ? positions[i] + begin : -1;
+}
+
+/* The positions of the operations in the steps of one programme. */
+static int place_programme(struct player *player, int32_t programme)
+{
+    const struct job *job = player->job;
+    struct stretch *own = player->stretches + job->step_count;
+    int32_t *positions = player->baseline->positions, begin = player->begins[programme];
+    for (int32_t step = 0; step < job->step_count; step++)
+        own[step] = player->programmes.of_step[step] == programme ? player->stretches[step]
+                                                                  : (struct stretch){.first = -1};
+    if (begin < 0)
+        return 0;
+    if (positions_match(job, own, player->programmes.canonical[programme], positions))
+        return -1;
+    for (int32_t step = 0; (begin || player->programmes.count > 1) && step < job->step_count; step++)
+        shift_positions(job, own[step], step, begin, positions);
+    return 0;
+}
+
+struct regularity {
+    uint64_t whole;
+    uint64_t all;
+};
+
+static int32_t count_placed(const int32_t *positions, struct stretch stretch)
+{
+    int32_t placed = 0;
+    for (int32_t i = 0; i < stretch.count; i++)
+        placed += positions[stretch.first + i] >= 0;
+    return placed;
+}
+
+/* Steps that hold the whole sequence; where records are missing, operations that have a place in it. */
+static void count_whole(struct regularity *regularity, const struct player *player)
+{
+    for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
+        if (job_is_break(player->job, step))
+            continue;
+        int32_t count = player->programmes.canonical[player->programmes.of_step[step]].count;
+        int32_t placed = count_placed(player->baseline->positions, player->stretches[step]);
+        regularity->whole += player->job->missing_sequence ? (uint64_t)placed : placed == count;
+        regularity->all += player->job->missing_sequence ? (uint64_t)count : 1;
+    }
+}
+
+static int place_rank(struct player *player)
+{
+    const struct job *job = player->job;
+    const struct job_rank *rank = &job->ranks[player->rank];
+    if (stretches_cut(job, rank, player->stretches) ||
+        programmes_find(&player->programmes, player->stretches, player->loads, player->baseline->first_step,
+                        job->step_count, player->stretches + job->step_count))
+        return -1;
+    if (!player->programmes.count || !recurs(job, rank, player->programmes.canonical[0].count))
+        return 0;
+    if (join_role(player) || take_programmes(player))
+        return -1;
+    for (int32_t i = 0; i < player->programmes.count; i++)
+        if (place_programme(player, i))
+            return -1;
+    return note_predecessors(player);
+}
+
+/* The first rank with the most operations: it was there from the first step to the last, if any was. */
+static size_t busiest_rank(const struct job *job)
+{
+    size_t busiest = 0;
+    for (size_t i = 1; i < job->rank_count; i++)
+        if (job->ranks[i].count > job->ranks[busiest].count)
+            busiest = i;
+    return busiest;
+}
+
+int baseline_find_roles(struct baseline *baseline, const struct job *job)
+{
+    struct map roles;
+    size_t capacity = 0, busiest = busiest_rank(job);
+    struct player player = {.job = job,
+                            .baseline = baseline,
+                            .roles = &roles,
+                            .capacity = &capacity,
+                            .stretches = array_new((size_t)job->step_count * 2, sizeof *player.stretches)};
+    int32_t *stage = stages_find(job), *loads = loads_find(job, baseline->first_step);
+    struct regularity regularity = {0};
+    int failed = !player.stretches || !stage || !loads;
+    player.loads = loads;
+    map_init(&roles);
+    for (size_t i = 0; i < job->operation_count; i++)
+        baseline->positions[i] = -1;
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        baseline->role_of_rank[i] = -1;
+        if (!job->ranks[i].count)
+            continue;
+        player.rank = i;
+        player.stage = job->blind_to_pairs ? stage[i] : 0;
+        failed = place_rank(&player);
+        if (!failed && baseline->role_of_rank[i] >= 0)
+            count_whole(&regularity, &player);
+        for (int32_t step = 0; !failed && i == busiest && step < job->step_count; step++)
+            baseline->stretch_of_step[step] = player.programmes.of_step[step];
+        programmes_release(&player.programmes);
+    }
+    if (regularity.all)
+        baseline->regular = (double)regularity.whole / (double)regularity.all;
+    map_release(&roles);
+    free(player.stretches);
+    free(stage);
+    free(loads);
+    return failed ? -1 : 0;
+}

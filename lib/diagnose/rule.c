@@ -1,0 +1,408 @@
+/*
+ * Rules. A new one, RULE_FOO, takes a line in enum rule_id (lib/diagnose/diagnose.h), one in `rules` below,
+ * and what follows; `make check` says what is missing.
+ * - lib/diagnose/: where what it looks at is at hand, a function that returns its measure, or NOT_ASKED where
+ *   the rule does not apply, handed to suspect_ask (a suspicion) or finding_ask (a finding). It decides
+ *   nothing. A rule of how jobs stop lies in lib/postmortem
+ * - lib/diagnose/limits.c: its limit, if there is none of that meaning
+ * - tests/unit/: assert_speaks and assert_quiet (tests/unit/support/spoken.h) with RULE_FOO, at its limit and
+ *   beside it
+ * - man/ncclprof-diagnosis.7: `make golden` writes its paragraph from the table
+ */
+#include "diagnose/finding.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Bits of `kinds`. */
+enum {
+    OF_COMPUTE = 1 << FINDING_COMPUTE,
+    OF_HOST = 1 << FINDING_HOST,
+    OF_NETWORK = 1 << FINDING_NETWORK,
+    OF_MISSING = 1 << FINDING_MISSING,
+    OF_ENDED_EARLY = 1 << FINDING_ENDED_EARLY,
+    OF_ERROR = 1 << FINDING_ERROR,
+    OF_RANK = OF_COMPUTE | OF_HOST,
+    OF_ALL = OF_RANK | OF_NETWORK
+};
+
+/* The names follow their enum: RULE_ROUGH_END is rough-end. */
+const struct rule rules[RULE_COUNT] = {
+    [RULE_ROUGH_END] =
+        {"rough-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "faults of one step, or traces without sends and receives, if the certain part of the excess is "
+         "less than --min-gain in each step, less than rest, or in fewer than half of the steps",
+         "the share of its known excess that follows a send without a kernel, a receive whose end only the "
+         "host recorded, or possibly a receive that is not recorded (ranks meet in stages, and the baseline "
+         "gap time is at least hidden-pair times that of others of its kind, or there are none to compare "
+         "with); time that the host was late within the step, or after an operation of all ranks that all "
+         "had left, does not count",
+         "the rank may have waited for a send or receive whose end is imprecise or not recorded"},
+    [RULE_GROUP_END] = {"group-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                        "traces with finished operations only",
+                        "the share of its excess that follows a group of sends and receives for which only "
+                        "the host recorded some ends",
+                        "the rank may have waited for any of the sends and receives of the group before"},
+    [RULE_AFTER_WARM_UP] =
+        {"after-warm-up", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
+         "how many steps its last step is after the first step that follows the warm-up",
+         "the rank was late only in the first step after the warm-up, which may still be warm-up"},
+    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                       "traces without sends and receives, in which all ranks take part in all operations",
+                       "the share of its steps in which another rank was late by at least half as much",
+                       "the rank may have exchanged data that is not recorded"},
+    [RULE_LEAF_OF_TREE] =
+        {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with finished operations only and aligned clocks",
+         "the share of its excess after an AllReduce that another rank left later by half of that excess",
+         "the rank may have been a leaf of a tree, which finishes before the other ranks"},
+    [RULE_BEHIND_ROOT] =
+        {"behind-root", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with finished operations only, if others waited for the rank for less than waited",
+         "the share of its excess that follows an operation with a root",
+         "the rank may have been idle after an operation with a root, because it finished first"},
+    [RULE_ROOT_OF_TREE] = {"root-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
+                           "traces with finished operations only",
+                           "the share of the steps after the warm-up that the fault covers",
+                           "the rank finishes after the others in every step, like the root of a tree"},
+    [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                        "traces with finished operations only",
+                        "the share of its slowness in groups of sends and receives",
+                        "the slow sends and receives belong to groups, which finish together"},
+    [RULE_SHARED_PROCESS] =
+        {"shared-process", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
+         "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
+         "process ID in several containers; GPU clocks that do not differ), else 0",
+         "the rank shares a process with ranks that cannot be distinguished from it"},
+    [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                           "ranks with a file that may be lost, or with a truncated record",
+                           "the share of its excess from the point where a record ends, or that may hide "
+                           "operations of a lost file (hidden-pair)",
+                           "the excess may be operations in the lost records"},
+    [RULE_SILENT_RANK] = {"silent-rank", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
+                          "jobs with a rank without a trace",
+                          "how many times longer than the suspected fault its steps were for no other known "
+                          "reason; a step beyond outstanding counts as the median step",
+                          "the fault may be an effect of a rank without a trace"},
+    [RULE_WAITED_FOR_OTHER] =
+        {"waited-for-other", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
+         "the share of its excess during which it may have waited for a rank or link under stronger "
+         "suspicion in that step: after a receive from it whose end no kernel shows; after an operation with "
+         "channels without a stop, or a tree, that the slow link may have delayed by half of the excess "
+         "(without network steps: an operation slower by half of it), unless the rank received on each "
+         "channel, outside trees (RecvGpuWait), or its host was late within the step; in traces with "
+         "finished operations only: for its own network, after or in a send or receive whose end only the "
+         "host recorded",
+         "the rank may have waited for a rank or link under stronger suspicion"},
+    [RULE_LATE_RECEIVERS] =
+        {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "findings by the score of senders",
+         "the share of its slowness in sends to ranks that are believed to be late in that step",
+         "the sends may have waited for receivers that were late"},
+    [RULE_TWINS] =
+        {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
+         "traces with sends and receives; for a host, if at least one of the other ranks is late because of "
+         "its host",
+         "the number of other ranks that were late by as much (alike) in more than half of the same steps",
+         "other ranks are late by as much in the same steps, so they may have a common cause"},
+    [RULE_TWIN_OF_HIDDEN_PAIR] =
+        {"twin-of-hidden-pair", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+         "traces without sends and receives",
+         "the number of other ranks that were late by as much (alike) in more than half of the same steps "
+         "and whose excess, or in stages neither rank's excess, may be a receive; ranks that may have waited "
+         "for this one do not count",
+         "another rank is late by as much in the same steps, so either may have waited for the other"},
+    [RULE_COMMON_LATENESS] = {"common-lateness", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_HALF,
+                              "faults with other ranks in each of their steps; for a GPU, with other hosts "
+                              "that were late by half as much in more than half of its steps",
+                              "the share of its excess that the median of the other hosts had as well, or of "
+                              "the ranks of its role (ranks-of-role)",
+                              "most hosts were late at the same time"},
+    [RULE_CROWD] =
+        {"crowd", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "findings with medium or high confidence by all other rules",
+         "the share of its steps in which more than half of the ranks, and at least crowd, are suspected",
+         "most ranks are suspected at the same time, so they may have a common cause"},
+    [RULE_SHARED_NETWORK] =
+        {"shared-network", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_SHARED,
+         "findings with medium or high confidence by all other rules, if two other networks that are not "
+         "believed to be at fault are slow in shared-steps of its steps, or in its only step; one slow step "
+         "of another network does not count beside three or more",
+         "the slowness of those networks in its steps, as a share of its own",
+         "other networks were slow at the same time, so a shared switch or host may be at fault"},
+    [RULE_NO_PEERS] = {"no-peers", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
+                       "the number of its steps without another rank; or, if in most of them no rank of its "
+                       "role or of the operation has a known gap time, the number of those",
+                       "there is no other rank to compare it with"},
+    [RULE_ALONE_IN_ROLE] =
+        {"alone-in-role", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ROLE,
+         "traces with gaps, traces without sends and receives, or faults that cover more than half of the "
+         "steps",
+         "the number of ranks with its role",
+         "no other rank has its role, so the rank may instead have been early in the other steps"},
+    [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
+                        "the share of operations that have a place in a step",
+                        "most steps of the job differ from each other"},
+    [RULE_ESTIMATED_STEADY] = {"estimated-steady", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
+                               "traces with estimated end times: clocks that are off by the same amount in "
+                               "all steps make them too early for one rank",
+                               "the share of the steps after the warm-up that the fault covers",
+                               "the fault covers all steps and is based on estimated end times"},
+    [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
+                    "its worth in each step, in units of --min-gain of the median step",
+                    "the fault costs too little"},
+    [RULE_WORTH_MOMENT] =
+        {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "faults of one step",
+         "its worth, as a share of the median step",
+         "the fault costs too little for a single step: sends also stall briefly on healthy networks"},
+    [RULE_BY_DESIGN] = {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
+                        "faults that cover all steps after the warm-up; for a host, nearly-all; for a "
+                        "network, or in traces with finished operations only, more than half",
+                        "its worth in each step, as a share of the median step",
+                        "the fault covers so many steps that the ranks may differ by design"},
+    [RULE_ONE_PLACE] =
+        {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
+         "findings by a score over several ranks or steps, if they cover all steps",
+         "the share of the gap time of its peers in a step that lies at places where it takes longer",
+         "only some places take longer, which may be by design"},
+    [RULE_LONGER_WAY] =
+        {"longer-way", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE,
+         "findings by the score of senders that cover all steps",
+         "the number of other ranks of its host that wait less than slower-operations times as long as those "
+         "of other hosts, and that send to a host that it sends to; not counted for a single rank",
+         "the route of the sends may be longer by design"},
+    [RULE_BUSIEST] = {"busiest", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BUSIER,
+                      "traces with all GPU activity, for a rank with fewer peers than ranks-of-role that "
+                      "computes for half of each step",
+                      "how many times as long its GPU computes in a step as the GPU of any other rank",
+                      "the rank may have more work by design, as pipeline stages can"},
+    [RULE_NO_GAIN] =
+        {"no-gain", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_NO_GAIN,
+         "faults in traces with gaps, or beside another rank that cost shadow times as much in each of those "
+         "steps, if the steps are not longer by half of what others waited for the rank",
+         "the gain in each step, in units of --min-gain of the median step",
+         "the replay shows no gain, and the data that could show one is missing"},
+    [RULE_NOT_IN_STEPS] =
+        {"not-in-steps", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
+         "faults with two other steps of known duration",
+         "how much longer its steps were than the median of the others, as a share of the gain",
+         "the fault does not show in the step time"},
+    [RULE_WITHIN_SPREAD] =
+        {"within-spread", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ERRORS,
+         "faults with two other steps of known duration",
+         "how much longer its steps were than the median of the others, in standard errors",
+         "its steps are within the normal spread of step times"},
+    [RULE_NOT_IN_STEPS_OF_LATE] = {"not-in-steps-of-late", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
+                                   LIMIT_SHOWN_OF_LATE, "faults with two other steps of known duration",
+                                   "how much longer its steps were than the median of the others, plus "
+                                   "errors standard errors, minus the excess of most hosts, as a share of "
+                                   "the gain or of what others waited for the rank, whichever is greater",
+                                   "the fault does not show in the step time"},
+    [RULE_CONNECTING] =
+        {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
+         "faults of at least three steps, from the first one after the warm-up and not to the last",
+         "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
+    [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+                        "findings by a score over several ranks or steps",
+                        "the log odds that the fault is not noise", "the fault may be noise"},
+    [RULE_CERTAINTY_SENDERS] =
+        {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
+         "findings by the score of senders", "the log odds that the fault is not noise",
+         "the fault may be noise: links also have slow moments that last for several steps"},
+    [RULE_CHANCE] = {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
+                     "faults of at least two steps that count, if they are as strong as any other single "
+                     "step or, for a network, longer by longer-two each; not for a stall of a network",
+                     "the expected number of such sequences of steps from noise; for a network with at least "
+                     "steps-told steps, at most that of the excess of its rank after unrecorded sends",
+                     "the fault may be noise"},
+    [RULE_CHANCE_BEHIND] =
+        {"chance-behind", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
+         "faults of at least two steps that count, if the weakest is weaker than some other single step; not "
+         "for a stall of a network, or for one that is longer by longer-two each",
+         "the expected number of such sequences of steps from noise",
+         "the fault may be noise, because another single step was stronger"},
+    [RULE_CHANCE_ALONE] = {"chance-alone", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE,
+                           "faults of one step, weaker than far-ahead; not for a stall of a network, for a "
+                           "host worth late-alone and ahead-many, or for a GPU worth late-gpu and ahead-gpu, "
+                           "unless the trace has finished operations only and this is the first step after "
+                           "the warm-up, or operations may be missing",
+                           "the expected number of such steps from noise", "the fault may be noise"},
+    [RULE_AHEAD_LITTLE_TWO] = {"ahead-little-two", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
+                               LIMIT_AHEAD_LITTLE_TWO,
+                               "faults of two steps that count, worth less than little-two each",
+                               "how many times as strong as any other single step the weaker one is",
+                               "the fault is small and no stronger than some other single step"},
+    [RULE_AHEAD_NETWORK_TWO] = {"ahead-network-two", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW,
+                                LIMIT_AHEAD_NETWORK_TWO,
+                                "faults of two steps that count, worth less than longer-two each",
+                                "how many times as strong as any other single step the weaker one is",
+                                "the fault is hardly stronger than some other single step"},
+    [RULE_NOT_SLOWER] =
+        {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
+         "traces with network steps, if operations took less than slower-operations times the baseline; "
+         "faults of one or two steps, or of all, or not as long and far ahead as for not-slower-many",
+         "how many times the baseline the network steps of its slow links waited",
+         "the links are no slower than healthy links are at times"},
+    [RULE_NOT_SLOWER_MANY] =
+        {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,
+         "traces with network steps, if operations took less than slower-operations times the baseline; "
+         "faults of at least three steps, not all, that are ahead-many, or are worth longer-many and as "
+         "strong as any other single step, but not both; worth less than longer-steps",
+         "how many times the baseline the network steps of its slow links waited",
+         "the links are no slower than healthy links are at times"},
+    [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,
+                     "the share of the steps after the warm-up that the fault covers",
+                     "the fault covers every step after the warm-up, so only the peers are evidence"},
+    [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
+                             "findings by a score over several ranks or steps",
+                             "the log odds that the fault is not noise",
+                             "the fault may be noise, though that is unlikely"},
+    [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
+                         "its worth in each step, in units of --min-gain of the median step",
+                         "the fault costs little more than the minimum"},
+    [RULE_CHANCE_SURE] =
+        {"chance-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
+         "faults of at least two steps that count; not for a stall of a network longer than pause by sure",
+         "the expected number of such sequences of steps from noise",
+         "noise is not unlikely enough for high confidence"},
+    [RULE_CHANCE_ALONE_SURE] =
+        {"chance-alone-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE_SURE,
+         "faults of one step, weaker than far-ahead by sure; not for a stall longer than pause by sure",
+         "the expected number of such steps from noise", "noise is not unlikely enough for high confidence"},
+    [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
+                            "the number of lines that could not be read",
+                            "the trace has damaged lines, which leave room for another explanation"},
+    [RULE_LOST_EVENTS] = {"lost-events", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
+                          "the number of events that the recorder reports as lost",
+                          "the trace has lost events, which leave room for another explanation"},
+    [RULE_GAPS] = {"gaps", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_GAPS, NULL,
+                   "the share of operations that are missing from their sequences, except those that are "
+                   "missing on all ranks",
+                   "the trace has gaps, which leave room for another explanation"},
+    [RULE_ESTIMATED] =
+        {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
+         "1 if most of the excess is gap time after estimated end times, because kernels record none, else 0",
+         "the finding is based on estimated end times"},
+    [RULE_START_SCATTER] = {"start-scatter", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_START_APART,
+                            "logs with the waits of ranks at start-up, for a rank that arrived at least "
+                            "start-late after all others",
+                            "how far behind the others it arrived, as a multiple of the spread of the others",
+                            "the rank arrived no farther behind than others behind each other"},
+    [RULE_SILENT_PEER] = {"silent-peer", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                          "logs with failed transfers, if at most calls-ahead operations were called since",
+                          "the number of ranks at the other end, which may be any rank if it is unknown, "
+                          "that logged no warning",
+                          "the peer may have died: a rank there logged no warning"},
+    [RULE_ENDS] = {"ends", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ENDS,
+                   "logs with failed transfers, if at most calls-ahead operations were called since",
+                   "the number of network cards or hosts that may have failed: those that the transfers do "
+                   "not have in common",
+                   "several network cards or hosts may have failed"},
+    [RULE_SEVERAL_ERRORS] =
+        {"several-errors", OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+         "errors that the rank reports about itself, if at most calls-ahead operations were called since",
+         "the number of ranks that report errors of their own of the same weight; of one host, those less "
+         "than errors-apart after the first",
+         "several ranks report such errors"},
+    [RULE_NO_ECHO] =
+        {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
+         "errors that the rank reports about itself, if at most calls-ahead operations were called since",
+         "the number of other ranks that report a lost peer or an abort",
+         "no other rank reports an effect of the error"},
+    [RULE_MERE_SETTING] = {"mere-setting", OF_ERROR, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                           "errors that the rank reports about itself, if at most first-calls operations "
+                           "were called since; for a port, calls-ahead",
+                           "1 if the report is about a missing or different network card or plugin, or a "
+                           "port that went down and did not come back, else 0",
+                           "the reported problem need not stop a job"},
+    [RULE_STUCK_IN_START] = {"stuck-in-start", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+                             "logs of a communicator whose initialization did not finish, with at most "
+                             "first-calls operations on it",
+                             "the number of ranks that delay it or are delayed; the log does not show which",
+                             "several ranks never finished the initialization of a communicator"},
+    [RULE_NO_TRACE] = {"no-trace", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                       "logs of a communicator whose initialization did not finish, with at most first-calls "
+                       "operations on it",
+                       "1 if the ranks that the others wait for left no trace, else 0",
+                       "the ranks left no trace, but their files may merely not have been ingested"},
+    [RULE_OUTLIVED] = {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
+                       "jobs in which most files have no end, for a rank with a file",
+                       "for how many seconds longer the bundled plugin wrote the files of the waiting ranks; "
+                       "0 if the clocks do not show it, or another recorder wrote the files",
+                       "the file of the rank ends at about the same time as others, so it may only have been "
+                       "truncated elsewhere"},
+    [RULE_UNRECORDED] = {"unrecorded", OF_MISSING, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
+                         "ranks that others wait for, or that one reports; if the rank has no record, if "
+                         "records times as many ranks have a record as have none (records-unsized times if "
+                         "no record shows how many ranks there are)",
+                         "1 if no operation of it is recorded, else 0",
+                         "no call of the rank is recorded, so it may have made the call"},
+    [RULE_UNSIZED] = {"unsized", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+                      "ranks without a record, if others show how many operations were called",
+                      "1 if no record shows how many ranks the communicator has, else 0",
+                      "the rank is known only from a gap in the rank numbers, and more ranks may be absent"},
+    [RULE_HALF_ABSENT] =
+        {"half-absent", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, "ranks without a record",
+         "the number of ranks that the files do not mention, per rank that they mention",
+         "as many ranks have no trace as have one, so this rank may wait for another of them"},
+    [RULE_REPORTS_DIFFER] = {"reports-differ", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_NONE,
+                             "PyTorch's reports on the progress of all ranks",
+                             "the number of ranks whose report does not name it",
+                             "not all ranks with a report name this rank"},
+};
+
+int rule_speaks(enum rule_id rule, double reading)
+{
+    double limit = limit_of(rules[rule].limit);
+    switch (rules[rule].side) {
+    case SPEAKS_BELOW:
+        return reading < limit;
+    case SPEAKS_FROM:
+        return reading >= limit;
+    default:
+        return reading > limit;
+    }
+}
+
+const char *rule_side_name(enum rule_side side)
+{
+    static const char *const names[] = {"less than", "at least", "more than"};
+    return names[side];
+}
+
+int rule_find(const char *name, size_t length)
+{
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (strlen(rules[i].name) == length && memcmp(rules[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+void readings_note(struct readings *readings, enum finding_kind kind, enum rule_id rule, double reading)
+{
+    if (isnan(reading) || !(rules[rule].kinds >> kind & 1))
+        return;
+    readings->values[rule] = reading;
+    readings->asked[rule] = 1;
+}
+
+void readings_forget(struct readings *readings, const struct rule_set *off)
+{
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (off->has[i])
+            readings->asked[i] = 0;
+}
+
+int readings_speak(const struct readings *readings, enum rule_id rule)
+{
+    return readings->asked[rule] && rule_speaks(rule, readings->values[rule]);
+}
+
+enum confidence readings_allow(const struct readings *readings)
+{
+    enum confidence allowed = CONFIDENCE_HIGH;
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (rules[i].at_most < allowed && readings_speak(readings, (enum rule_id)i))
+            allowed = rules[i].at_most;
+    return allowed;
+}

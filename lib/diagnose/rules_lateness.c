@@ -1,0 +1,559 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
+#include "diagnose/network.h"
+#include "diagnose/suspect.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/* Findings that name most of the job at once, and networks that were slow along with others. */
+
+struct named {
+    int32_t rank;
+    size_t finding;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    return left->rank != right->rank ? (left->rank < right->rank ? -1 : 1)
+                                     : (left->finding > right->finding) - (left->finding < right->finding);
+}
+
+/* The findings that are believed, those of a rank side by side. */
+static size_t list_named(const struct findings *findings, struct named *named)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].confidence > CONFIDENCE_LOW)
+            named[count++] = (struct named){findings->items[i].rank, i};
+    array_sort(named, count, sizeof *named, by_rank);
+    return count;
+}
+
+/* How many ranks are named in each step. `last` has room for a number per step, zeroed. */
+static void count_ranks(const struct findings *findings, const struct named *named, size_t count,
+                        int32_t *last, int32_t *ranks)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct finding *finding = &findings->items[named[i].finding];
+        for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
+            ranks[step] += last[step] != finding->rank + 1;
+            last[step] = finding->rank + 1;
+        }
+    }
+}
+
+static int is_crowd(int32_t ranks, size_t recorded)
+{
+    return ranks >= limit_of(LIMIT_CROWD) && (size_t)ranks * 2 > recorded;
+}
+
+static double measure_crowd(const struct finding *finding, const int32_t *ranks, size_t recorded)
+{
+    int32_t crowded = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        crowded += is_crowd(ranks[step], recorded);
+    return ratio_of(crowded, finding->last_step - finding->first_step + 1);
+}
+
+static void join_step(struct crowd *crowd, int32_t step, int32_t ranks)
+{
+    crowd->first_step = crowd->ranks && crowd->first_step < step ? crowd->first_step : step;
+    crowd->last_step = crowd->last_step > step ? crowd->last_step : step;
+    crowd->ranks = ranks > crowd->ranks ? ranks : crowd->ranks;
+}
+
+static void join_crowd(struct crowd *crowd, const struct finding *finding, const int32_t *ranks,
+                       size_t recorded)
+{
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        if (is_crowd(ranks[step], recorded))
+            join_step(crowd, step, ranks[step]);
+    crowd->findings++;
+}
+
+static void doubt(struct findings *findings, const struct named *named, size_t count, const int32_t *ranks,
+                  const struct job *job)
+{
+    size_t recorded = job_recorded_ranks(job);
+    for (size_t i = 0; i < count; i++) {
+        struct finding *finding = &findings->items[named[i].finding];
+        if (finding_ask(findings, finding, RULE_CROWD, measure_crowd(finding, ranks, recorded)))
+            join_crowd(&findings->crowd, finding, ranks, recorded);
+    }
+}
+
+/* What was slow beside a network in networks that are not believed to be at fault. */
+struct beside {
+    int64_t slow_ns; /* in the network's steps */
+    int32_t *ranks;  /* in each of them, of how many other ranks */
+};
+
+/* One step of three and more is a moment, and another matter. */
+static void look_beside(const struct finding *finding, const struct finding *other, struct beside *beside)
+{
+    int32_t first = finding->first_step > other->first_step ? finding->first_step : other->first_step;
+    int32_t last = finding->last_step < other->last_step ? finding->last_step : other->last_step;
+    int is_moment = first == last && finding->last_step - finding->first_step >= 2;
+    if (other->kind != FINDING_NETWORK || other->confidence > CONFIDENCE_LOW || is_moment)
+        return;
+    for (int32_t step = first; step <= last; step++) {
+        beside->slow_ns += other->slow_ns / (other->last_step - other->first_step + 1);
+        beside->ranks[step]++;
+    }
+}
+
+static int is_shared_in(const struct beside *beside, int32_t step)
+{
+    return beside->ranks[step] + 1 >= limit_of(LIMIT_CROWD);
+}
+
+/*
+ * What was slow beside a network, as a share of what it was, where others were in as many of its steps. A
+ * rank has no two findings of its network in one step: what is beside one is of others.
+ */
+static double measure_shared(const struct findings *findings, const struct finding *finding,
+                             struct beside *beside)
+{
+    int32_t shared = 0;
+    beside->slow_ns = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        beside->ranks[step] = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        look_beside(finding, &findings->items[i], beside);
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        shared += is_shared_in(beside, step);
+    double least = finding->first_step == finding->last_step ? 1 : limit_of(LIMIT_SHARED_STEPS);
+    return shared >= least ? ratio_of(beside->slow_ns, finding->slow_ns) : NOT_ASKED;
+}
+
+/* Notes the steps in which it was. */
+static void join_shared(struct crowd *crowd, const struct finding *finding, const struct beside *beside)
+{
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        if (is_shared_in(beside, step))
+            join_step(crowd, step, beside->ranks[step] + 1);
+    crowd->findings++;
+}
+
+/* A slow link hardly slows others. None is doubted for another that is doubted here: all are read first. */
+int findings_doubt_shared(struct findings *findings, const struct job *job)
+{
+    struct beside beside = {.ranks = array_new((size_t)job->step_count + 1, sizeof *beside.ranks)};
+    double *shared = array_new(findings->count, sizeof *shared);
+    int failed = !beside.ranks || !shared;
+    for (size_t i = 0; !failed && i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        shared[i] = NOT_ASKED;
+        if (findings->off.has[RULE_SHARED_NETWORK] || finding->kind != FINDING_NETWORK ||
+            finding->confidence == CONFIDENCE_LOW)
+            continue;
+        shared[i] = measure_shared(findings, finding, &beside);
+        if (rule_speaks(RULE_SHARED_NETWORK, shared[i]))
+            join_shared(&findings->crowd, finding, &beside);
+    }
+    for (size_t i = 0; !failed && i < findings->count; i++)
+        finding_ask(findings, &findings->items[i], RULE_SHARED_NETWORK, shared[i]);
+    free(beside.ranks);
+    free(shared);
+    return failed ? -1 : 0;
+}
+
+int findings_doubt_crowd(struct findings *findings, const struct job *job)
+{
+    size_t steps = (size_t)job->step_count + 1;
+    struct named *named = array_new(findings->count, sizeof *named);
+    int32_t *last = array_new(steps, sizeof *last), *ranks = array_new(steps, sizeof *ranks);
+    int failed = !named || !last || !ranks;
+    if (!failed) {
+        size_t count = list_named(findings, named);
+        count_ranks(findings, named, count, last, ranks);
+        doubt(findings, named, count, ranks, job);
+    }
+    free(named);
+    free(last);
+    free(ranks);
+    return failed ? -1 : 0;
+}
+
+/* Steps in which the hosts of all ranks were late. */
+
+static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t step)
+{
+    return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
+}
+
+/*
+ * How late the middle one of the others of a list was, for each of its ranks in a step, in `others` where
+ * that is more than what is there. `list` has room for all ranks.
+ */
+static void measure_others(const struct baseline *baseline, const int32_t *ranks, size_t count, int32_t step,
+                           int64_t *list, int64_t *others)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = lateness_of(baseline, (size_t)ranks[i], step);
+    struct middles middles = middles_of(list, count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t others_ns = median_of_others(&middles, lateness_of(baseline, (size_t)ranks[i], step));
+        if (others_ns > others[ranks[i]])
+            others[ranks[i]] = others_ns;
+    }
+}
+
+/* All that play a role. */
+static size_t list_players(const struct baseline *baseline, int32_t *ranks)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < baseline->rank_count; i++)
+        if (baseline->role_of_rank[i] >= 0)
+            ranks[count++] = (int32_t)i;
+    return count;
+}
+
+/* Of all in a step, and of those that play one role, which may pause where others do not. */
+static void measure_step(const struct baseline *baseline, const int32_t *players, size_t count, int32_t step,
+                         int64_t *list, int64_t *others)
+{
+    measure_others(baseline, players, count, step, list, others);
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        const struct role *role = &baseline->roles[i];
+        if ((double)role->rank_count >= limit_of(LIMIT_RANKS_OF_ROLE))
+            measure_others(baseline, role->ranks, role->rank_count, step, list, others);
+    }
+}
+
+/* What the hosts have in common, of each rank in each step; TIME_UNKNOWN where there are no others. */
+static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)
+{
+    size_t ranks = baseline->rank_count, cells = ranks * (size_t)baseline->step_count;
+    int64_t *list = array_new(ranks, sizeof *list);
+    int32_t *players = array_new(ranks, sizeof *players);
+    suspects->unrest_ns = array_new(cells, sizeof *suspects->unrest_ns);
+    int failed = !suspects->unrest_ns || !list || !players;
+    for (size_t i = 0; !failed && i < cells; i++)
+        suspects->unrest_ns[i] = TIME_UNKNOWN;
+    size_t count = failed ? 0 : list_players(baseline, players);
+    for (int32_t step = 0; !failed && step < baseline->step_count; step++)
+        measure_step(baseline, players, count, step, list, suspects->unrest_ns + (size_t)step * ranks);
+    free(list);
+    free(players);
+    return failed ? -1 : 0;
+}
+
+/* Whether another rank of the role tells how long its own time was at a place. */
+static int another_tells(const struct baseline *baseline, int32_t role, int32_t position, int32_t step,
+                         size_t but)
+{
+    for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
+        int32_t cell = baseline_cell(baseline, role, position, rank, step);
+        if (rank != but && cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether another rank tells that of the operation itself. */
+static int another_member_tells(const struct job *job, const struct baseline *baseline, int32_t operation)
+{
+    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t member = job_member_at(job, instance, i);
+        if (member != operation && excess_listed(&baseline->excess, member).beyond_ns != TIME_UNKNOWN)
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * Whether most of what a rank was late by in a step was own time where no other tells its own. Lateness whose
+ * origin is hidden (baseline.h) is held against others already.
+ */
+static int is_alone_in(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t step)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int64_t late_ns = 0, alone_ns = 0;
+    if (role < 0 || !baseline->cells)
+        return 0;
+    size_t place = (size_t)baseline->rank_in_role[suspect->rank];
+    for (int32_t position = 0; position < baseline->roles[role].length; position++) {
+        int32_t cell = baseline_cell(baseline, role, position, place, step);
+        int64_t excess_ns = cell < 0 ? 0 : excess_ns_at(&baseline->excess, cell);
+        late_ns += excess_ns;
+        if (excess_ns > 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN &&
+            !another_tells(baseline, role, position, step, place) &&
+            !another_member_tells(job, baseline, cell))
+            alone_ns += excess_ns;
+    }
+    return alone_ns * 2 > late_ns;
+}
+
+/* In how many of its steps there are no others; where others tell nothing in most of them, in how many. */
+static double measure_no_peers(const struct suspect *suspect, const struct job *job,
+                               const struct baseline *baseline, const int64_t *others)
+{
+    int32_t alone = 0, untold = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN;
+        untold += is_alone_in(suspect, job, baseline, step);
+    }
+    return untold * 2 > suspect_steps(suspect) && untold > alone ? untold : alone;
+}
+
+/*
+ * How much of what a rank was late by in its steps is what all hosts were late by in them. What they were
+ * late by in a few steps says nothing of what its GPU took longer for in others.
+ */
+static double measure_common(const struct suspect *suspect, const struct baseline *baseline,
+                             const int64_t *others)
+{
+    int64_t shared_ns = 0, late_ns = 0;
+    int32_t steps = suspect_steps(suspect), unrest = 0;
+    int64_t least_ns = suspect->total_ns / steps;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
+        int64_t mine_ns = lateness_of(baseline, (size_t)suspect->rank, step);
+        if (others_ns == TIME_UNKNOWN)
+            return NOT_ASKED;
+        mine_ns = mine_ns > least_ns ? mine_ns : least_ns;
+        late_ns += mine_ns;
+        if (others_ns > 0)
+            shared_ns += others_ns < mine_ns ? others_ns : mine_ns;
+        unrest += others_ns * 2 >= mine_ns;
+    }
+    return suspect->kind == FINDING_HOST || unrest * 2 > steps ? ratio_of(shared_ns, late_ns) : NOT_ASKED;
+}
+
+int suspects_doubt_unrest(struct suspects *suspects, const struct job *job, const struct baseline *baseline)
+{
+    if (suspects->count && measure_unrest(suspects, baseline))
+        return -1;
+    for (size_t i = 0; i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        if (suspect->kind == FINDING_NETWORK)
+            continue;
+        suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, job, baseline, suspects->unrest_ns));
+        suspect_ask(suspect, RULE_COMMON_LATENESS, measure_common(suspect, baseline, suspects->unrest_ns));
+    }
+    return 0;
+}
+
+/* Suspicions of a rank that may be another's fault: waiting that no kernel shows. */
+
+/* A greater suspicion of that rank in the same step; NULL. */
+static const struct suspect *greater_suspect(const struct suspects *suspects, const struct suspect *than,
+                                             int32_t rank, int32_t step)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        if (suspect->rank == rank && step >= suspect->first_step && step <= suspect->last_step &&
+            suspect->total_ns / suspect_steps(suspect) > than->total_ns / suspect_steps(than))
+            return suspect;
+    }
+    return NULL;
+}
+
+/*
+ * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
+ * it received from them, and no kernel says when. Or for the rank's own network, itself
+ * under greater suspicion: the group before it sent or received by that, or what is late is a send, and only
+ * the host says when.
+ */
+static int may_have_waited(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    const struct suspect *mine =
+        job->finished_only ? greater_suspect(suspects, suspect, operation->rank, operation->step) : NULL;
+    int network = mine && mine->kind == FINDING_NETWORK;
+    if (network && operation->function == FUNCTION_SEND && operation->ends == ENDS_BY_HOST)
+        return 1;
+    size_t at = (size_t)job->operations[operation->previous].group, first = at;
+    for (; at < job->operation_count && job->operations[at].group == (int32_t)first; at++) {
+        const struct job_operation *pair = &job->operations[at];
+        int32_t sender = job->instances[pair->instance].sender;
+        if ((pair->function != FUNCTION_RECV && pair->function != FUNCTION_SEND) ||
+            pair->ends == ENDS_BY_KERNEL)
+            continue;
+        if ((network && pair->ends == ENDS_BY_HOST) ||
+            (pair->function == FUNCTION_RECV && sender >= 0 &&
+             greater_suspect(suspects, suspect, sender, operation->step)))
+            return 1;
+    }
+    return 0;
+}
+
+/* What the slow links of an instance may have held a member for: all their extra waiting, one after another.
+ */
+static int64_t most_held(const struct edges *edges, size_t instance)
+{
+    int64_t held_ns = 0;
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++)
+        if (edges->items[i].over_ns > 0)
+            held_ns += edges->items[i].extra_ns;
+    return held_ns;
+}
+
+/*
+ * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
+ * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
+ * of that time, as may the leaf of a tree, whose data come after every stop there is; or, where no network
+ * steps say, by what made the whole operation that much slower than usual. Within a step a late host waits
+ * for no GPU; and who received from the network on each channel is known to have had its data.
+ */
+static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct baseline *baseline,
+                              const struct edges *edges, const struct transfer_excess *transfers,
+                              const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    const struct transfer_excess *transfer = &transfers[previous->instance];
+    int64_t excess_ns = excess_of(baseline, job, operation).excess_ns;
+    if ((!previous->is_tree && (!previous->incomplete || previous->all_taken)) ||
+        (is_late_by_host(job, baseline, operation) && previous->step == operation->step))
+        return 0;
+    if (!edges->count)
+        return transfer->beyond_ns != TIME_UNKNOWN && transfer->beyond_ns >= excess_ns / 2;
+    return transfer->culprit >= 0 && transfer->culprit != operation->rank &&
+           excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
+           greater_suspect(suspects, suspect, transfer->culprit, previous->step);
+}
+
+/* Whether another rank was late in the same steps, most of them, by about as much. */
+static int is_twin(const struct suspect *a, const struct suspect *b)
+{
+    if (b->kind == FINDING_NETWORK || b->rank == a->rank || !suspects_are_together(a, b))
+        return 0;
+    int64_t mine = a->total_ns / suspect_steps(a);
+    int64_t other = b->total_ns / suspect_steps(b);
+    int64_t apart = mine > other ? mine - other : other - mine;
+    return ratio_of(apart, mine > other ? mine : other) <= limit_of(LIMIT_ALIKE);
+}
+
+/*
+ * Ranks that are late by the same in the same steps may have a cause in common that the trace does not show.
+ * Of them, one alone whose host was late is that cause.
+ */
+static double measure_twins(const struct suspects *suspects, const struct suspect *suspect,
+                            const struct job *job)
+{
+    int twins = 0, hosts = 0;
+    for (size_t i = 0; !job->blind_to_pairs && i < suspects->count; i++)
+        if (is_twin(suspect, &suspects->items[i])) {
+            twins++;
+            hosts += suspects->items[i].kind == FINDING_HOST;
+        }
+    int is_cause = suspect->kind == FINDING_HOST && !hosts;
+    return job->blind_to_pairs || (is_cause && twins) ? NOT_ASKED : twins;
+}
+
+/*
+ * Where the recorder leaves sends and receives out, one other is enough, whatever their hosts; but not one
+ * whose lateness may be such a receive while this rank's is none: that may have waited for this one. Nor, in
+ * stages, where it is known what may be a receive, one whose lateness is none either.
+ */
+static double measure_hidden_twins(const struct suspects *suspects, const struct suspect *suspect,
+                                   const struct job *job)
+{
+    int peers = 0;
+    if (!job->blind_to_pairs)
+        return NOT_ASKED;
+    for (size_t i = 0; i < suspects->count; i++)
+        if (is_twin(suspect, &suspects->items[i]))
+            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !job->in_stages);
+    return peers;
+}
+
+/*
+ * How much of what was slow were sends and receives called as one, where only finished operations are listed:
+ * each is over with the whole call, and nothing says which of them held it.
+ */
+static double measure_groups(const struct suspect *suspect, const struct job *job,
+                             const struct transfer_excess *transfers)
+{
+    int64_t grouped_ns = 0, all_ns = 0;
+    if (!job->finished_only)
+        return NOT_ASKED;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        const struct transfer_excess *transfer = &transfers[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance, transfer))
+            continue;
+        all_ns += transfer->slow_ns;
+        if (instance->function == FUNCTION_SEND &&
+            job_is_grouped(job, job->instance_members[instance->first_member]))
+            grouped_ns += transfer->slow_ns;
+    }
+    return ratio_of(grouped_ns, all_ns);
+}
+
+/*
+ * How much of its own time may be operations of which the file was lost: what is long at that place in every
+ * step may hold them. A host that is late within a step does not wait for them. What one did from where its
+ * file was cut is not known at all.
+ */
+static double measure_lost(const struct suspect *suspect, const struct job *job,
+                           const struct baseline *baseline)
+{
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    int64_t hidden_ns = 0;
+    if (!rank->may_lack_file && suspect->last_step < rank->tail_step)
+        return NOT_ASKED;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int lacks = operation->step >= rank->tail_step ||
+                    (rank->may_lack_file && !is_late_within(job, baseline, operation) &&
+                     may_hide_pair(job, baseline, operation));
+        if (lacks && suspect_has_operation(suspect, operation, excess_ns_at(&baseline->excess, i)))
+            hidden_ns += excess_ns_at(&baseline->excess, i);
+    }
+    return ratio_of(hidden_ns, suspect->total_ns);
+}
+
+/* How much of its own time may be waiting for others under greater suspicion. */
+static double measure_waiting(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct baseline *baseline,
+                              const struct edges *edges, const struct transfer_excess *transfers)
+{
+    int64_t waited_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
+            (may_have_waited(suspects, suspect, job, &job->operations[i]) ||
+             may_have_been_held(suspects, suspect, job, baseline, edges, transfers, &job->operations[i])))
+            waited_ns += excess_ns_at(&baseline->excess, i);
+    return ratio_of(waited_ns, suspect->total_ns);
+}
+
+/* What a rank did that is not told apart from others of its process is not known at all. */
+static void doubt_rank(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
+                       const struct baseline *baseline, const struct edges *edges,
+                       const struct transfer_excess *transfers)
+{
+    suspect_ask(suspect, RULE_WAITED_FOR_OTHER,
+                measure_waiting(suspects, suspect, job, baseline, edges, transfers));
+    suspect_ask(suspect, RULE_TWINS, measure_twins(suspects, suspect, job));
+    suspect_ask(suspect, RULE_TWIN_OF_HIDDEN_PAIR, measure_hidden_twins(suspects, suspect, job));
+    suspect_ask(suspect, RULE_SHARED_PROCESS, job->ranks[suspect->rank].is_part);
+    suspect_ask(suspect, RULE_LOST_RECORDS, measure_lost(suspect, job, baseline));
+}
+
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                    const struct edges *edges, const struct transfer_excess *transfers)
+{
+    for (size_t i = 0; i < suspects->count; i++)
+        if (suspects->items[i].kind == FINDING_NETWORK)
+            suspect_ask(&suspects->items[i], RULE_IN_GROUPS,
+                        measure_groups(&suspects->items[i], job, transfers));
+        else
+            doubt_rank(suspects, &suspects->items[i], job, baseline, edges, transfers);
+}

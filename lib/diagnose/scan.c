@@ -1,0 +1,358 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Sizes of a fault that are tried, in sigma: from one, which is what a step's sum can tell, each half as much
+ * again; beyond the greatest the score hardly grows.
+ */
+static const double LEAST_SIZE = 1, SIZE_STEP = 1.5, MOST_SIZE = 512;
+
+/* Occurrences that make a set; and periods up to so many steps: checkpoints and evaluations that come more
+ * rarely are single steps in traces of usual length. */
+enum { LEAST_STEPS = 3, MOST_PERIOD = 64 };
+
+static int32_t longest_period(int32_t steps)
+{
+    return steps / LEAST_STEPS < MOST_PERIOD ? steps / LEAST_STEPS : MOST_PERIOD;
+}
+
+/* Intervals are half of the steps squared, and those of one period its part of that. */
+double scan_sets(int32_t steps)
+{
+    double sets = 1;
+    for (int32_t period = 1; period == 1 || period <= longest_period(steps); period++)
+        sets += (double)steps * (double)steps / 2 / period;
+    return log(sets);
+}
+
+/*
+ * Of simulated rows (independent t of two degrees of freedom, scaled by their median distance): 0.6 for 20
+ * steps, 2.1 for 40, 2.8 for 80, 3.6 for 200, 5.4 for 800.
+ */
+double scan_expected(int32_t steps)
+{
+    double expected = log(steps > 0 ? steps : 1) - 1.5;
+    return expected > 1 ? expected : 1;
+}
+
+/* A row, and its strongest steps: what recurs shows in two of them at least. */
+enum { STRONGEST = 12 };
+
+struct scan {
+    const double *row;
+    const int32_t *numbers;
+    const double *base; /* log of the density without a fault, of each step */
+    double *ratio;      /* of each step, for the size that is tried */
+    int32_t steps;
+    double tail;
+    double size;
+    int32_t most; /* steps of a set */
+    int32_t strongest[STRONGEST];
+    int strong_count;
+};
+
+static void measure_ratios(const struct scan *scan)
+{
+    for (int32_t step = 0; step < scan->steps; step++) {
+        double left = scan->row[step] - scan->size;
+        scan->ratio[step] = scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
+    }
+}
+
+/* A run of occurrences that is being summed (Kadane's scan). */
+struct run {
+    double score;
+    int32_t first;
+    int32_t count;    /* steps */
+    int32_t speaking; /* those that speak for the fault */
+};
+
+/* Of the steps of a set so many speak for it: what comes and goes otherwise is none of these sets. */
+static int is_set(const struct scan *scan, const struct run *run, int32_t period)
+{
+    return run->speaking >= LEAST_STEPS && run->count <= scan->most &&
+           run->speaking * 4 >= run->count * (period > 1 ? 3 : 2);
+}
+
+/* The first step that every `period`-th to `step` begins with. */
+static int32_t phase_of(const struct scan *scan, int32_t step, int32_t period)
+{
+    int32_t first = 0;
+    while (!step_recurs(scan->numbers, first, step, period))
+        first++;
+    return first;
+}
+
+/* The best run of every `period`-th step from `phase` on. */
+static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, struct step_set *best)
+{
+    struct run run = {0};
+    for (int32_t step = phase; step < scan->steps; step += scan->numbers ? 1 : period) {
+        if (isnan(scan->row[step]) || !step_recurs(scan->numbers, phase, step, period))
+            continue;
+        double ratio = scan->ratio[step];
+        if (run.score <= 0)
+            run = (struct run){.first = step};
+        run.score += ratio;
+        run.count++;
+        run.speaking += ratio > 0;
+        if (ratio > 0 && run.score > best->score && is_set(scan, &run, period))
+            *best = (struct step_set){run.score, scan->size, run.first, step, period, scan->numbers};
+    }
+}
+
+/* The strongest steps of a row, in any order. */
+static void find_strongest(struct scan *scan)
+{
+    for (int32_t step = 0; step < scan->steps; step++) {
+        double value = scan->row[step];
+        int least = 0;
+        if (isnan(value) || value < LEAST_SIZE)
+            continue;
+        if (scan->strong_count < STRONGEST) {
+            scan->strongest[scan->strong_count++] = step;
+            continue;
+        }
+        for (int i = 1; i < STRONGEST; i++)
+            if (scan->row[scan->strongest[i]] < scan->row[scan->strongest[least]])
+                least = i;
+        if (value > scan->row[scan->strongest[least]])
+            scan->strongest[least] = step;
+    }
+}
+
+/* Whether exactly one of the strongest steps before this one is of the same phase: each is scanned once. */
+static int is_second_of_phase(const struct scan *scan, int strong, int32_t period)
+{
+    int before = 0;
+    for (int i = 0; i < strong; i++)
+        before += step_recurs(scan->numbers, scan->strongest[strong], scan->strongest[i], period);
+    return before == 1;
+}
+
+/* Every period and phase that two of the strongest steps are of. */
+static void scan_periods(const struct scan *scan, struct step_set *best)
+{
+    for (int32_t period = 2; period <= longest_period(scan->steps); period++)
+        for (int i = 1; i < scan->strong_count; i++)
+            if (is_second_of_phase(scan, i, period))
+                scan_phase(scan, period, phase_of(scan, scan->strongest[i], period), best);
+}
+
+/* A step speaks for sizes below twice its own: what is beyond that of all is not tried. */
+static double most_size(const struct scan *scan)
+{
+    double most = 0;
+    for (int32_t step = 0; step < scan->steps; step++)
+        most = scan->row[step] * 2 > most ? scan->row[step] * 2 : most;
+    return most < MOST_SIZE ? most : MOST_SIZE;
+}
+
+int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best)
+{
+    double *base = array_new((size_t)steps + 1, sizeof *base);
+    double *ratio = array_new((size_t)steps + 1, sizeof *ratio);
+    int failed = !base || !ratio;
+    struct scan scan = {
+        .row = row, .numbers = numbers, .base = base, .ratio = ratio, .steps = steps, .tail = tail};
+    *best = (struct step_set){0};
+    for (int32_t step = 0; !failed && step < steps; step++) {
+        base[step] = (tail + 1) / 2 * log1p(row[step] * row[step] / tail);
+        scan.most += !isnan(row[step]);
+    }
+    scan.most = scan.most * 3 / 4;
+    find_strongest(&scan);
+    double most = scan.strong_count >= LEAST_STEPS ? most_size(&scan) : 0;
+    scan.size = LEAST_SIZE;
+    while (!failed && scan.size < most) {
+        measure_ratios(&scan);
+        scan_phase(&scan, 1, 0, best);
+        scan_periods(&scan, best);
+        scan.size *= SIZE_STEP;
+    }
+    free(base);
+    free(ratio);
+    return failed ? -1 : 0;
+}
+
+void scan_set(const double *row, double tail, struct step_set *set)
+{
+    double size = LEAST_SIZE;
+    set->score = 0;
+    while (size < MOST_SIZE) {
+        double score = 0;
+        for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period)
+            if (!isnan(row[step]) && step_set_has(set, step)) {
+                double left = row[step] - size;
+                score += (tail + 1) / 2 * (log1p(row[step] * row[step] / tail) - log1p(left * left / tail));
+            }
+        if (score > set->score) {
+            set->score = score;
+            set->size = size;
+        }
+        size *= SIZE_STEP;
+    }
+}
+
+/* Blocks grow by this factor: tensor groups, cards and hosts have powers of two as sizes. */
+enum { GROWTH = 2 };
+
+/* Fills in members from unit_of, which has numbers below `count`. */
+static int list_members(struct partition *partition, size_t ranks)
+{
+    partition->first = array_new(partition->count + 2, sizeof *partition->first);
+    partition->ranks = array_new(ranks, sizeof *partition->ranks);
+    if (!partition->first || !partition->ranks)
+        return -1;
+    for (size_t rank = 0; rank < ranks; rank++)
+        partition->first[partition->unit_of[rank] + 2]++;
+    for (size_t unit = 2; unit < partition->count + 2; unit++)
+        partition->first[unit] += partition->first[unit - 1];
+    for (size_t rank = 0; rank < ranks; rank++)
+        partition->ranks[partition->first[partition->unit_of[rank] + 1]++] = (int32_t)rank;
+    return 0;
+}
+
+static int32_t unit_of_all(const struct partition *partition, const struct job_communicator *communicator)
+{
+    int32_t unit = communicator->silent >= 0 ? partition->unit_of[communicator->silent] : -1;
+    if (communicator->is_whole || (int64_t)communicator->seat_count < communicator->size)
+        return -1;
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        int32_t here = partition->unit_of[communicator->seats[i].rank];
+        if (i && here != unit)
+            return -1;
+        unit = here;
+    }
+    return unit;
+}
+
+static int finish(struct partition *partition, const struct job *job)
+{
+    partition->within = array_new(job->communicator_count, sizeof *partition->within);
+    if (!partition->within || list_members(partition, job->rank_count))
+        return -1;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        partition->within[i] = unit_of_all(partition, &job->communicators[i]);
+    return 0;
+}
+
+static struct partition *add(struct partitions *partitions, enum unit_kind kind, size_t ranks)
+{
+    struct partition *partition = &partitions->items[partitions->count++];
+    *partition = (struct partition){.kind = kind, .unit_of = array_new(ranks, sizeof *partition->unit_of)};
+    return partition->unit_of ? partition : NULL;
+}
+
+static int add_blocks(struct partitions *partitions, const struct job *job, size_t size)
+{
+    struct partition *partition = add(partitions, size > 1 ? UNIT_BLOCK : UNIT_RANK, job->rank_count);
+    for (size_t rank = 0; partition && rank < job->rank_count; rank++)
+        partition->unit_of[rank] = (int32_t)(rank / size);
+    if (partition)
+        partition->count = (job->rank_count + size - 1) / size;
+    return partition ? finish(partition, job) : -1;
+}
+
+/* Whether the network joins two ranks of one block of that size: they are on two hosts then. */
+static int has_edge_within(const struct edges *edges, size_t size)
+{
+    for (size_t i = 0; i < edges->count; i++)
+        if ((size_t)edges->items[i].sender / size == (size_t)edges->items[i].receiver / size)
+            return 1;
+    return 0;
+}
+
+/* Ranks that share a clock are on one host. */
+static void number_by_clocks(const struct job *job, int32_t *hosts)
+{
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        hosts[rank] = job->ranks[rank].clock;
+}
+
+/* As files name them: each rank's, or what is left could be on any. -1: out of memory. */
+static int number_by_names(const struct job *job, int32_t *hosts)
+{
+    struct intern names;
+    int64_t number = 0;
+    intern_init(&names);
+    for (size_t rank = 0; rank < job->rank_count && number >= 0; rank++) {
+        const char *host = job->ranks[rank].facts.host;
+        number = intern_put(&names, host ? host : "", host ? strlen(host) : 0);
+        hosts[rank] = host ? (int32_t)number : -1;
+    }
+    intern_release(&names);
+    return number < 0 ? -1 : 0;
+}
+
+/* Whether there are several hosts, and one of several ranks. */
+static int tells_hosts(const int32_t *hosts, size_t ranks)
+{
+    int several = 0, shared = 0;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        if (hosts[rank] < 0)
+            return 0;
+        several |= hosts[rank] != hosts[0];
+        shared |= rank > 0 && hosts[rank] == hosts[rank - 1];
+    }
+    return several && shared;
+}
+
+static int add_partition(struct partitions *partitions, const struct job *job, const int32_t *hosts)
+{
+    struct partition *partition = add(partitions, UNIT_HOST, job->rank_count);
+    for (size_t rank = 0; partition && rank < job->rank_count; rank++) {
+        size_t other = 0;
+        while (hosts[other] != hosts[rank])
+            other++;
+        partition->unit_of[rank] = other < rank ? partition->unit_of[other] : (int32_t)partition->count++;
+    }
+    return partition ? finish(partition, job) : -1;
+}
+
+/* Clocks are asked first: names of containers tell of hosts what whoever made them likes. */
+static int add_hosts(struct partitions *partitions, const struct job *job)
+{
+    int32_t *hosts = array_new(job->rank_count, sizeof *hosts);
+    if (!hosts)
+        return -1;
+    number_by_clocks(job, hosts);
+    int failed = tells_hosts(hosts, job->rank_count) ? 0 : number_by_names(job, hosts);
+    if (!failed && tells_hosts(hosts, job->rank_count))
+        failed = add_partition(partitions, job, hosts);
+    free(hosts);
+    return failed;
+}
+
+int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges)
+{
+    *partitions = (struct partitions){.items = array_new(MOST_PARTITIONS, sizeof *partitions->items)};
+    if (!partitions->items || add_blocks(partitions, job, 1) || add_hosts(partitions, job))
+        return -1;
+    for (size_t size = GROWTH;
+         size <= job->rank_count / 2 && partitions->count < MOST_PARTITIONS && !has_edge_within(edges, size);
+         size *= GROWTH)
+        if (add_blocks(partitions, job, size))
+            return -1;
+    return 0;
+}
+
+void partitions_release(struct partitions *partitions)
+{
+    for (size_t i = 0; i < partitions->count; i++) {
+        free(partitions->items[i].first);
+        free(partitions->items[i].ranks);
+        free(partitions->items[i].unit_of);
+        free(partitions->items[i].within);
+    }
+    free(partitions->items);
+    *partitions = (struct partitions){0};
+}

@@ -1,0 +1,480 @@
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The communicator that an operation has in the sequence of its step: of one made anew the one that it
+ * succeeds, but where records are missing between others. There numbers tell which they are, and those begin
+ * anew.
+ */
+static int32_t communicator_of_step(const struct job *job, const struct job_operation *operation)
+{
+    return job->missing_sequence ? operation->communicator : job_first_communicator(job, operation);
+}
+
+static uint64_t hash_operation(const struct job *job, const struct job_operation *operation)
+{
+    uint64_t hash = hash_mix((uint64_t)communicator_of_step(job, operation), operation->function);
+    return hash_mix(hash, (uint64_t)operation->bytes);
+}
+
+static void cut(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
+{
+    for (int32_t step = 0; step < job->step_count; step++)
+        stretches[step] = (struct stretch){.first = -1};
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step < 0 || operation->step >= job->step_count)
+            continue;
+        struct stretch *stretch = &stretches[operation->step];
+        if (stretch->first < 0)
+            stretch->first = (int32_t)i;
+        stretch->count++;
+        stretch->signature = hash_mix(stretch->signature, hash_operation(job, operation));
+    }
+}
+
+/*
+ * Notes at their edges the steps that an operation and the one before it in its sequence are in, and all
+ * between, when others are missing between the two.
+ */
+static void note_gap(const struct job *job, int32_t before, int32_t after, struct stretch *stretches)
+{
+    const struct job_operation *first = &job->operations[before], *next = &job->operations[after];
+    if (first->step < 0 || next->step < first->step || next->step >= job->step_count ||
+        job_breaks_in(job, first->step, next->step) ||
+        job_sequence(job, next) <= job_sequence(job, first) + 1)
+        return;
+    stretches[first->step].has_gap++;
+    if (next->step + 1 < job->step_count)
+        stretches[next->step + 1].has_gap--;
+}
+
+/* How many gaps are over each step, from where they begin and end. */
+static void sum_gaps(const struct job *job, struct stretch *stretches)
+{
+    for (int32_t step = 1; step < job->step_count; step++)
+        stretches[step].has_gap += stretches[step - 1].has_gap;
+    /* Nothing comes after the last to tell. */
+    if (job->missing_sequence && job->step_count)
+        stretches[job->step_count - 1].has_gap++;
+}
+
+/* Where records are missing between others the steps that lost some are no example of a whole one. */
+static int mark_gaps(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
+{
+    struct map last; /* (communicator, function) -> operation */
+    int failed = 0;
+    map_init(&last);
+    for (size_t i = rank->first; !failed && job->missing_sequence && i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int added;
+        if (function_is_point_to_point(operation->function))
+            continue;
+        int64_t *before =
+            map_put(&last, (struct map_key){{(uint64_t)operation->communicator, operation->function}},
+                    (int64_t)i, &added);
+        failed = !before;
+        if (failed || added)
+            continue;
+        note_gap(job, (int32_t)*before, (int32_t)i, stretches);
+        *before = (int64_t)i;
+    }
+    map_release(&last);
+    sum_gaps(job, stretches);
+    return failed ? -1 : 0;
+}
+
+int stretches_cut(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
+{
+    cut(job, rank, stretches);
+    return mark_gaps(job, rank, stretches);
+}
+
+static int by_signature(const void *a, const void *b)
+{
+    const struct stretch *left = a, *right = b;
+    if (left->signature != right->signature)
+        return left->signature < right->signature ? -1 : 1;
+    return (left->first > right->first) - (left->first < right->first);
+}
+
+static int is_any_whole(const struct stretch *stretches, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (stretches[i].count && !stretches[i].has_gap)
+            return 1;
+    return 0;
+}
+
+/* By how many steps have it, then the longest, then the earliest: signatures depend on the order of reading.
+ */
+static int is_better(struct stretch stretch, int32_t votes, struct stretch than, int32_t than_votes)
+{
+    if (votes != than_votes)
+        return votes > than_votes;
+    return stretch.count != than.count ? stretch.count > than.count : stretch.first < than.first;
+}
+
+struct stretch stretches_canonical(const struct stretch *stretches, int32_t first_step, int32_t count,
+                                   struct stretch *sorted)
+{
+    struct stretch best = {.first = -1}, earliest = {.first = -1};
+    int32_t best_votes = 0, votes = 0, used = count - first_step;
+    int whole_only = is_any_whole(stretches + first_step, used);
+    memcpy(sorted, stretches + first_step, (size_t)used * sizeof *sorted);
+    array_sort(sorted, (size_t)used, sizeof *sorted, by_signature);
+    for (int32_t i = 0; i < used; i++) {
+        if (!sorted[i].count || (whole_only && sorted[i].has_gap))
+            continue;
+        if (!votes || sorted[i].signature != earliest.signature) {
+            earliest = sorted[i];
+            votes = 0;
+        }
+        if (is_better(earliest, ++votes, best, best_votes)) {
+            best = earliest;
+            best_votes = votes;
+        }
+    }
+    return best;
+}
+
+/* Which operations of the canonical sequence those of other steps are. */
+
+/* A step of more than so many times the operations is none like the others. */
+enum { LONGEST = 4 };
+
+enum told_by { TOLD_BY_SIZE, TOLD_BY_CALL, TOLD_BY_NUMBER };
+
+/* How often a function of a communicator comes in a step, and its first number in the canonical sequence. */
+struct uses {
+    int64_t base;
+    int64_t count;
+    int64_t lowest; /* numbers of it in the step at hand; none where count_here is 0 */
+    int64_t highest;
+    int64_t count_here;
+    double steps; /* sums over steps: of how many it is in, their numbers, what is in the middle of its own */
+    double step;
+    double step_squared;
+    double middle;
+    double middle_squared;
+    double step_middle;
+};
+
+/* The canonical sequence. Owned: all but job. What is told alike shares a key, numbered from 0. */
+struct sequence {
+    const struct job *job;
+    struct stretch canonical;
+    enum told_by by;
+    int is_settled;       /* no step is whole, but numbers say how often each function comes in one */
+    struct map functions; /* (communicator, function) -> index into uses */
+    struct uses *uses;
+    struct map keys;
+    int32_t *key_at; /* [position] */
+    int32_t *first;  /* [key]: its first position */
+    int32_t *next;   /* [position]: the next one of its key; -1 */
+    int32_t *cursor; /* scratch, [key] */
+    int32_t *heard;  /* scratch: the key of each operation of a step; -1 */
+};
+
+static struct map_key function_key(const struct job *job, const struct job_operation *operation)
+{
+    return (struct map_key){{(uint64_t)communicator_of_step(job, operation), operation->function}};
+}
+
+/* Which of its function's in a step an operation is, by its number; as it is, or wrapped round. */
+static int64_t slot_of(const struct sequence *sequence, const struct job_operation *operation, int wraps)
+{
+    const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
+    if (!at)
+        return -1;
+    const struct uses *uses = &sequence->uses[*at];
+    int64_t slot = job_sequence(sequence->job, operation) - uses->base;
+    if (!wraps)
+        return slot;
+    slot %= uses->count;
+    return slot < 0 ? slot + uses->count : slot;
+}
+
+static struct map_key key_of(const struct sequence *sequence, const struct job_operation *operation,
+                             int wraps)
+{
+    struct map_key key = {
+        {(uint64_t)communicator_of_step(sequence->job, operation) << 8 | operation->function}};
+    const struct job_instance *instance = &sequence->job->instances[operation->instance];
+    if (function_is_point_to_point(operation->function)) {
+        key.part[1] = (uint64_t)instance->sender;
+        key.part[2] = (uint64_t)instance->receiver;
+    } else if (sequence->by == TOLD_BY_NUMBER) {
+        key.part[1] = (uint64_t)slot_of(sequence, operation, wraps);
+    }
+    if (sequence->by == TOLD_BY_SIZE)
+        key.part[3] = (uint64_t)operation->bytes;
+    return key;
+}
+
+static int count_uses(struct sequence *sequence)
+{
+    int64_t found = 0;
+    for (int32_t i = 0; i < sequence->canonical.count; i++) {
+        const struct job_operation *operation = &sequence->job->operations[sequence->canonical.first + i];
+        int added;
+        int64_t *at = map_put(&sequence->functions, function_key(sequence->job, operation), found, &added);
+        if (!at)
+            return -1;
+        if (added)
+            sequence->uses[found++].base = job_sequence(sequence->job, operation);
+        sequence->uses[*at].count++;
+    }
+    return 0;
+}
+
+static void hear_numbers(struct sequence *sequence, struct stretch stretch)
+{
+    for (int32_t i = 0; i < stretch.count; i++) {
+        const struct job_operation *operation = &sequence->job->operations[stretch.first + i];
+        const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
+        struct uses *uses = at ? &sequence->uses[*at] : NULL;
+        if (!uses)
+            continue;
+        int64_t number = job_sequence(sequence->job, operation) - uses->base;
+        if (!uses->count_here++)
+            uses->lowest = uses->highest = number;
+        uses->lowest = number < uses->lowest ? number : uses->lowest;
+        uses->highest = number > uses->highest ? number : uses->highest;
+    }
+}
+
+static void add_step(struct uses *uses, int32_t step)
+{
+    double middle = ((double)uses->lowest + (double)uses->highest) / 2;
+    if (!uses->count_here)
+        return;
+    uses->steps++;
+    uses->step += step;
+    uses->step_squared += (double)step * step;
+    uses->middle += middle;
+    uses->middle_squared += middle * middle;
+    uses->step_middle += step * middle;
+    uses->count_here = 0;
+}
+
+/* As many operations of the function are between the same of two steps, but for a quarter of one. */
+static const double WHOLE = 0.25;
+
+/* Where the middles of steps are off by more of a step, some count to the one beside them. */
+static const double EVEN = 0.25;
+
+/*
+ * By how much the numbers grow from step to step: least squares, where the middles of steps are no further
+ * off than the quarter of a step. 0: no such number.
+ */
+static int64_t growth_of(const struct uses *uses)
+{
+    double spread = uses->steps * uses->step_squared - uses->step * uses->step;
+    if (spread <= 0)
+        return 0;
+    double together = uses->steps * uses->step_middle - uses->step * uses->middle;
+    double growth = together / spread, near = nearbyint(growth);
+    double rest = uses->steps * uses->middle_squared - uses->middle * uses->middle - growth * together;
+    int is_even = rest <= uses->steps * uses->steps * (EVEN * growth) * (EVEN * growth);
+    return growth < INT32_MAX && near >= (double)uses->count && fabs(growth - near) < WHOLE && is_even
+               ? (int64_t)near
+               : 0;
+}
+
+/*
+ * Where no step is whole the canonical one does not say how often a function comes: the growth of its numbers
+ * does. Whether that is so of all of them.
+ */
+static int measure_growth(struct sequence *sequence, const struct stretch *stretches)
+{
+    int settled = 1;
+    for (int32_t step = 0; step < sequence->job->step_count; step++) {
+        hear_numbers(sequence, stretches[step]);
+        for (int32_t i = 0; i < stretches[step].count; i++) {
+            const int64_t *at =
+                map_get(&sequence->functions,
+                        function_key(sequence->job, &sequence->job->operations[stretches[step].first + i]));
+            if (at)
+                add_step(&sequence->uses[*at], step);
+        }
+    }
+    for (size_t i = 0; i < sequence->functions.count; i++) {
+        int64_t growth = growth_of(&sequence->uses[i]);
+        settled &= growth > 0;
+        if (growth > 0)
+            sequence->uses[i].count = growth;
+    }
+    return settled;
+}
+
+/* From the last position to the first, so that those of a key are found in order. */
+static int chain_positions(struct sequence *sequence)
+{
+    int32_t found = 0;
+    for (int32_t i = sequence->canonical.count; i-- > 0;) {
+        const struct job_operation *operation = &sequence->job->operations[sequence->canonical.first + i];
+        int added;
+        int64_t *key = map_put(&sequence->keys, key_of(sequence, operation, 0), found, &added);
+        if (!key)
+            return -1;
+        sequence->next[i] = added ? -1 : sequence->first[*key];
+        sequence->first[*key] = i;
+        sequence->key_at[i] = (int32_t)*key;
+        found += added;
+    }
+    return 0;
+}
+
+static void sequence_release(struct sequence *sequence)
+{
+    map_release(&sequence->functions);
+    map_release(&sequence->keys);
+    free(sequence->uses);
+    free(sequence->key_at);
+    free(sequence->first);
+    free(sequence->next);
+    free(sequence->cursor);
+    free(sequence->heard);
+}
+
+static int sequence_init(struct sequence *sequence, const struct job *job, const struct stretch *stretches,
+                         struct stretch canonical, enum told_by by)
+{
+    size_t count = (size_t)canonical.count;
+    *sequence = (struct sequence){.job = job,
+                                  .canonical = canonical,
+                                  .by = by,
+                                  .uses = array_new(count, sizeof *sequence->uses),
+                                  .key_at = array_new(count, sizeof *sequence->key_at),
+                                  .first = array_new(count, sizeof *sequence->first),
+                                  .next = array_new(count, sizeof *sequence->next),
+                                  .cursor = array_new(count, sizeof *sequence->cursor),
+                                  .heard = array_new(count * LONGEST, sizeof *sequence->heard)};
+    map_init(&sequence->functions);
+    map_init(&sequence->keys);
+    if (!sequence->uses || !sequence->key_at || !sequence->first || !sequence->next || !sequence->cursor ||
+        !sequence->heard)
+        return -1;
+    if (count_uses(sequence))
+        return -1;
+    if (by == TOLD_BY_NUMBER && canonical.has_gap)
+        sequence->is_settled = measure_growth(sequence, stretches);
+    return chain_positions(sequence);
+}
+
+static void hear(struct sequence *sequence, struct stretch stretch)
+{
+    for (int32_t i = 0; i < stretch.count; i++) {
+        const int64_t *key =
+            map_get(&sequence->keys, key_of(sequence, &sequence->job->operations[stretch.first + i], 1));
+        sequence->heard[i] = key ? (int32_t)*key : -1;
+    }
+    memcpy(sequence->cursor, sequence->first, sequence->keys.count * sizeof *sequence->cursor);
+}
+
+/* The first position of a key from `from` on; -1. Asked for ever later ones. */
+static int32_t next_position(struct sequence *sequence, int32_t key, int32_t from)
+{
+    int32_t *at = &sequence->cursor[key];
+    while (*at >= 0 && *at < from)
+        *at = sequence->next[*at];
+    return *at;
+}
+
+/*
+ * The positions of a step's operations, -1 for none, in order: what it has in common with the canonical
+ * sequence at its beginning and its end, and in between the next position that each one fits. Returns how
+ * many fit.
+ */
+static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t *positions)
+{
+    int32_t count = stretch.count, all = sequence->canonical.count, least = count < all ? count : all;
+    int32_t head = 0, tail = 0;
+    hear(sequence, stretch);
+    while (head < least && sequence->heard[head] == sequence->key_at[head])
+        head++;
+    while (tail < least - head && sequence->heard[count - 1 - tail] == sequence->key_at[all - 1 - tail])
+        tail++;
+    int32_t matched = head + tail, from = head;
+    for (int32_t i = 0; i < count; i++) {
+        int middle = i >= head && i < count - tail;
+        positions[i] = i < head ? i : all - (count - i);
+        if (!middle)
+            continue;
+        int32_t at = sequence->heard[i] < 0 ? -1 : next_position(sequence, sequence->heard[i], from);
+        positions[i] = at < all - tail ? at : -1;
+        if (positions[i] < 0)
+            continue;
+        from = at + 1;
+        matched++;
+    }
+    return matched;
+}
+
+/*
+ * By size; or where none was lost by call alone, if more find their place so: batches differ, and a step may
+ * hold what others do not. `list` has room for two steps.
+ */
+static void match_step(struct sequence *sequence, struct sequence *by_call, struct stretch stretch,
+                       int32_t *list, int32_t *positions)
+{
+    int32_t *others = list + (size_t)sequence->canonical.count * LONGEST;
+    int32_t matched = match(sequence, stretch, list);
+    if (by_call && matched < stretch.count && matched < sequence->canonical.count &&
+        match(by_call, stretch, others) > matched)
+        list = others;
+    memcpy(positions + stretch.first, list, (size_t)stretch.count * sizeof *list);
+}
+
+/* Two that lost as many need not have lost the same: where numbers tell that, they do. */
+static int is_canonical(struct stretch stretch, const struct sequence *sequence)
+{
+    const struct stretch *canonical = &sequence->canonical;
+    if (sequence->is_settled)
+        return stretch.first == canonical->first;
+    return stretch.signature == canonical->signature && stretch.count == canonical->count;
+}
+
+/* Steps that are as the canonical one; returns how many others there are. */
+static int32_t take_canonical(const struct job *job, const struct stretch *stretches,
+                              const struct sequence *sequence, int32_t *positions)
+{
+    int32_t others = 0;
+    for (int32_t step = 0; step < job->step_count; step++) {
+        int is_one = is_canonical(stretches[step], sequence);
+        others += !is_one;
+        for (int32_t i = 0; is_one && i < sequence->canonical.count; i++)
+            positions[stretches[step].first + i] = i;
+    }
+    return others;
+}
+
+int positions_match(const struct job *job, const struct stretch *stretches, struct stretch canonical,
+                    int32_t *positions)
+{
+    struct sequence sequence = {.canonical = canonical}, by_call = {0};
+    if (!canonical.has_gap && !take_canonical(job, stretches, &sequence, positions))
+        return 0;
+    int lossy = job->missing_sequence != 0;
+    int32_t *list = array_new((size_t)canonical.count * LONGEST * 2, sizeof *list);
+    int failed = sequence_init(&sequence, job, stretches, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
+                 (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !list;
+    if (!failed && canonical.has_gap)
+        take_canonical(job, stretches, &sequence, positions);
+    for (int32_t step = 0; !failed && step < job->step_count; step++)
+        if (!is_canonical(stretches[step], &sequence) &&
+            stretches[step].count <= LONGEST * (int64_t)canonical.count)
+            match_step(&sequence, lossy ? NULL : &by_call, stretches[step], list, positions);
+    sequence_release(&sequence);
+    sequence_release(&by_call);
+    free(list);
+    return failed ? -1 : 0;
+}

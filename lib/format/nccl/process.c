@@ -1,0 +1,528 @@
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "format/nccl/nccl.h"
+#include "model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define START_UNKNOWN ((struct start){.function = -1, .told = START_UP_UNKNOWN})
+
+void speakers_init(struct speakers *speakers)
+{
+    *speakers = (struct speakers){.items = NULL};
+    intern_init(&speakers->hosts);
+    map_init(&speakers->by_process);
+    map_init(&speakers->by_pid);
+    map_init(&speakers->by_address);
+}
+
+void speakers_release(struct speakers *speakers)
+{
+    intern_release(&speakers->hosts);
+    map_release(&speakers->by_process);
+    map_release(&speakers->by_pid);
+    map_release(&speakers->by_address);
+    free(speakers->items);
+    free(speakers->seats);
+}
+
+int64_t speakers_put(struct speakers *speakers, struct text host, int64_t pid)
+{
+    int64_t name = intern_put(&speakers->hosts, host.data, host.length);
+    if (name < 0 || array_reserve((void **)&speakers->items, &speakers->capacity, speakers->count + 1,
+                                  sizeof *speakers->items))
+        return -1;
+    int added;
+    int64_t next = (int64_t)speakers->count;
+    int64_t *number =
+        map_put(&speakers->by_process, (struct map_key){{(uint64_t)name, (uint64_t)pid}}, next, &added);
+    if (!number || !map_put(&speakers->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
+        return -1;
+    if (added)
+        speakers->items[speakers->count++] =
+            (struct speaker){.host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .newest = -1};
+    return *number;
+}
+
+int speakers_settle(const struct speakers *speakers, struct text *host, int64_t pid)
+{
+    const int64_t *number = map_get(&speakers->by_pid, (struct map_key){{(uint64_t)pid}});
+    if (!number)
+        return 0;
+    const char *name = intern_text(&speakers->hosts, speakers->items[*number].host);
+    size_t length = strlen(name);
+    if (host->length < length || memcmp(host->data + host->length - length, name, length) != 0)
+        return 0;
+    host->data += host->length - length;
+    host->length = length;
+    return 1;
+}
+
+struct seat *speakers_seat(const struct speakers *speakers, int64_t speaker, uint64_t address)
+{
+    const int64_t *number = map_get(&speakers->by_address, (struct map_key){{(uint64_t)speaker, address}});
+    return number ? &speakers->seats[*number] : NULL;
+}
+
+/* Whether a seat is what a line tells of: each is told of when it begins to be made and when it is there. */
+static int is_of(const struct seat *seat, const struct message_init *init)
+{
+    int is_same = seat->parent == init->parent && seat->rank == init->rank && seat->ranks == init->ranks &&
+                  (init->parent ? seat->color == init->color : seat->hash == init->id);
+    return is_same && !seat->is_complete;
+}
+
+/* The hash of a child; 0 where its parent is not known. */
+static uint64_t hash_of(struct speakers *speakers, int64_t speaker, const struct message_init *init)
+{
+    struct seat *parent = init->id ? NULL : speakers_seat(speakers, speaker, init->parent);
+    if (init->id || !parent)
+        return init->id;
+    /* Before 2.24 a line does not say the number: it is counted. */
+    parent->children = init->child == COUNT_UNKNOWN ? parent->children + 1 : init->child;
+    return identity_of_child(parent->hash, (int32_t)parent->children, (int32_t)init->color);
+}
+
+static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct message_init *init,
+                        uint64_t hash)
+{
+    const struct seat *parent = init->parent ? speakers_seat(speakers, speaker, init->parent) : NULL;
+    uint64_t parent_hash = parent ? parent->hash : 0;
+    if (array_reserve((void **)&speakers->seats, &speakers->seat_capacity, speakers->seat_count + 1,
+                      sizeof *speakers->seats))
+        return -1;
+    int64_t next = (int64_t)speakers->seat_count;
+    int64_t *number =
+        map_put(&speakers->by_address, (struct map_key){{(uint64_t)speaker, init->communicator}}, next, NULL);
+    if (!number)
+        return -1;
+    *number = next;
+    speakers->seats[speakers->seat_count++] = (struct seat){.speaker = speaker,
+                                                            .address = init->communicator,
+                                                            .hash = hash,
+                                                            .rank = init->rank,
+                                                            .ranks = init->ranks,
+                                                            .parent = init->parent,
+                                                            .parent_hash = parent_hash,
+                                                            .color = init->color,
+                                                            .before = speakers->items[speaker].newest,
+                                                            .start = START_UNKNOWN};
+    speakers->items[speaker].newest = next;
+    return next;
+}
+
+int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init,
+                   struct seat **seat)
+{
+    *seat = speakers_seat(speakers, speaker, init->communicator);
+    if (!*seat || !is_of(*seat, init)) {
+        uint64_t hash = hash_of(speakers, speaker, init);
+        int64_t number = hash ? add_seat(speakers, speaker, init, hash) : 0;
+        if (number < 0)
+            return -1;
+        *seat = hash ? &speakers->seats[number] : NULL;
+    }
+    if (*seat) {
+        struct speaker *of = &speakers->items[speaker];
+        (*seat)->is_complete = init->is_complete;
+        if (of->root < 0 && !(*seat)->parent)
+            of->root = *seat - speakers->seats;
+    }
+    return 0;
+}
+
+struct seat *speakers_seat_before(const struct speakers *speakers, int64_t speaker, const struct seat *seat)
+{
+    int64_t number = seat ? seat->before : speakers->items[speaker].newest;
+    return number >= 0 ? &speakers->seats[number] : NULL;
+}
+
+void speakers_pass(struct speakers *speakers, int64_t speaker, int64_t rank)
+{
+    int64_t root = speakers->items[speaker].root;
+    if (root >= 0 && speakers->seats[root].rank == rank)
+        speakers->seats[root].children++;
+}
+
+void unnamed_init(struct unnamed_list *list)
+{
+    *list = (struct unnamed_list){.items = NULL};
+    map_init(&list->by_address);
+}
+
+void unnamed_release(struct unnamed_list *list)
+{
+    map_release(&list->by_address);
+    free(list->items);
+}
+
+static struct unnamed *of_address(struct unnamed_list *list, const struct said *said, uint64_t address)
+{
+    int added;
+    if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return NULL;
+    int64_t *number = map_put(&list->by_address, (struct map_key){{(uint64_t)said->speaker, address}},
+                              (int64_t)list->count, &added);
+    if (!number)
+        return NULL;
+    if (added)
+        list->items[list->count++] = (struct unnamed){
+            .speaker = said->speaker, .ranks = COUNT_UNKNOWN, .device = said->device, .offset = said->offset};
+    return &list->items[*number];
+}
+
+int unnamed_take_init(struct unnamed_list *list, const struct said *said, const struct message_init *init)
+{
+    struct unnamed *unnamed = of_address(list, said, init->communicator);
+    if (!unnamed)
+        return -1;
+    unnamed->is_old = 1;
+    unnamed->ranks = init->ranks;
+    unnamed->device = init->device == COUNT_UNKNOWN ? unnamed->device : init->device;
+    return 0;
+}
+
+int unnamed_take_call(struct unnamed_list *list, const struct said *said, const struct message_call *call)
+{
+    struct unnamed *unnamed = of_address(list, said, call->communicator);
+    if (!unnamed)
+        return -1;
+    unnamed->ranks = unnamed->ranks == COUNT_UNKNOWN ? call->ranks : unnamed->ranks;
+    unnamed->calls[call->function]++;
+    return unnamed->is_old;
+}
+
+/* lib/report/log_notes.c reads it. */
+static void name(const struct unnamed *unnamed, enum function function, char *what, size_t bytes)
+{
+    char ranks[48] = "", device[48] = "";
+    if (unnamed->ranks != COUNT_UNKNOWN)
+        snprintf(ranks, sizeof ranks, " on communicators of %lld ranks", (long long)unnamed->ranks);
+    if (unnamed->device >= 0)
+        snprintf(device, sizeof device, ", device %lld", (long long)unnamed->device);
+    snprintf(what, bytes, "%s%s%s: %s", function_name(function), ranks, device,
+             unnamed->is_old ? "NCCL below 2.18 names no communicator in its Init line"
+                             : "the Init line is not in this log");
+}
+
+static int tell_calls(const struct unnamed *unnamed, enum function function, const struct speakers *speakers,
+                      const struct format_sink *sink, struct error *error)
+{
+    char what[192];
+    const struct speaker *speaker = &speakers->items[unnamed->speaker];
+    struct event event = {.kind = EVENT_LOSS,
+                          .origin = {.host = intern_text(&speakers->hosts, speaker->host),
+                                     .pid = speaker->pid,
+                                     .rank = COUNT_UNKNOWN,
+                                     .offset = unnamed->offset},
+                          .loss = {.events = unnamed->calls[function], .what = what}};
+    name(unnamed, function, what, sizeof what);
+    return sink->event(sink->context, &event, error);
+}
+
+int unnamed_tell(const struct unnamed_list *list, const struct speakers *speakers,
+                 const struct format_sink *sink, struct error *error)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (enum function function = 0; function < FUNCTION_COUNT; function++)
+            if (list->items[i].calls[function] &&
+                tell_calls(&list->items[i], function, speakers, sink, error))
+                return -1;
+    return 0;
+}
+
+void torn_release(struct torn *torn)
+{
+    for (size_t i = 0; i < TORN_HELD; i++)
+        buffer_release(&torn->lines[i].text);
+    torn->count = 0;
+}
+
+void torn_drop(struct torn *torn, size_t number)
+{
+    struct torn_line dropped = torn->lines[number];
+    torn->count--;
+    for (size_t i = number; i < torn->count; i++)
+        torn->lines[i] = torn->lines[i + 1];
+    torn->lines[torn->count] = dropped; /* its memory serves the next */
+}
+
+int torn_hold(struct torn *torn, int64_t speaker, uint64_t offset, int64_t at_ns, struct text text,
+              int64_t *dropped)
+{
+    *dropped = torn->count == TORN_HELD ? torn->lines[0].speaker : -1;
+    if (torn->count == TORN_HELD)
+        torn_drop(torn, 0);
+    struct torn_line *line = &torn->lines[torn->count];
+    line->speaker = speaker;
+    line->offset = offset;
+    line->at_ns = at_ns;
+    buffer_clear(&line->text);
+    if (buffer_append(&line->text, text.data, text.length))
+        return -1;
+    torn->count++;
+    return 0;
+}
+
+int torn_join(struct torn *torn, size_t number, struct text rest, struct buffer *whole)
+{
+    const struct buffer *piece = &torn->lines[number].text;
+    buffer_clear(whole);
+    return buffer_append(whole, piece->data, piece->length) || buffer_append(whole, rest.data, rest.length)
+               ? -1
+               : 0;
+}
+
+/*
+ * Whose a line about registered memory is. Lines of calls name no communicator: they stand behind the line of
+ * their call, of grouped calls behind those of all, on the same thread, with one of its buffers.
+ */
+
+/* As many calls as are looked through for one: a group is mostly smaller. */
+enum { REGISTRATION_CALLS = 1024 };
+
+void registrations_init(struct registrations *registrations)
+{
+    *registrations = (struct registrations){.calls = NULL};
+    map_init(&registrations->by_handle);
+}
+
+void registrations_release(struct registrations *registrations)
+{
+    free(registrations->calls);
+    free(registrations->memory);
+    map_release(&registrations->by_handle);
+}
+
+int registrations_call(struct registrations *registrations, const struct recent_call *call)
+{
+    if (!registrations->calls &&
+        !(registrations->calls = array_new(REGISTRATION_CALLS, sizeof *registrations->calls)))
+        return -1;
+    registrations->calls[registrations->call_count++ % REGISTRATION_CALLS] = *call;
+    return 0;
+}
+
+static int has_buffer(const struct recent_call *call, uint64_t address)
+{
+    return address && (call->send_buffer == address || call->receive_buffer == address);
+}
+
+/* The newest call of the thread that has the buffer, on a communicator in which the process has that rank. */
+static struct recent_call *find_call(struct registrations *registrations, const struct speakers *speakers,
+                                     int64_t speaker, int64_t thread, const struct message_registration *said)
+{
+    size_t count = registrations->call_count;
+    size_t held = count < REGISTRATION_CALLS ? count : REGISTRATION_CALLS;
+    for (size_t i = 1; i <= held; i++) {
+        struct recent_call *call = &registrations->calls[(count - i) % REGISTRATION_CALLS];
+        if (call->speaker != speaker || call->thread != thread)
+            continue;
+        if ((has_buffer(call, said->address) || has_buffer(call, said->second)) &&
+            (said->rank == COUNT_UNKNOWN || speakers->seats[call->seat].rank == said->rank))
+            return call;
+    }
+    return NULL;
+}
+
+static struct map_key handle_key(int64_t speaker, uint64_t handle)
+{
+    return (struct map_key){{(uint64_t)speaker, handle}};
+}
+
+/* Handles come again when what had them has ended: the newest counts. */
+static int remember_handle(struct registrations *registrations, int64_t speaker,
+                           const struct message_registration *said, int64_t seat)
+{
+    if (!said->handle)
+        return 0;
+    if (array_reserve((void **)&registrations->memory, &registrations->memory_capacity,
+                      registrations->memory_count + 1, sizeof *registrations->memory))
+        return -1;
+    int added;
+    int64_t *number = map_put(&registrations->by_handle, handle_key(speaker, said->handle),
+                              (int64_t)registrations->memory_count, &added);
+    if (!number)
+        return -1;
+    registrations->memory_count += added != 0;
+    registrations->memory[*number] = (struct registered_memory){seat, said->address};
+    return 0;
+}
+
+/* Bit of what is told of a call. */
+static unsigned told_bit(const struct message_registration *said)
+{
+    return 1U << ((unsigned)said->way * 2 + (said->kind == REGISTRATION_FAILED));
+}
+
+static int take_use(struct registrations *registrations, const struct speakers *speakers, int64_t speaker,
+                    int64_t thread, const struct message_registration *said,
+                    struct registration *registration, const struct seat **seat)
+{
+    struct recent_call *call = find_call(registrations, speakers, speaker, thread, said);
+    if (!call)
+        return 0;
+    *seat = &speakers->seats[call->seat];
+    if (said->kind == REGISTRATION_USED && remember_handle(registrations, speaker, said, call->seat))
+        return -1;
+    if (call->told & told_bit(said))
+        return 0;
+    call->told |= told_bit(said);
+    registration->function = call->function;
+    registration->number = call->number;
+    registration->address = said->address ? said->address : said->second;
+    return 1;
+}
+
+static int take_end(const struct registrations *registrations, const struct speakers *speakers,
+                    int64_t speaker, const struct message_registration *said,
+                    struct registration *registration, const struct seat **seat)
+{
+    const int64_t *number = map_get(&registrations->by_handle, handle_key(speaker, said->handle));
+    if (!number)
+        return 0;
+    *seat = &speakers->seats[registrations->memory[*number].seat];
+    registration->address = registrations->memory[*number].address;
+    registration->calls = (*seat)->calls;
+    return 1;
+}
+
+int registrations_take(struct registrations *registrations, const struct speakers *speakers, int64_t speaker,
+                       int64_t thread, const struct message_registration *said,
+                       struct registration *registration, const struct seat **seat)
+{
+    *seat = NULL;
+    *registration = (struct registration){.kind = said->kind,
+                                          .way = said->way,
+                                          .bytes = said->bytes,
+                                          .number = COUNT_UNKNOWN,
+                                          .alive = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                          .device = COUNT_UNKNOWN,
+                                          .global_rank = COUNT_UNKNOWN};
+    if (said->kind == REGISTRATION_ENDED)
+        return take_end(registrations, speakers, speaker, said, registration, seat);
+    if (said->kind != REGISTRATION_MADE)
+        return take_use(registrations, speakers, speaker, thread, said, registration, seat);
+    *seat = speakers_seat(speakers, speaker, said->communicator);
+    if (!*seat)
+        return 0;
+    registration->address = said->address;
+    registration->calls = (*seat)->calls;
+    return 1;
+}
+
+/* So many communicators a process makes at once at the most: one for each GPU, and some to spare. */
+enum { MADE_AT_ONCE = 64 };
+
+/* Names of functions are words of a source; what is longer is none. */
+enum { NAME_MOST = 64 };
+
+static int name_function(struct start *start, struct text name, struct intern *functions)
+{
+    if (start->function >= 0 || !name.length || name.length > NAME_MOST)
+        return 0;
+    start->function = intern_put(functions, name.data, name.length);
+    return start->function < 0 ? -1 : 0;
+}
+
+int start_take_init(struct start *start, const struct message_init *init, int64_t tid, int64_t at_ns,
+                    uint64_t offset, struct intern *functions)
+{
+    start->tid = tid;
+    if (!init->is_complete) {
+        start->told.begin_ns = at_ns;
+        start->offset = offset;
+    } else {
+        start->told.end_ns = at_ns;
+        start->offset = start->offset ? start->offset : offset;
+    }
+    return name_function(start, init->function, functions);
+}
+
+int start_take_bootstrap(const struct speakers *speakers, int64_t speaker, int64_t tid, int64_t total_ns)
+{
+    struct seat *seat = speakers_seat_before(speakers, speaker, NULL);
+    for (int i = 0; seat && i < MADE_AT_ONCE; i++, seat = speakers_seat_before(speakers, speaker, seat))
+        if (seat->start.tid == tid && !seat->is_complete && !seat->parent) {
+            seat->start.told.parts_ns[START_BOOTSTRAP] = total_ns;
+            return 1;
+        }
+    return 0;
+}
+
+/* What is told to the microsecond is not told again by hundredths of a second. */
+static void take_parts(struct start_up *start, const struct timings *timings)
+{
+    start->total_ns = timings->total_ns;
+    for (int i = 0; i < START_PARTS; i++)
+        if (start->parts_ns[i] == TIME_UNKNOWN)
+            start->parts_ns[i] = timings->parts_ns[i];
+}
+
+int start_take_timings(const struct speakers *speakers, int64_t speaker, int64_t tid,
+                       const struct timings *timings, struct intern *functions)
+{
+    struct seat *seat = speakers_seat_before(speakers, speaker, NULL);
+    for (int i = 0; seat && i < MADE_AT_ONCE; i++, seat = speakers_seat_before(speakers, speaker, seat)) {
+        int is_it = seat->is_complete && seat->start.told.total_ns == TIME_UNKNOWN &&
+                    seat->start.tid == tid && seat->rank == timings->rank && seat->ranks == timings->ranks;
+        if (!is_it)
+            continue;
+        take_parts(&seat->start.told, timings);
+        return name_function(&seat->start, timings->function, functions) ? -1 : 1;
+    }
+    return 0;
+}
+
+void start_tell(const struct seat *seat, const struct intern *functions, struct start_up *told)
+{
+    const struct start *start = &seat->start;
+    *told = start->told;
+    told->function = start->function < 0 ? NULL : intern_text(functions, start->function);
+    told->parent_hash = seat->parent_hash;
+    told->is_complete = seat->is_complete;
+}
+
+static const char *const part_words[START_PARTS] = {
+    [START_KERNELS] = "kernels",         [START_ALLOCATION] = "alloc", [START_BOOTSTRAP] = "bootstrap",
+    [START_ALLGATHERS] = "allgathers",   [START_TOPOLOGY] = "topo",    [START_GRAPHS] = "graphs",
+    [START_CONNECTIONS] = "connections", [START_REST] = "rest",
+};
+
+/* " - ncclCommInitRank: rank ..." */
+static struct text function_in(struct text behind)
+{
+    static const char dash[] = " - ";
+    if (!text_begins(behind, dash))
+        return (struct text){NULL, 0};
+    struct text name = {behind.data + (sizeof dash - 1), behind.length - (sizeof dash - 1)};
+    const char *colon = memchr(name.data, ':', name.length);
+    name.length = colon ? (size_t)(colon - name.data) : 0;
+    return name;
+}
+
+int timings_read(struct text message, struct timings *timings)
+{
+    static const char mark[] = "Init timings";
+    if (!text_begins(message, mark))
+        return 0;
+    struct text behind = text_after(message, mark), list = text_after(behind, "(");
+    *timings = (struct timings){.function = function_in(behind),
+                                .total_ns = text_seconds_ns(text_value(behind, "total"))};
+    for (int i = 0; i < START_PARTS; i++)
+        timings->parts_ns[i] = text_seconds_ns(text_value(list, part_words[i]));
+    return text_number(behind, "rank", &timings->rank) == 0 &&
+           text_number(behind, "nranks", &timings->ranks) == 0 && timings->total_ns != TIME_UNKNOWN;
+}
+
+int timings_read_bootstrap(struct text message, int64_t *total_ns)
+{
+    static const char mark[] = "Bootstrap timings ";
+    if (!text_begins(message, mark))
+        return 0;
+    *total_ns = text_seconds_ns(text_value(message, "total"));
+    return *total_ns != TIME_UNKNOWN;
+}

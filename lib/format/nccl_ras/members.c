@@ -1,0 +1,436 @@
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "format/nccl_ras/nccl_ras.h"
+#include "input/input.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of what only some ranks launched, so many of each function are handed over: hosts run no farther ahead. */
+enum { AHEAD_MOST = 1024 };
+
+/* Twice what a call takes as a row: what is told of ranks has room beside. */
+enum { CALL_BYTES = 128 };
+
+static const enum function functions[RAS_COUNTS] = {
+    FUNCTION_BROADCAST,      FUNCTION_REDUCE,     FUNCTION_ALL_GATHER,
+    FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE, [RAS_COUNT_OF_ALL] = FUNCTION_UNKNOWN};
+
+int ras_count_of(const char *name, size_t length)
+{
+    static const char all[] = "collective";
+    for (int i = 0; i < RAS_FUNCTIONS; i++) {
+        const char *function = function_name(functions[i]);
+        if (strlen(function) == length && memcmp(function, name, length) == 0)
+            return i;
+    }
+    return length == sizeof all - 1 && memcmp(name, all, length) == 0 ? RAS_COUNT_OF_ALL : -1;
+}
+
+void ras_seats_init(struct ras_seats *seats)
+{
+    *seats = (struct ras_seats){.at_ns = TIME_UNKNOWN};
+    intern_init(&seats->texts);
+}
+
+void ras_seats_release(struct ras_seats *seats)
+{
+    intern_release(&seats->texts);
+    free(seats->items);
+    free(seats->kept);
+}
+
+/* What RAS calls a host is its address; "unknown" where it knows none. */
+int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int64_t *number)
+{
+    static const char unknown[] = "unknown";
+    *number = -1;
+    if (!length || (length == sizeof unknown - 1 && memcmp(text, unknown, length) == 0))
+        return 0;
+    *number = intern_put(&seats->texts, text, length);
+    return *number < 0 ? -1 : 0;
+}
+
+struct ras_seat ras_seat_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
+                            uint64_t offset)
+{
+    struct ras_seat seat = {.communicator_hash = communicator_hash,
+                            .communicator_size = communicator_size,
+                            .host = -1,
+                            .pid = COUNT_UNKNOWN,
+                            .rank = rank,
+                            .gpu = COUNT_UNKNOWN,
+                            .missing = WARNING_OTHER,
+                            .offset = offset};
+    for (int i = 0; i < RAS_COUNTS; i++)
+        seat.counts[i] = COUNT_UNKNOWN;
+    return seat;
+}
+
+int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
+{
+    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
+        return -1;
+    seats->items[seats->count++] = *seat;
+    return 0;
+}
+
+/*
+ * NCCL's result of a rank: that of its threads, or else of its initialization. An initialization that is not
+ * over has an internal error for its state until it is (ncclCommInitRankDev()).
+ */
+static int64_t error_of(struct json *json, const struct value *status)
+{
+    int64_t result = member_natural(json, status, "async_error", 0);
+    if (!result || result == RAS_RESULT_IN_PROGRESS) {
+        result = member_natural(json, status, "init_state", 0);
+        result = result == RAS_RESULT_INTERNAL ? 0 : result;
+    }
+    if (result == RAS_RESULT_IN_PROGRESS)
+        return 0;
+    return result < RAS_RESULT_OTHER ? result : RAS_RESULT_OTHER;
+}
+
+int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
+{
+    const struct value *root = &json->root;
+    const struct value *counts = member_object(json, root, "collective_counts");
+    const struct value *status = member_object(json, root, "status");
+    const char *host = member_text(json, root, "host");
+    struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
+                            .communicator_size = seats->communicator_size,
+                            .pid = member_natural_or_none(json, root, "pid"),
+                            .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
+                            .gpu = member_natural_or_none(json, root, "cuda_dev"),
+                            .missing = missing,
+                            .error = error_of(json, status),
+                            .is_aborted = json_is_true(json_member(status, "abort_flag")),
+                            .offset = offset};
+    for (int i = 0; i < RAS_FUNCTIONS; i++)
+        seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
+    if (ras_seats_host(seats, host ? host : "", host ? strlen(host) : 0, &seat.host))
+        return -1;
+    return ras_seats_put(seats, &seat);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ras_seat *left = a, *right = b;
+    if (left->communicator_hash != right->communicator_hash)
+        return left->communicator_hash < right->communicator_hash ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+void ras_seats_sort(struct ras_seats *seats)
+{
+    array_sort(seats->items, seats->count, sizeof *seats->items, by_place);
+}
+
+/* Ranks whose process is not known, of several communicators, are the same by their number where one of these
+ * is larger than all others, and may hold all; else there is no telling, and they are others. */
+static void find_world(struct ras_seats *seats)
+{
+    uint64_t largest = 0;
+    int64_t size = -1;
+    seats->has_world = 0;
+    for (size_t i = 0; i < seats->count; i++) {
+        const struct ras_seat *seat = &seats->items[i];
+        if (!seat->communicator_hash || seat->communicator_size < size ||
+            (seat->communicator_size == size && seat->communicator_hash == largest))
+            continue;
+        seats->has_world = seat->communicator_size > size;
+        size = seat->communicator_size;
+        largest = seat->communicator_hash;
+    }
+}
+
+/* Tells a process that has neither host nor number from others, in all dumps alike: below 0, which no time
+ * is. */
+static int64_t number_unknown(const struct ras_seats *seats, const struct ras_seat *seat)
+{
+    uint64_t rank = (uint64_t)seat->rank;
+    uint64_t number = seats->has_world ? rank << 1 : hash_mix(seat->communicator_hash, rank);
+    return -1 - (int64_t)(number >> 1);
+}
+
+static struct origin origin_of(const struct ras_seats *seats, const struct ras_seat *seat)
+{
+    return (struct origin){.host = seat->host < 0 ? NULL : intern_text(&seats->texts, seat->host),
+                           .pid = seat->pid,
+                           .started_ns =
+                               seat->host < 0 && seat->pid == COUNT_UNKNOWN ? number_unknown(seats, seat) : 0,
+                           .communicator_hash = seat->communicator_hash,
+                           .communicator_size = seat->communicator_size,
+                           .rank = seat->rank,
+                           .offset = seat->offset};
+}
+
+/* All that it launched there; COUNT_UNKNOWN where that is not said, or too many to be. */
+static int64_t launched(const struct ras_seat *seat)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < RAS_COUNTS; i++)
+        if (seat->counts[i] < 0 || __builtin_add_overflow(sum, seat->counts[i], &sum))
+            return COUNT_UNKNOWN;
+    return sum;
+}
+
+/* `is_void`: all counts of its communicator are 0. */
+static int emit_status(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
+                       const struct format_sink *sink, struct error *error)
+{
+    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(seats, seat)};
+    event.group_status = (struct group_status){.enqueued = is_void ? COUNT_UNKNOWN : launched(seat),
+                                               .started = COUNT_UNKNOWN,
+                                               .completed = COUNT_UNKNOWN,
+                                               .timed_out = COUNT_UNKNOWN,
+                                               .at_ns = seats->at_ns};
+    return sink->event(sink->context, &event, error);
+}
+
+static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat, enum warning_kind kind,
+                        const char *text, const struct format_sink *sink, struct error *error)
+{
+    struct event event = {.kind = EVENT_WARNING, .origin = origin_of(seats, seat)};
+    event.warning = (struct warning){.kind = kind,
+                                     .at_ns = seats->at_ns,
+                                     .gpu = COUNT_UNKNOWN,
+                                     .calls = COUNT_UNKNOWN,
+                                     .status = COUNT_UNKNOWN,
+                                     .text = text};
+    return sink->event(sink->context, &event, error);
+}
+
+static int emit_missing(const struct ras_seats *seats, const struct ras_seat *seat,
+                        const struct format_sink *sink, struct error *error)
+{
+    const char *text = seat->missing == WARNING_DEAD ? "RAS: considered dead" : "RAS: unresponsive";
+    return emit_warning(seats, seat, seat->missing, text, sink, error);
+}
+
+/*
+ * What NCCL reports of a rank. A remote error is another rank's; and where a communicator is aborted, what
+ * its threads wait in ends as an internal error.
+ */
+static int emit_error(const struct ras_seats *seats, const struct ras_seat *seat,
+                      const struct format_sink *sink, struct error *error)
+{
+    static const struct {
+        enum warning_kind kind;
+        const char *text;
+    } errors[] = {
+        [RAS_RESULT_CUDA] = {WARNING_CUDA, "RAS: unhandled CUDA error"},
+        [RAS_RESULT_SYSTEM] = {WARNING_SYSTEM, "RAS: unhandled system error"},
+        [RAS_RESULT_INTERNAL] = {WARNING_INTERNAL, "RAS: internal error"},
+        [RAS_RESULT_ARGUMENT] = {WARNING_USAGE, "RAS: invalid argument"},
+        [RAS_RESULT_USAGE] = {WARNING_USAGE, "RAS: invalid usage"},
+        [RAS_RESULT_REMOTE] = {WARNING_CLOSED, "RAS: remote error"},
+        [RAS_RESULT_OTHER] = {WARNING_FAILED, "RAS: error"},
+    };
+    int is_effect = seat->is_aborted && seat->error == RAS_RESULT_INTERNAL;
+    return emit_warning(seats, seat, is_effect ? WARNING_ABORTED : errors[seat->error].kind,
+                        errors[seat->error].text, sink, error);
+}
+
+/* Of a rank that a text counts and does not list the process is not known, and has no facts. */
+static int emit_facts(const struct ras_seats *seats, const struct ras_seat *seat,
+                      const struct format_sink *sink, struct error *error)
+{
+    struct event facts = {
+        .kind = EVENT_PROCESS, .origin = origin_of(seats, seat), .process = PROCESS_FACTS_NONE};
+    facts.process.gpu = seat->gpu;
+    facts.process.address = facts.origin.host;
+    return seat->host < 0 && seat->pid == COUNT_UNKNOWN && seat->gpu == COUNT_UNKNOWN
+               ? 0
+               : sink->event(sink->context, &facts, error);
+}
+
+static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
+                     const struct format_sink *sink, struct error *error)
+{
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
+    return sink->event(sink->context, &place, error) || emit_facts(seats, seat, sink, error) ||
+                   (seat->missing == WARNING_OTHER ? emit_status(seats, seat, is_void, sink, error)
+                                                   : emit_missing(seats, seat, sink, error)) ||
+                   (seat->error && emit_error(seats, seat, sink, error))
+               ? -1
+               : 0;
+}
+
+/* Calls that are handed over. */
+struct handing {
+    int64_t ordinal;    /* of the next */
+    int64_t ahead_most; /* so many of each function that only some ranks launched */
+};
+
+static int emit_call(const struct ras_seats *seats, const struct ras_seat *seat, enum function function,
+                     int64_t number, struct handing *handing, const struct format_sink *sink,
+                     struct error *error)
+{
+    struct event event = {
+        .kind = EVENT_OPERATION, .origin = origin_of(seats, seat), .operation = OPERATION_UNKNOWN};
+    event.operation.ordinal = handing->ordinal++;
+    event.operation.kind = OPERATION_COLLECTIVE;
+    event.operation.function = function;
+    event.operation.sequence = number;
+    return sink->event(sink->context, &event, error);
+}
+
+/* The seats of one communicator, `count` from the first on. */
+static size_t count_members(const struct ras_seats *seats, size_t first)
+{
+    size_t past = first;
+    while (past < seats->count &&
+           seats->items[past].communicator_hash == seats->items[first].communicator_hash)
+        past++;
+    return past - first;
+}
+
+/* How often all that say it launched a function. */
+static int64_t common_count(const struct ras_seat *first, size_t members, int function)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < members; i++)
+        if (first[i].counts[function] != COUNT_UNKNOWN && first[i].counts[function] < least)
+            least = first[i].counts[function];
+    return least == INT64_MAX ? 0 : least;
+}
+
+/* The last that is common, or all that are not. */
+static int emit_calls(const struct ras_seats *seats, const struct ras_seat *seat, int function,
+                      int64_t common, int is_common, struct handing *handing, const struct format_sink *sink,
+                      struct error *error)
+{
+    int64_t first = is_common ? common - 1 : common;
+    int64_t past = is_common ? common : seat->counts[function];
+    int is_cut = past - first > handing->ahead_most;
+    if (seat->counts[function] < 0 || first < 0)
+        return 0;
+    if (is_cut && sink->note(sink->context, "too many operations ahead", 0, seat->offset, NULL, 0, error))
+        return -1;
+    for (int64_t number = first; number < (is_cut ? first + handing->ahead_most : past); number++)
+        if (emit_call(seats, seat, functions[function], number, handing, sink, error))
+            return -1;
+    return 0;
+}
+
+static int emit_communicator(const struct ras_seats *seats, size_t first, size_t members, int is_common,
+                             struct handing *handing, const struct format_sink *sink, struct error *error)
+{
+    const struct ras_seat *items = seats->items + first;
+    for (int function = 0; function < RAS_COUNTS; function++) {
+        int64_t common = common_count(items, members, function);
+        for (size_t i = 0; i < members; i++)
+            if (emit_calls(seats, &items[i], function, common, is_common, handing, sink, error))
+                return -1;
+    }
+    return 0;
+}
+
+/* How many calls only some ranks launched, of each function no more than so many by a rank. */
+static int64_t count_ahead(const struct ras_seats *seats, int64_t ahead_most)
+{
+    int64_t sum = 0;
+    for (size_t i = 0, members = 0; i < seats->count; i += members) {
+        members = count_members(seats, i);
+        for (int function = 0; function < RAS_COUNTS; function++) {
+            int64_t common = common_count(&seats->items[i], members, function);
+            for (size_t k = i; k < i + members; k++) {
+                int64_t ahead = seats->items[k].counts[function] - common;
+                sum += ahead < 0 ? 0 : ahead < ahead_most ? ahead : ahead_most;
+            }
+        }
+    }
+    return sum;
+}
+
+/*
+ * A count says in a few bytes that there are many calls. As many of each rank are handed over as the file
+ * accounts for together, the same of all: who is behind shows in the first.
+ */
+static int64_t find_ahead_most(const struct ras_seats *seats)
+{
+    int64_t most = AHEAD_MOST;
+    uint64_t bytes = seats->count ? seats->items[seats->count - 1].offset : 0;
+    while (most > 1 && count_ahead(seats, most) > (int64_t)(format_told_most(bytes) / CALL_BYTES))
+        most /= 2;
+    return most;
+}
+
+/* Of those that answered, whether none launched anything, as RAS has it. */
+static int launched_nothing(const struct ras_seat *first, size_t members)
+{
+    size_t answered = 0;
+    for (size_t i = 0; i < members; i++) {
+        answered += first[i].missing == WARNING_OTHER;
+        if (first[i].missing == WARNING_OTHER && launched(&first[i]) != 0)
+            return 0;
+    }
+    return answered > 0;
+}
+
+/* `*is_void`: no communicator has a count. */
+static int emit_places(struct ras_seats *seats, int *is_void, const struct format_sink *sink,
+                       struct error *error)
+{
+    size_t without = 0, communicators = 0;
+    find_world(seats);
+    for (size_t i = 0, members = 0; i < seats->count; i += members, communicators++) {
+        members = count_members(seats, i);
+        int launched_none = launched_nothing(&seats->items[i], members);
+        without += launched_none != 0;
+        for (size_t at = i; at < i + members; at++)
+            if (!seats->items[at].is_void && emit_seat(seats, &seats->items[at], launched_none, sink, error))
+                return -1;
+    }
+    *is_void = without == communicators;
+    return without && *is_void &&
+                   sink->note(sink->context, "dump in which all counts are 0", 0, 0, NULL, 0, error)
+               ? -1
+               : 0;
+}
+
+static void swap_kept(struct ras_seats *seats)
+{
+    struct ras_seats now = *seats;
+    seats->items = now.kept;
+    seats->count = now.kept_count;
+    seats->capacity = now.kept_capacity;
+    seats->kept = now.items;
+    seats->kept_count = now.count;
+    seats->kept_capacity = now.capacity;
+}
+
+int ras_seats_next(struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+{
+    int is_void;
+    if (emit_places(seats, &is_void, sink, error))
+        return -1;
+    if (!is_void)
+        swap_kept(seats);
+    seats->count = 0;
+    seats->communicator_hash = 0;
+    seats->communicator_size = 0;
+    seats->at_ns = TIME_UNKNOWN;
+    return 0;
+}
+
+int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+{
+    int is_void;
+    if (emit_places(seats, &is_void, sink, error))
+        return -1;
+    if (is_void && seats->kept_count)
+        swap_kept(seats);
+    find_world(seats);
+    struct handing handing = {.ahead_most = find_ahead_most(seats)};
+    for (int is_common = 1; is_common >= 0; is_common--)
+        for (size_t i = 0, members = 0; i < seats->count; i += members) {
+            members = count_members(seats, i);
+            if (emit_communicator(seats, i, members, is_common, &handing, sink, error))
+                return -1;
+        }
+    return 0;
+}

@@ -1,0 +1,471 @@
+#include "base/base.h"
+#include "format/format.h"
+#include "format/internal.h"
+#include "input/input.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { NUMBER_BYTES = 64 };
+
+static int is_space(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r';
+}
+
+static struct text skip_space(struct text text)
+{
+    while (text.length && is_space(text.data[0])) {
+        text.data++;
+        text.length--;
+    }
+    return text;
+}
+
+/* The first word, up to a space. */
+static struct text take_word(struct text *text)
+{
+    struct text word = {text->data, 0};
+    while (word.length < text->length && !is_space(text->data[word.length]))
+        word.length++;
+    text->data += word.length;
+    text->length -= word.length;
+    *text = skip_space(*text);
+    return word;
+}
+
+/* "1.5", "NaN", "+Inf": those that are no number are not known. -1: it is none of them. */
+static int read_value(struct text word, double *value)
+{
+    char digits[NUMBER_BYTES];
+    char *end;
+    if (!word.length || word.length >= sizeof digits)
+        return -1;
+    memcpy(digits, word.data, word.length);
+    digits[word.length] = '\0';
+    *value = strtod(digits, &end);
+    return *end ? -1 : 0;
+}
+
+/* Milliseconds. */
+static int64_t read_time(struct text word)
+{
+    int64_t ms, ns;
+    return word.length && number_int64(word.data, word.length, &ms) == 0 && ms > 0 &&
+                   !__builtin_mul_overflow(ms, INT64_C(1000000), &ns)
+               ? ns
+               : TIME_UNKNOWN;
+}
+
+/* Behind the brace that closes labels; NULL: there is none. */
+static const char *labels_end(const char *at, const char *end)
+{
+    int in_value = 0;
+    for (; at < end; at++) {
+        if (in_value && *at == '\\')
+            at++;
+        else if (*at == '"')
+            in_value = !in_value;
+        else if (!in_value && *at == '}')
+            return at + 1;
+    }
+    return NULL;
+}
+
+static int is_name(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           byte == '_' || byte == ':';
+}
+
+int sample_line_read(struct text line, struct sample_line *said)
+{
+    struct text rest = skip_space(line);
+    if (!rest.length || rest.data[0] == '#')
+        return 0;
+    *said = (struct sample_line){.metric = {rest.data, 0}};
+    while (rest.length && is_name(rest.data[0])) {
+        rest.data++;
+        rest.length--;
+        said->metric.length++;
+    }
+    rest = skip_space(rest);
+    if (rest.length && rest.data[0] == '{') {
+        const char *past = labels_end(rest.data + 1, rest.data + rest.length);
+        if (!past)
+            return -1;
+        said->labels = (struct text){rest.data + 1, (size_t)(past - rest.data) - 2};
+        rest.length -= (size_t)(past - rest.data);
+        rest.data = past;
+        rest = skip_space(rest);
+    }
+    if (!said->metric.length || read_value(take_word(&rest), &said->value))
+        return -1;
+    said->at_ns = read_time(take_word(&rest));
+    return rest.length ? -1 : 1;
+}
+
+/* The value of a label that begins behind its quote, without its escapes, and a NUL. Returns where it stands;
+ * -1: it does not end, -2: no memory. */
+static int64_t unescape(const char **at, const char *end, struct buffer *texts)
+{
+    int64_t begin = (int64_t)texts->length;
+    for (; *at < end && **at != '"'; (*at)++) {
+        char byte = **at;
+        if (byte == '\\' && *at + 1 < end) {
+            (*at)++;
+            byte = **at;
+            if (byte == 'n')
+                byte = '\n';
+        }
+        if (buffer_append_byte(texts, byte))
+            return -2;
+    }
+    if (*at == end)
+        return -1;
+    (*at)++;
+    return buffer_append_byte(texts, '\0') ? -2 : begin;
+}
+
+enum label {
+    LABEL_JOB,
+    LABEL_NODE,
+    LABEL_GPU,
+    LABEL_NAME,
+    LABEL_ID,
+    LABEL_NODES,
+    LABEL_RANKS,
+    LABEL_RANK,
+    LABEL_COLLECTIVE,
+    LABEL_PAIR,
+    LABEL_SIZE,
+    LABEL_ALGORITHM,
+    LABEL_TAG,
+    LABEL_SEQUENCE,
+    LABEL_TIME,
+    LABELS
+};
+
+/* As versions of Inspector write them: those of 2.28 behind those of 2.30. */
+static const struct {
+    const char *name;
+    enum label label;
+} label_names[] = {
+    {"slurm_job_id", LABEL_JOB},
+    {"node", LABEL_NODE},
+    {"hostname", LABEL_NODE},
+    {"gpu", LABEL_GPU},
+    {"gpu_device_id", LABEL_GPU},
+    {"comm_name", LABEL_NAME},
+    {"comm_id", LABEL_ID},
+    {"n_nodes", LABEL_NODES},
+    {"nranks", LABEL_RANKS},
+    {"n_ranks", LABEL_RANKS},
+    {"rank", LABEL_RANK},
+    {"collective", LABEL_COLLECTIVE},
+    {"p2p_operation", LABEL_PAIR},
+    {"message_size", LABEL_SIZE},
+    {"algo_proto", LABEL_ALGORITHM},
+    {"user_tag", LABEL_TAG},
+    {"coll_sn", LABEL_SEQUENCE},
+    {"p2p_sn", LABEL_SEQUENCE},
+    {"timestamp", LABEL_TIME},
+};
+
+static enum label label_of(struct text name)
+{
+    for (size_t i = 0; i < sizeof label_names / sizeof *label_names; i++)
+        if (text_is(name, label_names[i].name))
+            return label_names[i].label;
+    return LABELS;
+}
+
+/* Takes one `name="value"` and the comma behind it. 0; 1: it is none, -1: no memory. */
+static int take_label(const char **at, const char *end, struct buffer *texts, int64_t places[LABELS])
+{
+    while (*at < end && (is_space(**at) || **at == ','))
+        (*at)++;
+    struct text name = {*at, 0};
+    while (*at < end && is_name(**at)) {
+        (*at)++;
+        name.length++;
+    }
+    while (*at < end && is_space(**at))
+        (*at)++;
+    if (*at == end)
+        return name.length != 0;
+    if (end - *at < 2 || (*at)[0] != '=' || (*at)[1] != '"')
+        return 1;
+    *at += 2;
+    int64_t place = unescape(at, end, texts);
+    if (place < 0)
+        return place == -2 ? -1 : 1;
+    enum label label = label_of(name);
+    if (label < LABELS && places[label] < 0)
+        places[label] = place;
+    return 0;
+}
+
+static int64_t count_of(const char *text)
+{
+    int64_t count;
+    return text && number_int64(text, strlen(text), &count) == 0 && count >= 0 ? count : COUNT_UNKNOWN;
+}
+
+/* "4-5MB", "2.00GB", "0B": the least that it stands for. Units are powers of 1024. */
+static int64_t least_bytes(const char *text)
+{
+    static const char units[] = "BKMGTP";
+    char *end;
+    if (!text || text[0] < '0' || text[0] > '9')
+        return COUNT_UNKNOWN;
+    double bytes = strtod(text, &end);
+    if (*end == '-')
+        (void)strtod(end + 1, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (!unit || (*end != 'B' && end[1] != 'B'))
+        return COUNT_UNKNOWN;
+    for (const char *at = units; at < unit; at++)
+        bytes *= 1024;
+    return scale(1, bytes);
+}
+
+/* "2025-10-17T03:31:47Z" */
+static int64_t moment_of(const char *text)
+{
+    struct tm tm = {0};
+    const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+    time_t seconds = end && strcmp(end, "Z") == 0 ? timegm(&tm) : -1;
+    int64_t ns;
+    return seconds > 0 && !__builtin_mul_overflow((int64_t)seconds, INT64_C(1000000000), &ns) ? ns
+                                                                                              : TIME_UNKNOWN;
+}
+
+/* "RING_SIMPLE", "Ring_ll", "NVLS_TREE_SIMPLE" */
+static void read_algorithm(const char *text, struct metric_sample *sample)
+{
+    const char *line = text ? strrchr(text, '_') : NULL;
+    if (!line || strcmp(text, "unknown") == 0)
+        return;
+    sample->algorithm = algorithm_from_text(text, (size_t)(line - text));
+    sample->protocol = protocol_from_text(line + 1, strlen(line + 1));
+}
+
+/* NULL for what is not known, as Inspector says that. */
+static const char *said(const struct buffer *texts, const int64_t places[LABELS], enum label label)
+{
+    const char *text = places[label] < 0 ? NULL : texts->data + places[label];
+    return text && text[0] && strcmp(text, "unknown") != 0 ? text : NULL;
+}
+
+int sample_labels_read(struct text labels, struct buffer *texts, struct metric_sample *sample)
+{
+    int64_t places[LABELS];
+    const char *at = labels.data, *end = labels.data + labels.length;
+    for (int i = 0; i < LABELS; i++)
+        places[i] = -1;
+    buffer_clear(texts);
+    while (at < end) {
+        int failed = take_label(&at, end, texts, places);
+        if (failed)
+            return failed;
+    }
+    const char *function = said(texts, places, LABEL_COLLECTIVE);
+    function = function ? function : said(texts, places, LABEL_PAIR);
+    const char *name = said(texts, places, LABEL_NAME);
+    *sample = (struct metric_sample){.at_ns = moment_of(said(texts, places, LABEL_TIME)),
+                                     .job = said(texts, places, LABEL_JOB),
+                                     .node = said(texts, places, LABEL_NODE),
+                                     .gpu = said(texts, places, LABEL_GPU),
+                                     .communicator = name ? name : said(texts, places, LABEL_ID),
+                                     .node_count = count_of(said(texts, places, LABEL_NODES)),
+                                     .rank_count = count_of(said(texts, places, LABEL_RANKS)),
+                                     .rank = count_of(said(texts, places, LABEL_RANK)),
+                                     .message_size = said(texts, places, LABEL_SIZE),
+                                     .least_bytes = least_bytes(said(texts, places, LABEL_SIZE)),
+                                     .busbw_gbs = -1,
+                                     .duration_ns = COUNT_UNKNOWN,
+                                     .tag = said(texts, places, LABEL_TAG),
+                                     .sequence = count_of(said(texts, places, LABEL_SEQUENCE))};
+    if (!function)
+        return 1;
+    sample->function = function_from_text(function, strlen(function));
+    read_algorithm(said(texts, places, LABEL_ALGORITHM), sample);
+    return sample->function == FUNCTION_UNKNOWN;
+}
+
+static const char other_metric[] = "unknown metric";
+
+/* So many samples, of so many bytes of labels, wait for the other metric of theirs. */
+enum { WAITING_MOST = 1 << 14, WAITING_BYTES_MOST = 16 << 20 };
+
+/* What metrics with the same labels say; the labels have its number. */
+struct waiting {
+    uint64_t offset;
+    int64_t at_ns;
+    double busbw_gbs;
+    int64_t duration_ns;
+};
+
+struct prometheus_file {
+    const struct format_sink *sink;
+    int64_t modified_ns;
+    struct intern labels;
+    size_t label_bytes;
+    struct waiting *waiting; /* owned */
+    size_t capacity;
+    struct buffer texts;
+};
+
+static int emit(struct prometheus_file *file, size_t number, struct error *error)
+{
+    const char *labels = intern_text(&file->labels, (int64_t)number);
+    const struct waiting *waiting = &file->waiting[number];
+    struct event event = {.kind = EVENT_SAMPLE,
+                          .origin = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN, .offset = waiting->offset}};
+    struct text text = {labels, strlen(labels)};
+    int failed = sample_labels_read(text, &file->texts, &event.sample);
+    if (failed < 0)
+        return error_no_memory(error);
+    if (failed)
+        return file->sink->note(file->sink->context, "unreadable labels", 1, waiting->offset, labels,
+                                text.length, error);
+    if (event.sample.at_ns == TIME_UNKNOWN)
+        event.sample.at_ns = waiting->at_ns != TIME_UNKNOWN ? waiting->at_ns : file->modified_ns;
+    event.sample.busbw_gbs = waiting->busbw_gbs;
+    event.sample.duration_ns = waiting->duration_ns;
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+static int flush(struct prometheus_file *file, struct error *error)
+{
+    for (size_t i = 0; i < file->labels.count; i++)
+        if (emit(file, i, error))
+            return -1;
+    intern_release(&file->labels);
+    intern_init(&file->labels);
+    file->label_bytes = 0;
+    return 0;
+}
+
+static struct waiting *find(struct prometheus_file *file, const struct sample_line *line, uint64_t offset)
+{
+    size_t had = file->labels.count;
+    int64_t number = intern_put(&file->labels, line->labels.data, line->labels.length);
+    if (number < 0 ||
+        array_reserve((void **)&file->waiting, &file->capacity, (size_t)number + 1, sizeof *file->waiting))
+        return NULL;
+    struct waiting *waiting = &file->waiting[number];
+    if (file->labels.count > had) {
+        file->label_bytes += line->labels.length;
+        *waiting = (struct waiting){offset, TIME_UNKNOWN, -1, COUNT_UNKNOWN};
+    }
+    return waiting;
+}
+
+/* Averages that are modelled; 0: neither. */
+enum measure { OTHER = 0, BANDWIDTH, DURATION };
+
+static enum measure measure_of(struct text metric)
+{
+    if (text_is(metric, "nccl_bus_bandwidth_gbs") || text_is(metric, "nccl_p2p_bus_bandwidth_gbs"))
+        return BANDWIDTH;
+    if (text_is(metric, "nccl_collective_exec_time_microseconds") ||
+        text_is(metric, "nccl_p2p_exec_time_microseconds"))
+        return DURATION;
+    return OTHER;
+}
+
+static int take_sample(struct prometheus_file *file, const struct sample_line *line, enum measure measure,
+                       uint64_t offset, struct error *error)
+{
+    if ((file->labels.count >= WAITING_MOST || file->label_bytes >= WAITING_BYTES_MOST) && flush(file, error))
+        return -1;
+    struct waiting *waiting = find(file, line, offset);
+    if (!waiting)
+        return error_no_memory(error);
+    if (line->at_ns != TIME_UNKNOWN)
+        waiting->at_ns = line->at_ns;
+    if (measure == BANDWIDTH)
+        waiting->busbw_gbs = line->value;
+    else
+        waiting->duration_ns = scale(1000, line->value);
+    return 0;
+}
+
+static int note(struct prometheus_file *file, const char *reason, int damage, const struct input_line *line,
+                struct error *error)
+{
+    return file->sink->note(file->sink->context, reason, damage, line->offset, line->text, line->length,
+                            error);
+}
+
+static int take_line(struct prometheus_file *file, const struct input_line *line, struct error *error)
+{
+    struct sample_line said;
+    int is_whole = !line->continued && !line->goes_on && !memchr(line->text, '\0', line->length);
+    int found = is_whole ? sample_line_read((struct text){line->text, line->length}, &said) : -1;
+    if (found == 0)
+        return 0;
+    if (found < 0)
+        return note(file, "unreadable line", 1, line, error);
+    enum measure measure = measure_of(said.metric);
+    if (measure == OTHER)
+        return note(file, other_metric, 0, line, error);
+    if (!isfinite(said.value) || said.value < 0)
+        return note(file, "average that is not a number", 1, line, error);
+    return take_sample(file, &said, measure, line->offset, error);
+}
+
+static int prometheus_read(struct input *input, const struct format_sink *sink, char *dialect,
+                           size_t dialect_bytes, struct error *error)
+{
+    struct prometheus_file file = {
+        .sink = sink, .modified_ns = input_modified_ns(input), .texts = BUFFER_INIT};
+    struct error later = ERROR_INIT;
+    struct input_line line;
+    int more;
+    intern_init(&file.labels);
+    snprintf(dialect, dialect_bytes, "prometheus");
+    while ((more = input_line(input, &line, error)) == 1)
+        if (take_line(&file, &line, error)) {
+            more = -2;
+            break;
+        }
+    /* What was read before reading failed is handed over. */
+    if (more > -2 && flush(&file, more ? &later : error))
+        more = -1;
+    error_clear(&later);
+    intern_release(&file.labels);
+    free(file.waiting);
+    buffer_release(&file.texts);
+    return more ? -1 : 0;
+}
+
+static int prometheus_sniff(const char *bytes, size_t length, const char *path)
+{
+    static const char *const metrics[] = {"nccl_bus_bandwidth_gbs{", "nccl_p2p_bus_bandwidth_gbs{",
+                                          "nccl_collective_exec_time_microseconds{",
+                                          "nccl_p2p_exec_time_microseconds{"};
+    (void)path;
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        const char *found = memmem(bytes, length, metrics[i], strlen(metrics[i]));
+        if (found && (found == bytes || found[-1] == '\n'))
+            return 90;
+    }
+    return 0;
+}
+
+const struct format format_prometheus = {
+    .name = "prometheus",
+    .version = 1,
+    .description = "Prometheus text of NVIDIA's Inspector (averages)",
+    .unknown = other_metric,
+    .is_snapshot = 1,
+    .sniff = prometheus_sniff,
+    .read = prometheus_read,
+};

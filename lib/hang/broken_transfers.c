@@ -1,0 +1,467 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/hang.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* IBV_WC_WR_FLUSH_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR (rdma-core, libibverbs/verbs.h);
+ * FI_ECANCELED (libfabric). */
+enum { FLUSHED = 5, RETRIES_EXCEEDED = 12, RECEIVER_NOT_READY = 13, CANCELLED = 125 };
+
+/* What a failed transfer says of whose fault it is. */
+enum weight {
+    WEIGHS_NOTHING = 0, /* it was given up, as another failed */
+    WEIGHS_FAILED,      /* it failed, at either end */
+    WEIGHS_NO_ANSWER    /* the other end, or what lies between, does not answer */
+};
+
+/* So many kinds of failed transfers are held against each other: of more than that all the network failed. */
+enum { FAILED_MOST = 256 };
+
+struct breaks {
+    const struct job *job;
+    enum weight weight;
+    const struct job_warning *failed[FAILED_MOST]; /* borrowed: of transfers that weigh that */
+    const char *peer_hosts[FAILED_MOST];           /* the other end of each; NULL: not known */
+    size_t count;
+    int are_more;              /* than FAILED_MOST */
+    unsigned char *accused;    /* by rank */
+    unsigned char *has_warned; /* by rank: of anything */
+};
+
+static int is_same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+static const char *host_of(const struct job *job, int32_t rank)
+{
+    return job->ranks[rank].facts.host;
+}
+
+/* A job that went on after it was not broken by it: what reads of a card's failures may be mended
+ * (NCCL 2.30). */
+static int has_gone_on(const struct job *job, const struct job_warning *warning)
+{
+    return warning->calls != COUNT_UNKNOWN &&
+           (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
+}
+
+/* The host that a warning's other end is on: of whose ranks that is the address or name, where that is one
+ * host alone. NULL: not known. */
+static const char *host_of_peer(const struct job *job, const struct job_warning *warning)
+{
+    const char *host = NULL;
+    for (size_t i = 0; warning->peer && i < job->rank_count; i++) {
+        const char *here = host_of(job, (int32_t)i);
+        if (!here || (!is_same(job->ranks[i].address, warning->peer) && !is_same(here, warning->peer)))
+            continue;
+        if (host && strcmp(host, here) != 0)
+            return NULL;
+        host = here;
+    }
+    return host;
+}
+
+static enum weight weight_of(const struct job_warning *warning)
+{
+    if (warning->kind == WARNING_REQUEST)
+        return warning->status == CANCELLED ? WEIGHS_NOTHING : WEIGHS_NO_ANSWER;
+    if (warning->kind != WARNING_COMPLETION || warning->status == FLUSHED)
+        return WEIGHS_NOTHING;
+    return warning->status == RETRIES_EXCEEDED || warning->status == RECEIVER_NOT_READY ? WEIGHS_NO_ANSWER
+                                                                                        : WEIGHS_FAILED;
+}
+
+static void weigh(struct breaks *breaks)
+{
+    const struct job *job = breaks->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        enum weight weight = weight_of(&job->warnings[i]);
+        if (weight > breaks->weight && !has_gone_on(job, &job->warnings[i]))
+            breaks->weight = weight;
+    }
+}
+
+static void collect(struct breaks *breaks)
+{
+    const struct job *job = breaks->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        breaks->has_warned[warning->rank] |= warning->kind != WARNING_NETWORK;
+        if (weight_of(warning) == WEIGHS_NOTHING || weight_of(warning) != breaks->weight ||
+            has_gone_on(job, warning))
+            continue;
+        breaks->are_more |= breaks->count == FAILED_MOST;
+        if (breaks->are_more)
+            continue;
+        breaks->peer_hosts[breaks->count] = host_of_peer(job, warning);
+        breaks->failed[breaks->count++] = warning;
+    }
+}
+
+/* Whether two are of one card: of one host, and of that name where both say it. */
+static int are_of_one_card(const struct job *job, const struct job_warning *a, const struct job_warning *b)
+{
+    if (a->rank == b->rank)
+        return !a->nic || !b->nic || is_same(a->nic, b->nic);
+    return is_same(host_of(job, a->rank), host_of(job, b->rank)) && is_same(a->nic, b->nic);
+}
+
+static int are_all_of_one_card(const struct breaks *breaks)
+{
+    if (breaks->are_more)
+        return 0;
+    for (size_t i = 1; i < breaks->count; i++)
+        if (!are_of_one_card(breaks->job, breaks->failed[0], breaks->failed[i]))
+            return 0;
+    return 1;
+}
+
+/* The host at the other end of all of them; NULL. */
+static const char *common_peer(const struct breaks *breaks)
+{
+    const char *host = breaks->are_more ? NULL : breaks->peer_hosts[0];
+    for (size_t i = 1; host && i < breaks->count; i++)
+        if (!is_same(host, breaks->peer_hosts[i]))
+            host = NULL;
+    return host;
+}
+
+static void accuse_host(struct breaks *breaks, const char *host)
+{
+    for (size_t i = 0; i < breaks->job->rank_count; i++)
+        breaks->accused[i] |= is_same(host_of(breaks->job, (int32_t)i), host);
+}
+
+static void accuse_senders(struct breaks *breaks)
+{
+    for (size_t i = 0; i < breaks->count; i++)
+        breaks->accused[breaks->failed[i]->rank] = 1;
+}
+
+/* Whether a card that failed itself is at an end of a transfer. */
+static int is_at_end(const struct breaks *breaks, const struct job_warning *card, size_t failed)
+{
+    return is_same(host_of(breaks->job, card->rank), breaks->peer_hosts[failed]) ||
+           are_of_one_card(breaks->job, card, breaks->failed[failed]);
+}
+
+static int is_of_card(const struct job_warning *warning)
+{
+    return warning->kind == WARNING_CARD || warning->kind == WARNING_CARD_FATAL;
+}
+
+/* A card that warns of its own port, at an end of all of them; NULL. */
+static const struct job_warning *failed_card(const struct breaks *breaks)
+{
+    const struct job *job = breaks->job;
+    for (size_t i = 0; !breaks->are_more && i < job->warning_count; i++) {
+        const struct job_warning *card = &job->warnings[i];
+        size_t ends = 0;
+        while (is_of_card(card) && ends < breaks->count && is_at_end(breaks, card, ends))
+            ends++;
+        if (ends == breaks->count)
+            return card;
+    }
+    return NULL;
+}
+
+/* All processes of a host may warn of a card: who uses it are those whose transfers by it failed, in whatever
+ * way. */
+static void accuse_card(struct breaks *breaks, const struct job_warning *card)
+{
+    const struct job *job = breaks->job;
+    size_t users = 0;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *other = &job->warnings[i];
+        if (other->kind != WARNING_COMPLETION || !card->nic || !is_same(other->nic, card->nic) ||
+            !is_same(host_of(job, other->rank), host_of(job, card->rank)))
+            continue;
+        breaks->accused[other->rank] = 1;
+        users++;
+    }
+    for (size_t i = 0; !users && i < job->warning_count; i++)
+        breaks->accused[job->warnings[i].rank] |=
+            is_of_card(&job->warnings[i]) && are_of_one_card(job, card, &job->warnings[i]);
+}
+
+/* Whether a rank at the other end warns of nothing, as one that died does. */
+static int is_silent_peer(const struct breaks *breaks, const char *host, int32_t rank)
+{
+    return !breaks->has_warned[rank] && (!host || is_same(host_of(breaks->job, rank), host));
+}
+
+static int64_t count_silent(const struct breaks *breaks)
+{
+    const char *host = common_peer(breaks);
+    int64_t count = 0;
+    for (size_t i = 0; i < breaks->job->rank_count; i++)
+        count += is_silent_peer(breaks, host, (int32_t)i);
+    return count;
+}
+
+/* Whether all of them are of one link: between the same two hosts, in whichever direction; then these. */
+static int find_link(const struct breaks *breaks, const char *link[2])
+{
+    const char *from = host_of(breaks->job, breaks->failed[0]->rank), *to = breaks->peer_hosts[0];
+    if (breaks->are_more || !from || !to || is_same(from, to))
+        return 0;
+    for (size_t i = 1; i < breaks->count; i++) {
+        const char *host = host_of(breaks->job, breaks->failed[i]->rank), *peer = breaks->peer_hosts[i];
+        if (!(is_same(host, from) && is_same(peer, to)) && !(is_same(host, to) && is_same(peer, from)))
+            return 0;
+    }
+    link[0] = from;
+    link[1] = to;
+    return 1;
+}
+
+/* Of the ends that have nothing in common: one of them may be it, or several. */
+static int64_t count_ends(const struct breaks *breaks)
+{
+    int64_t ends = breaks->are_more;
+    for (size_t i = 0; i < breaks->count; i++) {
+        size_t same = 0;
+        while (same < i && !are_of_one_card(breaks->job, breaks->failed[i], breaks->failed[same]))
+            same++;
+        ends += same == i;
+    }
+    return ends;
+}
+
+/* "2026-03-02T10:15:30 (log time)": which has no zone. */
+static int say_when(const struct breaks *breaks, struct buffer *text)
+{
+    int64_t first_ns = TIME_UNKNOWN;
+    struct buffer time = BUFFER_INIT;
+    for (size_t i = 0; i < breaks->count; i++) {
+        int64_t at_ns = breaks->failed[i]->first_ns;
+        if (at_ns != TIME_UNKNOWN && (first_ns == TIME_UNKNOWN || at_ns < first_ns))
+            first_ns = at_ns;
+    }
+    int failed = first_ns != TIME_UNKNOWN && text_utc(&time, first_ns);
+    /* Without the fraction and the zone that it has not. */
+    if (!failed && time.length)
+        failed = buffer_printf(text, ", first at %.*s (log time)", (int)strcspn(time.data, "."), time.data);
+    buffer_release(&time);
+    return failed;
+}
+
+/* What became of them, as the first says. */
+static int say_status(const struct job *job, const struct job_warning *first, struct buffer *text)
+{
+    long long status = (long long)first->status;
+    if (first->kind == WARNING_REQUEST)
+        return buffer_printf(
+            text, " failed in the network plugin, which does not name the peer. Rank %s logged \"%s\"",
+            job->ranks[first->rank].name, first->text ? first->text : "");
+    if (status == RETRIES_EXCEEDED)
+        return buffer_append_text(text, " got no answer after all retries (status 12)");
+    if (status == RECEIVER_NOT_READY)
+        return buffer_append_text(text,
+                                  " found no receive buffer at the receiver after all retries (status 13)");
+    return status == COUNT_UNKNOWN ? buffer_append_text(text, " failed")
+                                   : buffer_printf(text, " failed with InfiniBand status %lld", status);
+}
+
+/* "4 transfers of mlx5_3 on host node1 to 10.0.0.10 (host node0)" */
+static int say_failed(const struct breaks *breaks, struct buffer *text)
+{
+    const struct job *job = breaks->job;
+    const struct job_warning *first = breaks->failed[0];
+    const char *host = host_of(job, first->rank), *peer_host = common_peer(breaks);
+    int is_one = are_all_of_one_card(breaks);
+    int64_t count = 0;
+    for (size_t i = 0; i < breaks->count; i++)
+        count += breaks->failed[i]->count;
+    return buffer_printf(text, "%lld transfer%s", (long long)count, count == 1 ? "" : "s") ||
+           (is_one && first->nic && buffer_printf(text, " of card %s", first->nic)) ||
+           (is_one && host && buffer_printf(text, " on host %s", host)) ||
+           (!is_one && buffer_printf(text, " of %lld cards", (long long)count_ends(breaks))) ||
+           (is_one && first->peer && buffer_printf(text, " to %s", first->peer)) ||
+           (peer_host && !is_same(peer_host, first->peer) &&
+            buffer_printf(text, is_one && first->peer ? " (host %s)" : " to host %s", peer_host)) ||
+           say_status(job, first, text);
+}
+
+static int64_t count_warned(const struct job *job, enum warning_kind kind, int64_t status)
+{
+    int64_t count = 0;
+    int32_t last = -1;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->kind != kind || warning->status != status || warning->rank == last)
+            continue;
+        last = warning->rank;
+        count++;
+    }
+    return count;
+}
+
+static int say_others(const struct breaks *breaks, struct finding *finding)
+{
+    int64_t flushed = count_warned(breaks->job, WARNING_COMPLETION, FLUSHED);
+    int64_t closed = count_warned(breaks->job, WARNING_CLOSED, COUNT_UNKNOWN);
+    struct buffer *text = &finding->evidence;
+    figures_add(&finding->figures, "ranks_flushed", (double)flushed);
+    figures_add(&finding->figures, "ranks_closed", (double)closed);
+    if (!flushed && !closed)
+        return 0;
+    return buffer_append_text(text, ". Other warnings are effects of this: ") ||
+           (flushed && buffer_printf(text, "%lld rank%s gave up transfers (status 5)", (long long)flushed,
+                                     flushed == 1 ? "" : "s")) ||
+           (flushed && closed && buffer_append_text(text, ", ")) ||
+           (closed && buffer_printf(text, "%lld rank%s lost connections that peers closed", (long long)closed,
+                                    closed == 1 ? "" : "s"));
+}
+
+static int say_card(const struct breaks *breaks, const struct job_warning *card, struct buffer *text)
+{
+    const char *host = host_of(breaks->job, card->rank);
+    return buffer_printf(text, ". Card %s%s%s reported a fault of the card or its port",
+                         card->nic ? card->nic : "", host ? " on host " : "", host ? host : "");
+}
+
+static int take_accused(const struct breaks *breaks, struct finding *finding)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < breaks->job->rank_count; i++)
+        count += breaks->accused[i];
+    finding->rank = -1;
+    if (count > 1 && !(finding->ranks = array_new(count, sizeof *finding->ranks)))
+        return -1;
+    for (size_t i = 0; i < breaks->job->rank_count; i++) {
+        if (!breaks->accused[i])
+            continue;
+        finding->rank = finding->rank < 0 ? (int32_t)i : finding->rank;
+        if (count > 1)
+            finding->ranks[finding->rank_count++] = (int32_t)i;
+    }
+    return 0;
+}
+
+/* Of ends that have nothing in common nobody knows which it was. */
+static int take_candidates(struct finding *finding)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (finding_add_candidate(finding, finding->ranks[i]))
+            return -1;
+    finding->rank_count = 0;
+    return 0;
+}
+
+/* Either end of a link may have failed: who sent, and who is at the other end and says nothing. */
+static int take_ends(const struct breaks *breaks, const char *peer, struct finding *finding)
+{
+    for (size_t i = 0; i < breaks->count; i++)
+        if (finding_add_candidate(finding, breaks->failed[i]->rank))
+            return -1;
+    for (size_t i = 0; i < breaks->job->rank_count; i++)
+        if (is_silent_peer(breaks, peer, (int32_t)i) && finding_add_candidate(finding, (int32_t)i))
+            return -1;
+    finding->rank_count = 0;
+    finding->peer_count = 0;
+    return 0;
+}
+
+/* The ranks at the other end, where that is one host. */
+static int add_peers(const struct breaks *breaks, int is_peer, const char *peer, struct finding *finding)
+{
+    const struct job *job = breaks->job;
+    for (size_t i = 0; is_peer && i < breaks->count; i++)
+        if (finding_add_peer(finding, breaks->failed[i]->rank))
+            return -1;
+    for (size_t i = 0; !is_peer && peer && i < job->rank_count; i++)
+        if (is_same(host_of(job, (int32_t)i), peer) && !breaks->accused[i] &&
+            finding_add_peer(finding, (int32_t)i))
+            return -1;
+    return 0;
+}
+
+static int name_broken(struct breaks *breaks, struct findings *findings)
+{
+    const struct job_warning *card = failed_card(breaks);
+    const char *peer = common_peer(breaks);
+    int is_one = are_all_of_one_card(breaks), is_peer = !card && !is_one && peer;
+    int64_t ends = card || is_one || is_peer ? 1 : count_ends(breaks);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    if (card)
+        accuse_card(breaks, card);
+    else if (is_peer)
+        accuse_host(breaks, peer);
+    else
+        accuse_senders(breaks);
+    finding->kind = FINDING_NETWORK;
+    finding->confidence = card ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    finding->broke = 1;
+    finding->stops_job = 1;
+    finding->warning = card ? card->id : breaks->failed[0]->id;
+    finding->nic = card ? card->nic : is_one ? breaks->failed[0]->nic : NULL;
+    int is_link = !card && find_link(breaks, finding->link);
+    int is_doubted = !card && finding_ask(findings, finding, RULE_SILENT_PEER, (double)count_silent(breaks));
+    finding_ask(findings, finding, RULE_ENDS, (double)ends);
+    return take_accused(breaks, finding) || add_peers(breaks, is_peer, peer, finding) ||
+           (ends > 1 && take_candidates(finding)) ||
+           (is_link && peer && is_doubted && take_ends(breaks, peer, finding)) ||
+           say_failed(breaks, &finding->evidence) || say_when(breaks, &finding->evidence) ||
+           (card && say_card(breaks, card, &finding->evidence)) || say_others(breaks, finding);
+}
+
+static int has_failed(const struct breaks *breaks, const struct finding *finding)
+{
+    for (size_t i = 0; i < breaks->count; i++)
+        if (finding_has_rank(finding, breaks->failed[i]->rank))
+            return 1;
+    return 0;
+}
+
+/* Who did not get on since its transfers failed is missing for that; and one that is hardly believed to be,
+ * and warns of losing peers, is one of those who lost them. */
+static void forget_effects(const struct breaks *breaks, struct findings *findings)
+{
+    for (size_t i = findings->count; i-- > 0;) {
+        const struct finding *finding = &findings->items[i];
+        int is_absent = finding->kind == FINDING_MISSING || finding->kind == FINDING_ENDED_EARLY;
+        int is_doubtful = finding->confidence == CONFIDENCE_LOW && breaks->has_warned[finding->rank];
+        if (is_absent && !finding->never_ended && (has_failed(breaks, finding) || is_doubtful))
+            findings_remove(findings, i);
+    }
+}
+
+/* Who died, or did not get on, explains transfers that find no answer. */
+static int add_evidence(const struct breaks *breaks, struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (!finding->stops_job || finding->confidence == CONFIDENCE_LOW)
+            continue;
+        return buffer_append_text(&finding->evidence, ". Transfers also failed: ") ||
+               say_failed(breaks, &finding->evidence);
+    }
+    return 0;
+}
+
+int find_broken_transfers(const struct job *job, struct findings *findings)
+{
+    struct breaks breaks = {
+        .job = job, .accused = array_new(job->rank_count, 1), .has_warned = array_new(job->rank_count, 1)};
+    int failed = !breaks.accused || !breaks.has_warned;
+    if (!failed) {
+        weigh(&breaks);
+        collect(&breaks);
+    }
+    if (!failed && breaks.count) {
+        forget_effects(&breaks, findings);
+        failed =
+            findings_stop_surely(findings) ? add_evidence(&breaks, findings) : name_broken(&breaks, findings);
+    }
+    free(breaks.accused);
+    free(breaks.has_warned);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,275 @@
+#include "base/base.h"
+#include "hang/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/* So many steps before the last are looked at for two that are alike. */
+enum { LOOK_BACK = 8 };
+
+/* Operations from `first` to before `end`: what a rank called in one step. */
+struct programme_stretch {
+    int32_t first;
+    int32_t end;
+};
+
+static int32_t partner_of(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    return function_is_point_to_point(operation->function)
+               ? (operation->rank == instance->sender ? instance->receiver : instance->sender)
+               : -1;
+}
+
+/* The same function on the same communicator with the same partner: sizes may go with data. */
+static int is_same_call(const struct job *job, int32_t one, int32_t other)
+{
+    const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
+    return a->function == b->function && a->communicator == b->communicator &&
+           partner_of(job, a) == partner_of(job, b);
+}
+
+/* Not what two usual steps have in common at a place, as far as it is known of all three. */
+static int is_another(int64_t here, int64_t usual, int64_t same_usual)
+{
+    return here >= 0 && usual >= 0 && usual == same_usual && here != usual;
+}
+
+static int64_t datatype_of(const struct job_operation *operation)
+{
+    return datatype_name(operation->datatype) ? (int64_t)operation->datatype : -1;
+}
+
+static int has_same_terms(const struct job *job, int32_t at, int32_t usual, int32_t same_usual)
+{
+    const struct job_operation *here = &job->operations[at], *a = &job->operations[usual],
+                               *b = &job->operations[same_usual];
+    return !is_another(here->bytes, a->bytes, b->bytes) &&
+           !is_another(datatype_of(here), datatype_of(a), datatype_of(b)) &&
+           !is_another(here->root, a->root, b->root);
+}
+
+static int are_alike(const struct job *job, struct programme_stretch a, struct programme_stretch b)
+{
+    if (a.end - a.first != b.end - b.first)
+        return 0;
+    for (int32_t i = 0; i < a.end - a.first; i++)
+        if (!is_same_call(job, a.first + i, b.first + i))
+            return 0;
+    return 1;
+}
+
+/* The stretch of one step that ends before `end`; empty where there is none. */
+static struct programme_stretch stretch_before(const struct job *job, const struct job_rank *rank,
+                                               int32_t end)
+{
+    struct programme_stretch stretch = {end, end};
+    int32_t first = (int32_t)rank->first;
+    while (stretch.first > first && job->operations[stretch.first - 1].step >= 0 &&
+           job->operations[stretch.first - 1].step == job->operations[end - 1].step)
+        stretch.first--;
+    return stretch;
+}
+
+static int32_t first_after_whole_steps(const struct job *job, const struct job_rank *rank,
+                                       int32_t first_stuck)
+{
+    int32_t at = (int32_t)(rank->first + rank->count);
+    while (at > (int32_t)rank->first &&
+           (job->operations[at - 1].step < 0 || job->operations[at - 1].step >= first_stuck))
+        at--;
+    return at;
+}
+
+/* The latest step that is like another one before it: a single one may be warm-up, or anything. */
+static void find_usual(const struct job *job, const struct job_rank *rank, struct course_of_rank *course)
+{
+    struct programme_stretch steps[LOOK_BACK];
+    int32_t count = 0;
+    for (int32_t end = course->first; count < LOOK_BACK; count++) {
+        steps[count] = stretch_before(job, rank, end);
+        if (steps[count].first == steps[count].end)
+            break;
+        end = steps[count].first;
+    }
+    int32_t usual = -1, same = 0;
+    for (int32_t i = 0; usual < 0 && i < count; i++)
+        for (int32_t j = i + 1; usual < 0 && j < count; j++)
+            if (are_alike(job, steps[i], steps[j])) {
+                usual = i;
+                same = j;
+            }
+    if (usual < 0)
+        return;
+    course->usual = steps[usual].first;
+    course->length = steps[usual].end - steps[usual].first;
+    course->same_usual = steps[same].first;
+}
+
+/* Whether a collective is not the next of its sequence on its rank: a record between was lost. */
+static int follows_a_gap(const struct job *job, const struct job_rank *rank, int32_t at)
+{
+    const struct job_operation *here = &job->operations[at];
+    if (function_is_point_to_point(here->function))
+        return 0;
+    for (int32_t before = at - 1; before >= (int32_t)rank->first; before--)
+        if (job->operations[before].communicator == here->communicator &&
+            job->operations[before].function == here->function)
+            return job_sequence(job, here) != job_sequence(job, &job->operations[before]) + 1;
+    return 0;
+}
+
+/* Where files are cut or events were dropped, what is not there may have been called all the same. */
+static int may_lack_records(const struct job *job, const struct job_rank *rank)
+{
+    return job->finished_only || job->lost_events || job->most_cut == CUT_MIDWAY || rank->cut != CUT_NOT ||
+           rank->is_part;
+}
+
+/* Whether a rank did something besides, and was done with it: no call of the like is in its usual step. */
+static int is_aside(const struct job *job, const struct course_of_rank *course, int32_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    if (operation->end_ns == TIME_UNKNOWN || operation->unfinished)
+        return 0;
+    for (int32_t i = 0; i < course->length; i++)
+        if (is_same_call(job, at, course->usual + i))
+            return 0;
+    return 1;
+}
+
+static void follow(const struct job *job, const struct job_rank *rank, struct course_of_rank *course)
+{
+    if (!course->length || may_lack_records(job, rank))
+        return;
+    course->course = COURSE_KEPT;
+    for (int32_t at = course->first; at < course->first + course->called; at++) {
+        int32_t place = course->followed % course->length;
+        int32_t usual = course->usual + place, same = course->same_usual + place;
+        if (is_same_call(job, at, usual) && has_same_terms(job, at, usual, same)) {
+            if (job->operations[usual].bytes < 0)
+                course->course = COURSE_UNKNOWN;
+            course->followed++;
+        } else if (!is_aside(job, course, at)) {
+            course->course = follows_a_gap(job, rank, at) ? COURSE_UNKNOWN : COURSE_LEFT;
+            course->departs_at = at;
+            course->expected = usual;
+            return;
+        }
+    }
+}
+
+int programme_init(struct programme *programme, const struct job *job, int32_t first_stuck)
+{
+    *programme =
+        (struct programme){.job = job, .ranks = array_new(job->rank_count, sizeof *programme->ranks)};
+    for (size_t i = 0; programme->ranks && i < job->rank_count; i++) {
+        const struct job_rank *rank = &job->ranks[i];
+        struct course_of_rank *course = &programme->ranks[i];
+        *course = (struct course_of_rank){.departs_at = -1, .expected = -1};
+        course->first = first_after_whole_steps(job, rank, first_stuck);
+        course->called = (int32_t)(rank->first + rank->count) - course->first;
+        find_usual(job, rank, course);
+        follow(job, rank, course);
+    }
+    return programme->ranks ? 0 : -1;
+}
+
+void programme_release(struct programme *programme)
+{
+    free(programme->ranks);
+}
+
+struct courses programme_count(const struct programme *programme)
+{
+    struct courses courses = {0, 0};
+    for (size_t i = 0; i < programme->job->rank_count; i++) {
+        courses.kept += programme->ranks[i].course == COURSE_KEPT;
+        courses.left += programme->ranks[i].course == COURSE_LEFT;
+    }
+    return courses;
+}
+
+int programme_is_midway(const struct programme *programme, int32_t rank)
+{
+    const struct job *job = programme->job;
+    const struct course_of_rank *course = &programme->ranks[rank];
+    int32_t first = (int32_t)job->ranks[rank].first;
+    if (course->course != COURSE_KEPT || course->followed % course->length == 0)
+        return 0;
+    return first + course->length <= course->first &&
+           are_alike(job, (struct programme_stretch){first, first + course->length},
+                     (struct programme_stretch){course->usual, course->usual + course->length});
+}
+
+enum { HABIT_LOOK_BACK = 16384 }; /* operations, whatever a trace claims */
+
+static int habit_is_same_call(const struct job_operation *a, const struct job_operation *b)
+{
+    return a->function == b->function && a->bytes == b->bytes;
+}
+
+static int is_same_place(const struct job *job, const int32_t *positions, size_t a, size_t b)
+{
+    return positions[a] >= 0 && positions[b] >= 0
+               ? positions[a] == positions[b]
+               : habit_is_same_call(&job->operations[a], &job->operations[b]);
+}
+
+enum habit habit_at(const struct job *job, const int32_t *positions, int32_t operation)
+{
+    const struct job_operation *call = &job->operations[operation], *next = NULL;
+    size_t first = job->ranks[call->rank].first, at = (size_t)operation, before = at;
+    int kept = 0, broken = 0;
+    if (at - first > HABIT_LOOK_BACK)
+        first = at - HABIT_LOOK_BACK;
+    while (at-- > first) {
+        const struct job_operation *here = &job->operations[at];
+        if (here->communicator != call->communicator)
+            continue;
+        if (!next) {
+            before = at;
+        } else if (is_same_place(job, positions, at, before)) {
+            kept += habit_is_same_call(next, call);
+            broken += !habit_is_same_call(next, call);
+        }
+        next = here;
+    }
+    return kept > broken ? HABIT_KEPT : broken > kept ? HABIT_BROKEN : HABIT_UNKNOWN;
+}
+
+/* Calls that are compared: as many as a micro-batch or a layer has, and more. */
+enum { CONTEXT_CALLS = 32 };
+
+static int usual_next_are_alike(const struct job *job, int32_t one, int32_t other)
+{
+    const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
+    return a->communicator == b->communicator && a->function == b->function && a->bytes == b->bytes &&
+           job->calls[one].peer == job->calls[other].peer &&
+           (!job->sources || job->sources[one] == job->sources[other]);
+}
+
+/* How many calls up to `at` are like the last ones of the rank. */
+static int32_t count_alike(const struct job *job, int32_t first, int32_t at, int32_t last)
+{
+    int32_t count = 0;
+    while (count < CONTEXT_CALLS && at - count >= first &&
+           usual_next_are_alike(job, at - count, last - count))
+        count++;
+    return count;
+}
+
+int32_t usual_next(const struct job *job, int32_t rank)
+{
+    int32_t first = (int32_t)job->ranks[rank].first, last = first + (int32_t)job->ranks[rank].count - 1;
+    int32_t best = 0, next = -1;
+    for (int32_t at = last - 1; at >= first && best < CONTEXT_CALLS; at--) {
+        int32_t count = count_alike(job, first, at, last);
+        if (count <= best)
+            continue;
+        best = count;
+        next = at + 1;
+    }
+    return next;
+}

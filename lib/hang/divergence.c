@@ -1,0 +1,439 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+/* Ranks that wait for each other in different operations of one communicator. */
+
+/* The first pending operation of a rank on a communicator; -1. */
+static int32_t first_pending(const struct absence *absence, int32_t rank, int32_t communicator)
+{
+    const struct job_rank *of = &absence->job->ranks[rank];
+    for (size_t i = of->first; i < of->first + of->count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (operation->communicator == communicator && !function_is_point_to_point(operation->function) &&
+            absence->pending[operation->instance])
+            return (int32_t)i;
+    }
+    return -1;
+}
+
+/*
+ * Of two sides, who is to blame for not calling the same: the smaller one; of two equal ones the one that
+ * called something else than it is used to, when the other did not. -1: not `mine`; where nobody can say,
+ * both with low confidence.
+ */
+static int confidence_in(size_t mine, size_t theirs, enum habit my_habit, enum habit their_habit)
+{
+    if (mine != theirs)
+        return mine < theirs ? CONFIDENCE_HIGH : -1;
+    if (my_habit == HABIT_BROKEN && their_habit == HABIT_KEPT)
+        return CONFIDENCE_MEDIUM;
+    return my_habit == HABIT_KEPT && their_habit == HABIT_BROKEN ? -1 : CONFIDENCE_LOW;
+}
+
+static int add_mismatch(const struct absence *absence, int32_t at, int confidence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *mine = &job->instances[operation->instance];
+    const struct job_instance *theirs = &job->instances[absence->ranks[operation->rank].missing_from];
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank, theirs);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->confidence = (enum confidence)confidence;
+    if (confidence == CONFIDENCE_LOW && finding_add_candidate(finding, operation->rank))
+        return -1;
+    const char *name = function_name(mine->function);
+    return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
+           buffer_printf(&finding->evidence, ". Rank %s is waiting in %s #%lld on the same communicator",
+                         job->ranks[operation->rank].name, name ? name : "another operation",
+                         (long long)mine->sequence);
+}
+
+static int32_t first_member(const struct job *job, const struct job_instance *instance)
+{
+    return job->instance_members[instance->first_member];
+}
+
+int find_mismatches(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    for (size_t rank = 0; rank < job->rank_count; rank++) {
+        int32_t other = absence->ranks[rank].missing_from;
+        int32_t at =
+            other < 0 ? -1 : first_pending(absence, (int32_t)rank, job->instances[other].communicator);
+        if (at < 0)
+            continue;
+        const struct job_instance *mine = &job->instances[job->operations[at].instance];
+        const struct job_instance *theirs = &job->instances[other];
+        /* Who keeps to its programme waits there for somebody else. */
+        if (absence->programme.ranks[rank].course == COURSE_KEPT)
+            continue;
+        int tie = mine->members == theirs->members;
+        int confidence =
+            confidence_in((size_t)mine->members, (size_t)theirs->members,
+                          tie ? habit_at(job, absence->positions, at) : HABIT_UNKNOWN,
+                          tie ? habit_at(job, absence->positions, first_member(job, theirs)) : HABIT_UNKNOWN);
+        if (confidence >= 0 && add_mismatch(absence, at, confidence, findings))
+            return -1;
+    }
+    return 0;
+}
+
+/* What ranks called under one number. */
+struct ballot {
+    const struct job *job;
+    int32_t *calls;  /* owned: operations */
+    int32_t *party;  /* owned: of each call, the first that is like it */
+    int32_t *votes;  /* owned: of each call that is the first of its like */
+    int32_t *firsts; /* owned: these calls */
+    int32_t count;
+    int32_t winner; /* -1: two parties are as large */
+};
+
+static int is_same(int64_t one, int64_t other)
+{
+    return one < 0 || other < 0 || one == other;
+}
+
+static int is_like(const struct job *job, int32_t one, int32_t other)
+{
+    const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
+    int is_pair = function_is_point_to_point(a->function) && function_is_point_to_point(b->function);
+    int is_known = a->function != FUNCTION_UNKNOWN && b->function != FUNCTION_UNKNOWN;
+    if (a->function != b->function && is_known && !is_pair)
+        return 0;
+    if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
+        return 0;
+    int is_counted = a->function == FUNCTION_ALL_TO_ALL || a->bytes < 0 || b->bytes < 0;
+    return is_counted ? is_same(job->calls[one].count, job->calls[other].count) : is_same(a->bytes, b->bytes);
+}
+
+static void count_votes(struct ballot *ballot)
+{
+    int32_t most = 0, parties = 0;
+    for (int32_t i = 0; i < ballot->count; i++) {
+        int32_t party = 0;
+        while (party < parties &&
+               !is_like(ballot->job, ballot->calls[ballot->firsts[party]], ballot->calls[i]))
+            party++;
+        if (party == parties)
+            ballot->firsts[parties++] = i;
+        ballot->party[i] = ballot->firsts[party];
+        ballot->votes[ballot->party[i]]++;
+    }
+    ballot->winner = -1;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->votes[i] > most) {
+            most = ballot->votes[i];
+            ballot->winner = i;
+        }
+    if (most * 2 <= ballot->count)
+        ballot->winner = -1;
+}
+
+/* The party to hold a call against: the majority, else the first other one. */
+static int32_t other_party(const struct ballot *ballot, int32_t call)
+{
+    if (ballot->winner >= 0)
+        return ballot->winner;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->party[i] == i && i != ballot->party[call])
+            return i;
+    return call;
+}
+
+static int say_both(const struct ballot *ballot, int32_t call, struct finding *finding)
+{
+    const struct job *job = ballot->job;
+    int32_t other = other_party(ballot, call), others = ballot->votes[other];
+    int32_t rank = job->operations[ballot->calls[call]].rank;
+    return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
+                   say_call(job, ballot->calls[call], &finding->evidence) ||
+                   buffer_printf(&finding->evidence, "; %d other rank%s called ", others,
+                                 others == 1 ? "" : "s") ||
+                   say_call(job, ballot->calls[other], &finding->evidence)
+               ? -1
+               : 0;
+}
+
+/* Candidates of one party and step become one finding: the others are named of the first. */
+static int name_others(const struct ballot *ballot, int32_t call, struct finding *finding)
+{
+    const struct job *job = ballot->job;
+    int32_t first = ballot->party[call];
+    int32_t step = job->instances[job->operations[ballot->calls[first]].instance].step;
+    if (finding->candidate_count && call != first && finding->first_step == step)
+        return 0;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->party[i] != first && finding_add_peer(finding, job->operations[ballot->calls[i]].rank))
+            return -1;
+    return 0;
+}
+
+static int accuse(const struct ballot *ballot, int32_t call, struct findings *findings)
+{
+    const struct job *job = ballot->job;
+    const struct job_operation *operation = &job->operations[ballot->calls[call]];
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank,
+                                              &job->instances[operation->instance]);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->called = ballot->calls[call];
+    finding->confidence = ballot->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+    if (ballot->winner < 0 && finding_add_candidate(finding, operation->rank))
+        return -1;
+    return name_others(ballot, call, finding) || say_both(ballot, call, finding) ? -1 : 0;
+}
+
+static int judge(struct ballot *ballot, struct findings *findings)
+{
+    size_t before = findings->count, into = before;
+    count_votes(ballot);
+    if (ballot->count == 0 || ballot->votes[0] == ballot->count)
+        return 0;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if ((ballot->winner < 0 || ballot->party[i] != ballot->winner) &&
+            (accuse(ballot, i, findings) || findings_unite_last(findings, before, &into)))
+            return -1;
+    return 0;
+}
+
+/* What all members called under the number of an operation that a rank waits in. */
+static void collect(const struct wait_graph *graph, int32_t operation, struct ballot *ballot)
+{
+    const struct job *job = graph->job;
+    const struct job_communicator *communicator =
+        &job->communicators[job->operations[operation].communicator];
+    ballot->count = 0;
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        int32_t rank = communicator->seats[i].rank;
+        if (rank < 0)
+            continue;
+        struct call_at at = call_of(&graph->states, rank, operation);
+        if (at.operation < 0)
+            continue;
+        ballot->votes[ballot->count] = 0;
+        ballot->calls[ballot->count++] = at.operation;
+    }
+}
+
+/* Whether a rank before this one waits in the same. */
+static int is_judged(const struct wait_graph *graph, size_t rank)
+{
+    return graph->calls[graph->waiters[rank].call].first_waiter != (int32_t)rank;
+}
+
+/* A send and its receive of which neither ends, of different sizes: which of them is wrong nobody knows. */
+static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot,
+                      struct findings *findings)
+{
+    int32_t peer;
+    struct call_at receive = call_of_peer(&graph->states, send, &peer);
+    if (receive.operation < 0)
+        return 0;
+    ballot->calls[0] = send;
+    ballot->calls[1] = receive.operation;
+    ballot->votes[0] = ballot->votes[1] = 0;
+    ballot->count = 2;
+    return judge(ballot, findings);
+}
+
+int find_called_otherwise(const struct wait_graph *graph, struct findings *findings)
+{
+    const struct job *job = graph->job;
+    size_t before = findings->count;
+    struct ballot ballot = {.job = job,
+                            .calls = array_new(job->rank_count + 1, sizeof *ballot.calls),
+                            .party = array_new(job->rank_count + 1, sizeof *ballot.party),
+                            .votes = array_new(job->rank_count + 1, sizeof *ballot.votes),
+                            .firsts = array_new(job->rank_count + 1, sizeof *ballot.firsts)};
+    int failed = !ballot.calls || !ballot.party || !ballot.votes || !ballot.firsts;
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        int32_t at = graph->waiters[i].operation;
+        if (at < 0)
+            continue;
+        if (job->operations[at].function == FUNCTION_SEND)
+            failed = judge_pair(graph, at, &ballot, findings);
+        if (job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
+            continue;
+        collect(graph, at, &ballot);
+        failed = judge(&ballot, findings);
+    }
+    free(ballot.calls);
+    free(ballot.party);
+    free(ballot.votes);
+    free(ballot.firsts);
+    return failed ? -1 : findings_unite_candidates(findings, before);
+}
+
+/*
+ * A rank that called something else than comes next in its own programme, or left something out, and whose
+ * call never ended or others wait for what it left out. A job that as a whole did something new departs
+ * nowhere: more keep to their programme, or as many, where one side of a pair is meant.
+ */
+
+/* Somebody waits in a call of that kind, which the rank never made: it is absent there. */
+static int is_missed(const struct absence *absence, int32_t rank)
+{
+    return absence->ranks[rank].missing_from >= 0;
+}
+
+int departs_and_waits(const struct absence *absence, int32_t rank)
+{
+    const struct course_of_rank *course = &absence->programme.ranks[rank];
+    return course->course == COURSE_LEFT &&
+           (!passing_is_past(&absence->passing, course->departs_at) || is_missed(absence, rank));
+}
+
+static int name_waiting(const struct absence *absence, int32_t rank, const struct job_instance *instance,
+                        struct finding *finding)
+{
+    const struct job *job = absence->job;
+    if (is_missed(absence, rank))
+        instance = &job->instances[absence->ranks[rank].missing_from];
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (job->operations[at].rank != rank && !passing_is_past(&absence->passing, at) &&
+            finding_add_peer(finding, job->operations[at].rank))
+            return -1;
+    }
+    return 0;
+}
+
+static int departure_say_call(const struct job *job, int32_t at, struct buffer *text)
+{
+    const struct job_operation *operation = &job->operations[at];
+    struct job_instance of_any_number = job->instances[operation->instance];
+    of_any_number.sequence = -1;
+    if (text_operation(text, job, &of_any_number, operation->function))
+        return -1;
+    if (operation->bytes >= 0 && buffer_printf(text, " (%lld bytes)", (long long)operation->bytes))
+        return -1;
+    return 0;
+}
+
+static int add_departure(const struct absence *absence, int32_t rank, struct courses courses,
+                         struct findings *findings)
+{
+    const struct job *job = absence->job;
+    const struct course_of_rank *course = &absence->programme.ranks[rank];
+    const struct job_instance *instance = &job->instances[job->operations[course->departs_at].instance];
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, rank, instance);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->confidence = courses.kept > courses.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    figures_add(&finding->figures, "kept_ranks", (double)courses.kept);
+    if (name_waiting(absence, rank, instance, finding) ||
+        buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
+        departure_say_call(job, course->departs_at, &finding->evidence) ||
+        buffer_append_text(&finding->evidence, "; in earlier steps it called ") ||
+        departure_say_call(job, course->expected, &finding->evidence))
+        return -1;
+    return buffer_printf(&finding->evidence, " at this point. %d other rank%s repeated %s earlier steps",
+                         (int)courses.kept, courses.kept == 1 ? "" : "s",
+                         courses.kept == 1 ? "its" : "their");
+}
+
+int find_departures(const struct absence *absence, size_t from, struct findings *findings)
+{
+    struct courses courses = absence->courses;
+    int is_first = 1;
+    if (!absence->is_stuck || courses.left > courses.kept)
+        return 0;
+    for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++) {
+        if (!departs_and_waits(absence, rank))
+            continue;
+        if (is_first)
+            findings_forget_low(findings, from);
+        is_first = 0;
+        if (add_departure(absence, rank, courses, findings))
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether something that a rank called after it departed never ended. */
+static int waits_since(const struct absence *absence, int32_t rank)
+{
+    const struct course_of_rank *course = &absence->programme.ranks[rank];
+    if (course->course != COURSE_LEFT)
+        return 0;
+    for (int32_t at = course->departs_at; at < course->first + course->called; at++)
+        if (passing_is_held(&absence->passing, at))
+            return 1;
+    return 0;
+}
+
+int find_earlier_departures(const struct absence *absence, struct findings *findings)
+{
+    struct courses courses = absence->courses;
+    if (!courses.kept || courses.left > courses.kept)
+        return 0;
+    courses.left = courses.kept; /* medium: it may be by design */
+    for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++)
+        if (waits_since(absence, rank) && add_departure(absence, rank, courses, findings))
+            return -1;
+    return 0;
+}
+
+/* The only rank of which something is recorded, in a job of several; -1. */
+static int32_t only_recorded(const struct job *job)
+{
+    int32_t only = -1;
+    if (job->expected_ranks < 2 || job_recorded_ranks(job) != 1)
+        return -1;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].count)
+            only = (int32_t)i;
+    return only;
+}
+
+/* Whether it is known of all that it called since its last whole step that it ended. */
+static int has_finished_all(const struct absence *absence, int32_t rank)
+{
+    const struct course_of_rank *course = &absence->programme.ranks[rank];
+    for (int32_t at = course->first; at < course->first + course->called; at++)
+        if (!passing_is_past(&absence->passing, at))
+            return 0;
+    return 1;
+}
+
+static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    const struct course_of_rank *course = &absence->programme.ranks[rank];
+    int32_t last = course->first + course->called - 1;
+    struct finding *finding = findings_add_at(findings, job, FINDING_ENDED_EARLY, rank,
+                                              &job->instances[job->operations[last].instance]);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    figures_add(&finding->figures, "call", course->followed % course->length);
+    figures_add(&finding->figures, "calls", course->length);
+    return buffer_printf(
+        &finding->evidence,
+        "The trace of this rank ends after operation %d of %d in a step, with no unfinished operation. It is "
+        "not waiting, and the other ranks cannot finish the step without it. The other ranks left no trace",
+        (int)(course->followed % course->length), (int)course->length);
+}
+
+int find_left_loop(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    int32_t rank = only_recorded(job);
+    if (rank < 0 || job->finished_only || job->most_cut || job->ranks[rank].cut != CUT_NOT ||
+        absence->pieces > 1 || !programme_is_midway(&absence->programme, rank) ||
+        !has_finished_all(absence, rank))
+        return 0;
+    return add_finding(absence, rank, findings);
+}

@@ -1,0 +1,509 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/hang.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * Where only finished operations are recorded, the record of a job that stopped shows how far each rank got.
+ * What one member of a full exchange finished, all did: who has no record of it lost that. Of all that was
+ * not done, what is usually done first is what the rest waits for; of those that did not do it, who alone
+ * lost the end of its record is the one that stopped.
+ */
+
+/* A place in what a rank does: the step and the position in it. */
+struct progress {
+    int32_t step;
+    int32_t position;
+};
+
+struct stops {
+    const struct job *job;
+    const struct baseline *baseline;
+    struct map finished;   /* (communicator, function) -> the last full exchange that anybody finished */
+    int64_t *next_starts;  /* per operation, job_next_starts */
+    struct progress *next; /* per rank: the first that it did not finish */
+    unsigned char *lags;   /* per rank: others of its role got further */
+    int32_t *listed;       /* laggards whose next is usually the first to be done */
+    size_t count;
+    int32_t torn; /* the only rank that lost the end of its record, where nothing else is lost; -1 */
+};
+
+/* So many steps back are looked at for what a rank usually does. */
+enum { LOOK_BACK = 8 };
+
+static int is_behind(struct progress a, struct progress b)
+{
+    return a.step < b.step || (a.step == b.step && a.position < b.position);
+}
+
+static struct progress after(struct progress at, const struct role *role)
+{
+    struct programme_span programme = role_programme(role, at.position < 0 ? 0 : at.position);
+    at.position++;
+    return at.position < programme.end ? at : (struct progress){at.step + 1, programme.begin};
+}
+
+static struct progress last_recorded(const struct stops *stops, int32_t rank)
+{
+    const struct job *job = stops->job;
+    struct progress last = {-1, -1};
+    const struct job_rank *of = &job->ranks[rank];
+    for (size_t i = of->first; i < of->first + of->count; i++) {
+        struct progress here = {job->operations[i].step, stops->baseline->positions[i]};
+        if (here.position >= 0 && is_behind(last, here))
+            last = here;
+    }
+    return last;
+}
+
+static const struct job_operation *operation_at(const struct stops *stops, int32_t rank, int32_t position,
+                                                int32_t step)
+{
+    const struct baseline *baseline = stops->baseline;
+    int32_t cell = step < 0 || step >= baseline->step_count
+                       ? -1
+                       : baseline_cell(baseline, baseline->role_of_rank[rank], position,
+                                       (size_t)baseline->rank_in_role[rank], step);
+    return cell < 0 ? NULL : &stops->job->operations[cell];
+}
+
+/* What the rank did at a place when it was last there before; NULL. */
+static const struct job_operation *usual_at(const struct stops *stops, int32_t rank, struct progress at)
+{
+    const struct job_operation *usual = NULL;
+    for (int32_t back = 1; !usual && back <= LOOK_BACK; back++)
+        usual = operation_at(stops, rank, at.position, at.step - back);
+    return usual;
+}
+
+/* Its sequence number at a place, as it went on from step to step; -1 where that cannot be told. */
+static double expected_sequence(const struct stops *stops, struct progress at,
+                                const struct job_operation *usual)
+{
+    double last = (double)job_sequence(stops->job, usual);
+    for (int32_t step = usual->step - 1; step >= 0 && step >= at.step - LOOK_BACK; step--) {
+        const struct job_operation *before = operation_at(stops, usual->rank, at.position, step);
+        if (before && before->communicator == usual->communicator) {
+            double each = (last - (double)job_sequence(stops->job, before)) / (usual->step - step);
+            return last + each * (at.step - usual->step);
+        }
+    }
+    return -1;
+}
+
+static struct map_key key_of(int32_t communicator, uint8_t function)
+{
+    return (struct map_key){{(uint64_t)communicator, function}};
+}
+
+/* Whether anybody finished the full exchange that the rank usually comes to there. */
+static int is_finished(const struct stops *stops, int32_t rank, struct progress at)
+{
+    const struct job_operation *usual = usual_at(stops, rank, at);
+    if (!usual || !function_is_full_exchange(usual->function))
+        return 0;
+    double expected = expected_sequence(stops, at, usual);
+    const int64_t *last = map_get(&stops->finished, key_of(usual->communicator, usual->function));
+    return last && expected >= 0 && (double)*last >= expected;
+}
+
+static struct progress find_next(const struct stops *stops, int32_t rank)
+{
+    struct progress last = last_recorded(stops, rank), at = last;
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    for (int32_t i = 0; last.step >= 0 && i < role->length; i++) {
+        at = after(at, role);
+        if (is_finished(stops, rank, at))
+            last = at;
+    }
+    return after(last, role);
+}
+
+/* Where records are lost, the last of all members of a pair may be: two places are more than that. */
+enum { PLACES = 1, PLACES_OF_LOST = 2 };
+
+static void mark_laggards(struct stops *stops, const struct role *role)
+{
+    struct progress furthest = {-1, -1};
+    int64_t least = stops->job->missing_sequence ? PLACES_OF_LOST : PLACES;
+    for (size_t i = 0; i < role->rank_count; i++) {
+        struct progress next = find_next(stops, role->ranks[i]);
+        stops->next[role->ranks[i]] = next;
+        if (is_behind(furthest, next))
+            furthest = next;
+    }
+    for (size_t i = 0; i < role->rank_count; i++) {
+        struct progress next = stops->next[role->ranks[i]];
+        struct programme_span programme = role_programme(role, next.position);
+        int64_t places = (int64_t)(furthest.step - next.step) * (programme.end - programme.begin) +
+                         position_in_step(role, furthest.position) - position_in_step(role, next.position);
+        stops->lags[role->ranks[i]] = places >= least;
+    }
+}
+
+/* When a rank was done with what it did at its next place, so many steps before it; TIME_UNKNOWN. */
+static int64_t done_before(const struct stops *stops, int32_t rank, int32_t back)
+{
+    struct progress next = stops->next[rank];
+    const struct job_operation *operation = operation_at(stops, rank, next.position, next.step - back);
+    if (!operation)
+        return TIME_UNKNOWN;
+    int64_t end_ns = operation->end_ns != TIME_UNKNOWN
+                         ? operation->end_ns
+                         : stops->next_starts[operation - stops->job->operations];
+    return end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(stops->job, operation, end_ns);
+}
+
+/* The communicator of what a rank did not finish; -1. */
+static int32_t communicator_of_next(const struct stops *stops, int32_t rank)
+{
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    return usual ? usual->communicator : -1;
+}
+
+/* Whether what one rank did not finish is usually done after what another did not, as far as clocks tell. */
+static int is_usually_later(const struct stops *stops, int32_t rank, int32_t than)
+{
+    int64_t later_ns[LOOK_BACK];
+    size_t count = 0;
+    if (communicator_of_next(stops, rank) == communicator_of_next(stops, than))
+        return 0;
+    for (int32_t back = 1; back <= LOOK_BACK; back++) {
+        int64_t mine = done_before(stops, rank, back), others = done_before(stops, than, back);
+        if (mine != TIME_UNKNOWN && others != TIME_UNKNOWN)
+            later_ns[count++] = mine - others;
+    }
+    return count && median_of(later_ns, count) > job_clock_doubt(stops->job, rank, than);
+}
+
+/* Of a communicator: its ranks that lag, and those of them that stopped at what it does next. */
+struct meeting {
+    int32_t lagging;
+    int32_t stopped;
+    unsigned char is_later; /* one of them is later than the first of all: so they all are */
+};
+
+enum standing {
+    IS_CANDIDATE,
+    IS_WAITING, /* for another that stopped before it came there */
+    IS_UNKNOWN  /* where records are lost, a member may be taken to be elsewhere than it is */
+};
+
+/* The place up to which others finished with it what it has no record of. */
+static struct progress last_finished(const struct stops *stops, int32_t rank)
+{
+    struct progress next = stops->next[rank];
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    struct programme_span programme = role_programme(role, next.position);
+    return next.position > programme.begin ? (struct progress){next.step, next.position - 1}
+                                           : (struct progress){next.step - 1, programme.end - 1};
+}
+
+/* The other end of the send or receive that a rank has at a place; -1. */
+static int32_t partner_at(const struct stops *stops, int32_t rank, struct progress at)
+{
+    const struct job_operation *usual = usual_at(stops, rank, at);
+    const struct job_instance *instance = usual ? &stops->job->instances[usual->instance] : NULL;
+    if (!usual || !function_is_point_to_point(usual->function))
+        return -1;
+    return instance->sender == rank ? instance->receiver : instance->sender;
+}
+
+/* Of that which it did not finish. */
+static int32_t partner_of(const struct stops *stops, int32_t rank)
+{
+    return partner_at(stops, rank, stops->next[rank]);
+}
+
+/*
+ * The rank that it may wait for, in what it is said to have finished last; -1. Of
+ * a send or receive some recorders note when the host was done with it: where the
+ * other end stopped in that, it is not over.
+ */
+static int32_t may_wait_for(const struct stops *stops, int32_t rank)
+{
+    struct progress last = last_finished(stops, rank);
+    int32_t partner = partner_at(stops, rank, last);
+    if (partner < 0 || partner_of(stops, partner) != rank)
+        return -1;
+    const struct job_operation *mine = usual_at(stops, rank, last);
+    const struct job_operation *theirs = usual_at(stops, partner, stops->next[partner]);
+    return mine->function != theirs->function ? partner : -1;
+}
+
+/* Of a pair, whether the other end stopped at the same, or before it. */
+static enum standing standing_in_pair(const struct stops *stops, int32_t rank, int32_t partner)
+{
+    const struct job_operation *mine = usual_at(stops, rank, stops->next[rank]);
+    const struct job_operation *theirs = usual_at(stops, partner, stops->next[partner]);
+    if (!theirs)
+        return IS_UNKNOWN;
+    /* What is sent and received in one call may be listed in either order. */
+    return theirs->communicator == mine->communicator && partner_of(stops, partner) == rank ? IS_CANDIDATE
+                                                                                            : IS_WAITING;
+}
+
+static enum standing standing_of(const struct stops *stops, const struct meeting *meetings, int32_t rank)
+{
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    int32_t partner = partner_of(stops, rank);
+    if (partner >= 0 && !stops->job->missing_sequence)
+        return standing_in_pair(stops, rank, partner);
+    /* Of a Broadcast nobody else tells. */
+    if (!usual || !function_is_full_exchange(usual->function))
+        return stops->job->missing_sequence ? IS_UNKNOWN : IS_CANDIDATE;
+    const struct meeting *meeting = &meetings[usual->communicator];
+    if (meeting->lagging < stops->job->communicators[usual->communicator].size)
+        return IS_UNKNOWN;
+    return meeting->stopped == meeting->lagging ? IS_CANDIDATE : IS_WAITING;
+}
+
+static int32_t find_first(const struct stops *stops)
+{
+    int32_t first = -1;
+    for (int32_t rank = 0; rank < (int32_t)stops->job->rank_count; rank++)
+        if (stops->lags[rank] && (first < 0 || is_usually_later(stops, first, rank)))
+            first = rank;
+    return first;
+}
+
+static void count_meetings(const struct stops *stops, int32_t first, struct meeting *meetings)
+{
+    const struct job *job = stops->job;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        for (size_t j = 0; j < job->communicators[i].seat_count; j++)
+            meetings[i].lagging += stops->lags[job->communicators[i].seats[j].rank];
+    for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
+        int32_t communicator = stops->lags[rank] ? communicator_of_next(stops, rank) : -1;
+        if (communicator < 0)
+            continue;
+        meetings[communicator].stopped++;
+        meetings[communicator].is_later |= is_usually_later(stops, rank, first) != 0;
+    }
+}
+
+static void list(struct stops *stops, int32_t rank)
+{
+    for (size_t i = 0; i < stops->count; i++)
+        if (stops->listed[i] == rank)
+            return;
+    stops->listed[stops->count++] = rank;
+}
+
+/* None where one that may be the first is of unknown standing. */
+static void list_first(struct stops *stops, struct meeting *meetings)
+{
+    count_meetings(stops, find_first(stops), meetings);
+    for (int32_t rank = 0; rank < (int32_t)stops->job->rank_count; rank++) {
+        int32_t communicator = stops->lags[rank] ? communicator_of_next(stops, rank) : -1;
+        if (!stops->lags[rank] || (communicator >= 0 && meetings[communicator].is_later))
+            continue;
+        enum standing standing = standing_of(stops, meetings, rank);
+        if (standing == IS_UNKNOWN) {
+            stops->count = 0;
+            return;
+        }
+        if (standing == IS_CANDIDATE)
+            list(stops, rank);
+        if (standing == IS_CANDIDATE && partner_of(stops, rank) >= 0)
+            list(stops, partner_of(stops, rank));
+    }
+}
+
+/* The only rank that lost the end of its record, where no other record is
+ * missing; -1. */
+static int32_t find_torn(const struct stops *stops)
+{
+    int32_t torn = -1;
+    for (size_t i = 0; !stops->job->missing_sequence && i < stops->baseline->role_count; i++) {
+        const struct role *role = &stops->baseline->roles[i];
+        for (size_t j = 0; j < role->rank_count; j++) {
+            int32_t rank = role->ranks[j];
+            if (!is_behind(last_recorded(stops, rank), last_finished(stops, rank)))
+                continue;
+            if (torn >= 0)
+                return -1;
+            torn = rank;
+        }
+    }
+    return torn;
+}
+
+/* Who may still be in a send or receive with one that stopped there: it is one of
+ * the two, and all others that are listed wait for them. */
+static void list_pairs(struct stops *stops)
+{
+    size_t count = stops->count;
+    int is_first = 1;
+    for (size_t i = 0; i < count; i++) {
+        int32_t rank = stops->listed[i], partner = may_wait_for(stops, rank);
+        if (partner < 0)
+            continue;
+        if (is_first)
+            stops->count = 0;
+        is_first = 0;
+        list(stops, rank);
+        list(stops, partner);
+    }
+}
+
+/*
+ * A recorder that loses nothing else writes what finished within moments, as long
+ * as its process lives: of those listed, who lost the end of its record is the
+ * one that stopped, and the others wait for it.
+ */
+static void list_torn(struct stops *stops)
+{
+    int32_t torn = find_torn(stops);
+    stops->torn = -1;
+    for (size_t i = 0; torn >= 0 && i < stops->count; i++)
+        if (stops->listed[i] == torn)
+            stops->torn = torn;
+    if (stops->torn >= 0) {
+        stops->listed[0] = torn;
+        stops->count = 1;
+    }
+}
+
+static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evidence)
+{
+    struct progress last = last_finished(stops, rank);
+    const struct job_operation *usual = usual_at(stops, rank, last);
+    const char *name = usual ? function_name(usual->function) : NULL;
+    const char *of = stops->job->ranks[rank].name;
+    return buffer_append_text(evidence, name ? name : "An operation") ||
+           (usual && text_on_communicator(evidence, &stops->job->communicators[usual->communicator])) ||
+           buffer_printf(
+               evidence,
+               " in step %d was finished by the other ranks, so rank %s finished it, too. The record "
+               "of rank %s ends before it, and no other record is missing",
+               (int)job_run_step(stops->job, last.step), of, of);
+}
+
+static int say_lagging(const struct stops *stops, int32_t rank, struct finding *finding)
+{
+    struct buffer *evidence = &finding->evidence;
+    struct progress next = stops->next[rank];
+    const struct job_rank *of = &stops->job->ranks[rank];
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    int32_t call = position_in_step(role, next.position) + 1;
+    figures_add(&finding->figures, "call", call);
+    figures_add(&finding->figures, "step", job_run_step(stops->job, next.step));
+    const struct job_operation *usual = usual_at(stops, rank, next);
+    const char *name = usual ? function_name(usual->function) : NULL;
+    char step[32];
+    snprintf(step, sizeof step, "step %d", (int)job_run_step(stops->job, next.step));
+    return buffer_printf(evidence, "Rank %s finished nothing from ", of->name) ||
+           text_place(evidence, call, step, name,
+                      usual ? &stops->job->communicators[usual->communicator] : NULL) ||
+           buffer_append_text(evidence, " on; other ranks with the same role did. ") ||
+           finding_name_ranks(finding, stops->job, evidence) ||
+           buffer_append_text(evidence, stops->job->blind_to_pairs
+                                            ? " never started it, or waits for a send that is not recorded"
+                                            : " never started it") ||
+           buffer_append_text(evidence, "; a trace of finished operations does not show which");
+}
+
+/* All that are listed are one finding. */
+static int add(const struct stops *stops, struct findings *findings)
+{
+    int32_t rank = stops->listed[0];
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    int is_torn = rank == stops->torn;
+    finding->kind = is_torn ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    finding->confidence = is_torn ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    finding->stops_job = 1;
+    finding->rank = rank;
+    finding->tag = usual ? usual->tag : -1;
+    finding->first_step = finding->last_step = stops->next[rank].step;
+    for (size_t i = 0; stops->count > 1 && i < stops->count; i++)
+        if (finding_add_candidate(finding, stops->listed[i]))
+            return -1;
+    finding->rank = stops->count > 1 ? finding->candidates[0] : rank;
+    return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, finding);
+}
+
+static int note_finished(struct stops *stops)
+{
+    for (size_t i = 0; i < stops->job->instance_count; i++) {
+        const struct job_instance *instance = &stops->job->instances[i];
+        if (!function_is_full_exchange(instance->function))
+            continue;
+        int64_t *last = map_put(&stops->finished, key_of(instance->communicator, instance->function),
+                                instance->sequence, NULL);
+        if (!last)
+            return -1;
+        *last = *last > instance->sequence ? *last : instance->sequence;
+    }
+    return 0;
+}
+
+static int find_stops(struct stops *stops)
+{
+    const struct job *job = stops->job;
+    map_init(&stops->finished);
+    stops->next_starts = job_next_starts(job);
+    stops->next = array_new(job->rank_count, sizeof *stops->next);
+    stops->lags = array_new(job->rank_count, sizeof *stops->lags);
+    stops->listed = array_new(job->rank_count, sizeof *stops->listed);
+    if (!stops->next_starts || !stops->next || !stops->lags || !stops->listed || note_finished(stops))
+        return -1;
+    for (size_t i = 0; i < stops->baseline->role_count; i++)
+        mark_laggards(stops, &stops->baseline->roles[i]);
+    struct meeting *meetings = array_new(job->communicator_count, sizeof *meetings);
+    if (meetings) {
+        list_first(stops, meetings);
+        list_pairs(stops);
+        list_torn(stops);
+    }
+    free(meetings);
+    return meetings ? 0 : -1;
+}
+
+static void stops_release(struct stops *stops)
+{
+    map_release(&stops->finished);
+    free(stops->next_starts);
+    free(stops->next);
+    free(stops->lags);
+    free(stops->listed);
+}
+
+/*
+ * More candidates than a quarter of the ranks (but a pair) are no finding: a job
+ * that is stopped at any moment leaves such a record.
+ */
+enum { PART_NAMED = 4, PAIR = 2 };
+
+static int can_be_told(const struct stops *stops)
+{
+    size_t ranks = job_recorded_ranks(stops->job);
+    /* Who stopped may wait for a send, which is not recorded, of a rank that left no record at all. */
+    if (stops->job->blind_to_pairs && job_silent_ranks(stops->job))
+        return 0;
+    return stops->count && stops->count < ranks &&
+           (stops->count <= PAIR || stops->count * PART_NAMED <= ranks);
+}
+
+int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
+                  struct error *error)
+{
+    struct stops stops = {.job = job, .baseline = baseline};
+    /* Without times, steps follow the order of lines: what is lost may have
+     * shifted it. */
+    int is_in_order = job->timed_operations || !job->missing_sequence;
+    if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) || findings_stop_job(findings))
+        return 0;
+    int failed = find_stops(&stops);
+    if (!failed && can_be_told(&stops))
+        failed = add(&stops, findings);
+    stops_release(&stops);
+    return failed ? error_no_memory(error) : 0;
+}

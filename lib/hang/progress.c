@@ -1,0 +1,493 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+enum lack { LACKS_END = 1, LACKS_START = 2, IS_FOLLOWED = 4, IS_SEEN = 8 };
+
+/* A rank whose GPU finished something so many steps later is past what it called: steps follow each other. */
+enum { STEPS_PAST = 2 };
+
+static int passing_next_began(const struct passing *passing, int32_t operation);
+
+static int ended(const struct job_operation *operation)
+{
+    return operation->end_ns != TIME_UNKNOWN && !operation->unfinished;
+}
+
+static void note_next(struct passing *passing)
+{
+    const struct job *job = passing->job;
+    for (size_t i = 0; i < job->operation_count; i++)
+        passing->next[i] = -1;
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0 && job->operations[i].group == (int32_t)i)
+            passing->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
+}
+
+/* Sends to some go over the network, to others not, and are recorded differently. */
+static struct map_key like_key(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int32_t peer = operation->rank == instance->sender ? instance->receiver : instance->sender;
+    uint64_t function = operation->function;
+    if (function_is_point_to_point(operation->function))
+        function |= (uint64_t)(uint32_t)(peer + 1) << 8;
+    return (struct map_key){
+        {(uint64_t)operation->rank, (uint64_t)operation->communicator, function, (uint64_t)operation->bytes}};
+}
+
+/* The last step in which each rank's GPU finished something. */
+static void note_steps(struct passing *passing)
+{
+    for (size_t i = 0; i < passing->job->rank_count; i++)
+        passing->finished_step[i] = -1;
+    for (size_t i = 0; i < passing->job->operation_count; i++) {
+        const struct job_operation *operation = &passing->job->operations[i];
+        int32_t *step = &passing->finished_step[operation->rank];
+        if (ended(operation) && operation->step > *step)
+            *step = operation->step;
+    }
+}
+
+/* Of each kind, whether anything was ever seen of it on the GPU; and what the last that others followed
+ * lacks. */
+static int note_likes(struct passing *passing)
+{
+    for (size_t i = 0; i < passing->job->operation_count; i++) {
+        const struct job_operation *operation = &passing->job->operations[i];
+        int has_start = operation->start_ns != TIME_UNKNOWN && !operation->inferred;
+        int64_t *like = map_put(&passing->likes, like_key(passing->job, operation), 0, NULL);
+        if (!like)
+            return -1;
+        if (has_start || ended(operation))
+            *like |= IS_SEEN;
+        if (passing_next_began(passing, (int32_t)i))
+            *like = (*like & IS_SEEN) | IS_FOLLOWED | (ended(operation) ? 0 : LACKS_END) |
+                    (has_start ? 0 : LACKS_START);
+    }
+    return 0;
+}
+
+int passing_init(struct passing *passing, const struct job *job)
+{
+    *passing = (struct passing){.job = job};
+    map_init(&passing->likes);
+    passing->next = array_new(job->operation_count, sizeof *passing->next);
+    passing->finished_step = array_new(job->rank_count, sizeof *passing->finished_step);
+    passing->lacking = list_lacking(job);
+    if (!passing->next || !passing->finished_step || !passing->lacking)
+        return -1;
+    note_next(passing);
+    note_steps(passing);
+    return note_likes(passing);
+}
+
+void passing_release(struct passing *passing)
+{
+    map_release(&passing->likes);
+    free(passing->next);
+    free(passing->finished_step);
+    free(passing->lacking);
+}
+
+/* Whether the next of its stream began on the device. */
+static int passing_next_began(const struct passing *passing, int32_t operation)
+{
+    int32_t next = passing->next[passing->job->operations[operation].group];
+    return next >= 0 && passing->job->operations[next].start_ns != TIME_UNKNOWN;
+}
+
+/* Its rank was done with later steps. */
+static int is_steps_ago(const struct passing *passing, const struct job_operation *operation)
+{
+    return operation->step >= 0 &&
+           passing->finished_step[operation->rank] - (int64_t)operation->step >= STEPS_PAST;
+}
+
+int passing_is_past(const struct passing *passing, int32_t operation)
+{
+    const struct job_operation *of = &passing->job->operations[operation];
+    return passing->job->finished_only || ended(of) || passing_next_began(passing, operation) ||
+           is_steps_ago(passing, of);
+}
+
+/* Where the last of its like lacks its end though others followed, or nothing was ever seen of its like, that
+ * it has none says nothing. */
+static int ends_are_recorded(const struct passing *passing, int32_t operation)
+{
+    const int64_t *like =
+        map_get(&passing->likes, like_key(passing->job, &passing->job->operations[operation]));
+    return like && (*like & (IS_FOLLOWED | LACKS_END)) != (IS_FOLLOWED | LACKS_END) && (*like & IS_SEEN);
+}
+
+int passing_is_held(const struct passing *passing, int32_t operation)
+{
+    const struct job *job = passing->job;
+    if (job->calls_only)
+        return passing->lacking[job->operations[operation].instance];
+    return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation) &&
+           job->ranks[job->operations[operation].rank].cut == CUT_NOT;
+}
+
+static int starts_are_recorded(const struct passing *passing, int32_t operation)
+{
+    const int64_t *like =
+        map_get(&passing->likes, like_key(passing->job, &passing->job->operations[operation]));
+    return like && (*like & (IS_FOLLOWED | LACKS_START)) == IS_FOLLOWED;
+}
+
+int passing_waits(const struct passing *passing, int32_t operation)
+{
+    const struct job_operation *of = &passing->job->operations[operation];
+    return of->start_ns != TIME_UNKNOWN && !of->inferred && passing_is_held(passing, operation);
+}
+
+int passing_never_began(const struct passing *passing, int32_t operation)
+{
+    return passing->job->operations[operation].start_ns == TIME_UNKNOWN &&
+           !passing_is_past(passing, operation) && starts_are_recorded(passing, operation);
+}
+
+int is_pending(const struct absence *absence, const struct job_instance *instance, int to_be_sure)
+{
+    const struct job *job = absence->job;
+    int32_t past = 0;
+    if (instance->members >= instance->expected)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (to_be_sure ? passing_is_held(&absence->passing, at) : !passing_is_past(&absence->passing, at))
+            continue;
+        if (job->finished_only || passing_next_began(&absence->passing, at) ||
+            !function_is_full_exchange(instance->function))
+            return 0;
+        past++;
+    }
+    return past < instance->members;
+}
+
+/* Whether the GPU of a member never got to it, though its host had called it. */
+static int lacks_a_start(const struct absence *absence, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (passing_never_began(&absence->passing, job_member_at(absence->job, instance, i)))
+            return 1;
+    return 0;
+}
+
+/* Where one got past, all can: who has no end there only lost the record of it. */
+static int somebody_is_past(const struct absence *absence, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (passing_is_past(&absence->passing, job_member_at(absence->job, instance, i)))
+            return 1;
+    return 0;
+}
+
+void note_waiting(struct absence *absence, const struct job_instance *instance)
+{
+    if (!lacks_a_start(absence, instance) && somebody_is_past(absence, instance))
+        return;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(absence->job, instance, i);
+        if (passing_waits(&absence->passing, at))
+            absence->ranks[absence->job->operations[at].rank].is_waiting = 1;
+    }
+}
+
+/* A rank that went on to later operations of the sequence only lost the record of this one. */
+static int went_past(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    const int64_t *last = extents_last(absence->extents, rank, instance->communicator, instance->function);
+    return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
+}
+
+/* Where a rank stopped of which others got past more than is recorded is not known. */
+static int is_record_lost(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    return instance->function != FUNCTION_SEND &&
+           extents_lack(absence->extents, rank, instance->communicator, instance->function);
+}
+
+static int32_t place_of(const struct absence *absence, const struct job_instance *instance)
+{
+    int32_t least = INT32_MAX;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t position = absence->positions[job_member_at(absence->job, instance, i)];
+        if (position >= 0 && position < least)
+            least = position;
+    }
+    return least;
+}
+
+/* Whether those who wait in an instance do so for their own mistake: all of them departed from their
+ * programme, and a rank that is absent keeps to its own, as many others do. */
+static int is_odd_call(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    const struct course_of_rank *courses = absence->programme.ranks;
+    int32_t left = 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        left += courses[job_member(absence->job, instance, i)->rank].course == COURSE_LEFT;
+    return courses[rank].course == COURSE_KEPT && left == instance->members &&
+           absence->courses.left <= absence->courses.kept;
+}
+
+/*
+ * Of the pending operations that a rank is missing from, the one that came first in its step is kept. One
+ * that left no trace, or none of the last, may have lost it: it takes an operation that is pending for sure.
+ */
+static void note_absent(struct absence *absence, int32_t number, int32_t place, int32_t rank)
+{
+    const struct job_instance *instance = &absence->job->instances[number];
+    struct attendance *of = rank < 0 ? NULL : &absence->ranks[rank];
+    if (!of || of->came_to == number || went_past(absence, instance, rank))
+        return;
+    if (is_odd_call(absence, instance, rank))
+        return;
+    int is_lost = is_record_lost(absence, instance, rank);
+    if ((is_lost || !is_recorded(absence->job, rank)) && !absence->is_sure)
+        return;
+    int32_t step = of->missing_from < 0 ? INT32_MAX : absence->job->instances[of->missing_from].step;
+    if (of->missing_from >= 0 && (instance->step > step || (instance->step == step && place >= of->place)))
+        return;
+    of->missing_from = number;
+    of->place = place;
+    of->is_lost = is_lost;
+}
+
+static void note_waiting_in(struct absence *absence, int32_t number)
+{
+    const struct job_instance *instance = &absence->job->instances[number];
+    absence->pending[number] = 1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        struct attendance *of = &absence->ranks[job_member(absence->job, instance, i)->rank];
+        of->is_waiting = 1;
+        of->came_to = number;
+    }
+}
+
+void note_pending(struct absence *absence, int32_t number)
+{
+    const struct job *job = absence->job;
+    const struct job_instance *instance = &job->instances[number];
+    int32_t place = place_of(absence, instance);
+    absence->is_sure = is_pending(absence, instance, 1);
+    /* What may be over, and lacks nobody but whose record is lost, says nothing. */
+    if (!absence->is_sure && !absence->passing.lacking[number])
+        return;
+    note_waiting_in(absence, number);
+    if (instance->function == FUNCTION_SEND) {
+        note_absent(absence, number, place, instance->sender);
+        note_absent(absence, number, place, instance->receiver);
+        return;
+    }
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    for (size_t i = 0; i < communicator->seat_count; i++)
+        note_absent(absence, number, place, communicator->seats[i].rank);
+    for (size_t i = 0; i < communicator->told_count; i++)
+        note_absent(absence, number, place, communicator->told[i].rank);
+    for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
+        if (job_rank_in(job, instance->communicator, job->ranks[i].global_rank) == (int32_t)i)
+            note_absent(absence, number, place, (int32_t)i);
+    note_absent(absence, number, place, communicator->silent);
+}
+
+/* So many ranks that wait are listed in all: each rank that is absent lists who waits for it. */
+enum { WAITING_MOST = 1 << 20 };
+
+static int32_t list_most(const struct absence *absence, const struct job_instance *instance)
+{
+    size_t most = absence->absent_count ? WAITING_MOST / absence->absent_count : WAITING_MOST;
+    return (size_t)instance->members < most ? instance->members : (int32_t)most;
+}
+
+int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)
+{
+    const struct job *job = absence->job;
+    const struct job_instance *instance = &job->instances[number];
+    int32_t listed = list_most(absence, instance);
+    for (int32_t i = 0; i < listed; i++)
+        if (finding_add_peer(finding, job_member(job, instance, i)->rank))
+            return -1;
+    figures_add(&finding->figures, "begun_ranks", instance->members);
+    figures_add(&finding->figures, "expected_ranks", instance->expected);
+    return buffer_printf(&finding->evidence, "%d of %d ranks %s ", instance->members, instance->expected,
+                         job->calls_only ? "called" : "started") ||
+                   text_operation(&finding->evidence, job, instance, instance->function) ||
+                   (!job->calls_only && buffer_append_text(&finding->evidence, ", and it never finished"))
+               ? -1
+               : 0;
+}
+
+static int64_t longest_operation(const struct job *job, const struct job_rank *rank)
+{
+    int64_t longest_ns = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN || operation->unfinished)
+            continue;
+        int64_t took_ns = operation->end_ns - operation->start_ns;
+        longest_ns = took_ns > longest_ns ? took_ns : longest_ns;
+    }
+    return longest_ns;
+}
+
+/* From the first start in a step to the first in the next. */
+static int64_t longest_step(const struct job *job, const struct job_rank *rank)
+{
+    int64_t longest_ns = 0;
+    const struct job_operation *first = NULL;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *here = &job->operations[i];
+        if (here->step <= 0 || here->start_ns == TIME_UNKNOWN || (first && here->step <= first->step))
+            continue;
+        if (first && here->step == first->step + 1 && here->start_ns - first->start_ns > longest_ns)
+            longest_ns = here->start_ns - first->start_ns;
+        first = here;
+    }
+    return longest_ns;
+}
+
+static int64_t longest_ever(const struct job *job, const struct job_rank *rank)
+{
+    int64_t operation_ns = longest_operation(job, rank), step_ns = longest_step(job, rank);
+    return operation_ns > step_ns ? operation_ns : step_ns;
+}
+
+int64_t record_end(const struct job *job, const struct job_rank *rank)
+{
+    int64_t end_ns = rank->seen_until_ns;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int64_t enqueued_ns = job->operations[i].enqueued_ns;
+        if (enqueued_ns == TIME_UNKNOWN)
+            continue;
+        enqueued_ns += job_delay(job, &job->operations[i]);
+        end_ns = enqueued_ns > end_ns ? enqueued_ns : end_ns;
+    }
+    return end_ns;
+}
+
+/* So long an operation was pending at least, of a rank that is told of late (job_rank). */
+static const int64_t TOLD_AFTER_NS = 1000000000;
+
+/* How long it has waited when the record of its rank ends. */
+static int64_t waited_ns(const struct job *job, const struct job_operation *operation, int64_t end_ns)
+{
+    int64_t waited_ns = end_ns - (operation->start_ns + job_delay(job, operation));
+    return job->ranks[operation->rank].told_late && waited_ns < TOLD_AFTER_NS ? TOLD_AFTER_NS : waited_ns;
+}
+
+int somebody_waits_longer_than_ever(const struct passing *passing)
+{
+    const struct job *job = passing->job;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        const struct job_rank *rank = &job->ranks[i];
+        int64_t longest_ns = longest_ever(job, rank), end_ns = record_end(job, rank);
+        for (size_t at = rank->first; longest_ns && at < rank->first + rank->count; at++)
+            if (passing_waits(passing, (int32_t)at) &&
+                waited_ns(job, &job->operations[at], end_ns) > longest_ns)
+                return 1;
+    }
+    return 0;
+}
+
+/* Ranks that are named; more are counted. */
+enum { RANKS_NAMED = 4 };
+
+/* How many of those in a call wait in an instance, but for the rank that they wait for. */
+static size_t count_waiters(const struct wait_graph *graph, const struct wait *wait, int32_t instance)
+{
+    const struct job_operation *operations = graph->job->operations;
+    const struct waiter *waited_for = &graph->waiters[wait->to];
+    if (wait->operation >= 0)
+        return operations[wait->operation].instance == instance;
+    const struct wait_party *party = wait_party_of(graph, wait->call, instance);
+    return party ? (size_t)party->count - (waited_for->call == wait->call &&
+                                           operations[waited_for->operation].instance == instance)
+                 : 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Who waits for a rank in an instance; there are no more than RANKS_NAMED. */
+static size_t list_waiters(const struct wait_graph *graph, int32_t rank, int32_t instance, int32_t *named)
+{
+    size_t count = 0;
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        const struct wait *wait = &graph->waits[i];
+        int32_t from = count_waiters(graph, wait, instance) ? graph->calls[wait->call].first_waiter : -1;
+        for (; from >= 0; from = graph->waiters[from].next)
+            if (from != rank &&
+                graph->job->operations[wait_operation(graph, wait, from)].instance == instance)
+                named[count++] = from;
+    }
+    array_sort(named, count, sizeof *named, by_rank);
+    return count;
+}
+
+int say_who_waits(const struct wait_graph *graph, int32_t rank, int32_t operation, struct buffer *text)
+{
+    int32_t named[RANKS_NAMED], instance = graph->job->operations[operation].instance;
+    size_t count = 0;
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to)
+        count += count_waiters(graph, &graph->waits[i], instance);
+    if (count > RANKS_NAMED)
+        return buffer_printf(text, "%zu ranks are waiting in ", count);
+    int failed = buffer_append_text(text, count == 1 ? "Rank" : "Ranks");
+    count = list_waiters(graph, rank, instance, named);
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = buffer_printf(text, "%s %s", i ? "," : "", graph->job->ranks[named[i]].name);
+    return failed || buffer_append_text(text, count == 1 ? " is waiting in " : " are waiting in ");
+}
+
+int unrecorded_init(struct unrecorded *unrecorded, const struct job *job)
+{
+    *unrecorded = (struct unrecorded){
+        .job = job, .recorded = array_new(job->communicator_count, sizeof *unrecorded->recorded)};
+    if (!unrecorded->recorded)
+        return -1;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        unrecorded->ranks += call_is_recorded(job, (int32_t)i);
+        unrecorded->present += job->ranks[i].process_id >= 0;
+    }
+    for (size_t i = 0; i < job->communicator_count; i++)
+        for (size_t k = 0; k < job->communicators[i].seat_count; k++)
+            unrecorded->recorded[i] += call_is_recorded(job, job->communicators[i].seats[k].rank);
+    return 0;
+}
+
+void unrecorded_release(struct unrecorded *unrecorded)
+{
+    free(unrecorded->recorded);
+}
+
+static int are_few(int64_t recorded, int64_t all, double times)
+{
+    return (double)recorded < times * (double)(all - recorded);
+}
+
+int unrecorded_can_be_named(const struct unrecorded *unrecorded, int32_t communicator)
+{
+    const struct job_communicator *of = &unrecorded->job->communicators[communicator];
+    double times = limit_of(of->size_is_known ? LIMIT_RECORDS : LIMIT_RECORDS_UNSIZED);
+    return !are_few(unrecorded->recorded[communicator], of->size, times) &&
+           !are_few(unrecorded->ranks, unrecorded->job->expected_ranks, times);
+}
+
+void unrecorded_doubt(const struct unrecorded *unrecorded, const struct findings *findings,
+                      int32_t communicator, struct finding *finding)
+{
+    finding_ask(findings, finding, RULE_UNRECORDED, 1);
+    finding_ask(findings, finding, RULE_UNSIZED, !unrecorded->job->communicators[communicator].size_is_known);
+    int64_t absent = unrecorded->job->expected_ranks - unrecorded->present;
+    finding_ask(findings, finding, RULE_HALF_ABSENT, (double)absent / (double)unrecorded->present);
+}

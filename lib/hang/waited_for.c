@@ -1,0 +1,570 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/hang.h"
+#include "hang/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/*
+ * In this order, as each explains the waiting of the next:
+ *
+ * - who made another call than the others (divergence.c);
+ * - whose own GPU has not finished what all others of the call have;
+ * - who has nothing open and is waited for;
+ * - who left no record of its calls, where somebody waits for nobody else, and most ranks left one;
+ * - who went on past a call that another one waits in, where they wait for each other;
+ * - whose GPU has not begun a call that all made, where others' have;
+ * - whose GPU is stuck before a send, with all others behind that (stuck_sender.c).
+ */
+
+struct accused {
+    int32_t operation; /* that it never made, or never finished; -1: it is not accused */
+    int is_own_gpu;
+    int is_unsure;
+    int is_lost;   /* a peer of it: what it does not do is an effect */
+    int has_ended; /* as its launcher, or NCCL's RAS, says */
+};
+
+/* Whom those in a call may wait for that are sure to wait for none of the others: the waits from the first to
+ * the last for one of them, and how many they are. */
+struct absentees {
+    int32_t first;
+    int32_t last;
+    size_t count;
+    int has_accused; /* of several, one is accused: that explains why all wait */
+};
+
+/* Who waits in a call is named in a finding of several candidates, of a kind and a step. */
+struct named_call {
+    int is_named;
+    enum finding_kind kind;
+    int32_t step;
+};
+
+struct trial {
+    const struct job *job;
+    struct wait_graph graph;
+    struct unrecorded unrecorded;
+    struct accused *accused;     /* owned: of each rank */
+    struct absentees *absentees; /* owned, as those below: of each call */
+    struct named_call *named;
+    int32_t *next_waits; /* the first wait for a rank that waits itself */
+    size_t count;        /* that are accused */
+    struct findings *findings;
+};
+
+static int64_t called_at(const struct job *job, int32_t operation)
+{
+    int64_t time_ns = job->operations[operation].enqueued_ns;
+    return time_ns == TIME_UNKNOWN ? INT64_MAX : time_ns;
+}
+
+static void accuse(struct trial *trial, int32_t rank, int32_t operation, int is_own_gpu, int is_unsure)
+{
+    struct accused *accused = &trial->accused[rank];
+    int is_new = accused->operation < 0;
+    if (!is_new && called_at(trial->job, operation) >= called_at(trial->job, accused->operation))
+        return;
+    trial->count += is_new;
+    accused->operation = operation;
+    accused->is_own_gpu = is_own_gpu;
+    accused->is_unsure = is_unsure;
+}
+
+/* It has nothing open in a record that may lack its end, and that does not say how far it came. */
+static int is_in_doubt(const struct trial *trial, int32_t rank)
+{
+    return trial->job->ranks[rank].process_id >= 0 && call_is_cut(trial->job, rank) &&
+           trial->graph.states.oldest[rank] < 0 && !trial->graph.states.has_told[rank];
+}
+
+/* It made no call that is open, by a record that is not older than what others wait in, nor cut before that.
+ */
+static int is_idle(const struct trial *trial, int32_t rank)
+{
+    const struct call_states *states = &trial->graph.states;
+    return call_is_recorded(trial->job, rank) && states->oldest[rank] < 0 && !states->is_stale[rank] &&
+           !is_in_doubt(trial, rank) && !(call_is_cut(trial->job, rank) && states->has_open[rank]);
+}
+
+/*
+ * All others have it behind them. Where some are with it, one of them may have kept the data from the rest; a
+ * receive may have been kept by the network.
+ */
+static void accuse_own_gpus(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++) {
+        const struct waiter *waiter = &trial->graph.waiters[i];
+        if (waiter->operation < 0 || waiter->count || !waiter->done)
+            continue;
+        int is_receive = trial->job->operations[waiter->operation].function == FUNCTION_RECV;
+        accuse(trial, (int32_t)i, waiter->operation, 1, waiter->with > 0 || is_receive);
+    }
+}
+
+/* How well what somebody waits in fits what a rank usually calls next. */
+static int fits_usual(const struct job *job, int32_t operation, int32_t usual)
+{
+    if (usual < 0 || job->operations[operation].communicator != job->operations[usual].communicator)
+        return 0;
+    const struct job_operation *waits_in = &job->operations[operation], *next = &job->operations[usual];
+    if (waits_in->kind == OPERATION_COLLECTIVE)
+        return waits_in->function == next->function ? 2 : 1;
+    return next->kind == waits_in->kind && waits_in->function != next->function &&
+                   job->calls[operation].own_rank == job->calls[usual].peer
+               ? 2
+               : 1;
+}
+
+/* The best of what others wait in, for a rank to be accused of. */
+struct choice {
+    int fit; /* with what it usually calls next; -1: nothing yet */
+    int32_t operation;
+    int32_t from;
+};
+
+static void consider(const struct job *job, int32_t usual, int32_t operation, int32_t from,
+                     struct choice *best)
+{
+    int fit = fits_usual(job, operation, usual);
+    int64_t called_ns = called_at(job, operation);
+    int64_t best_ns = best->fit < 0 ? 0 : called_at(job, best->operation);
+    if (fit > best->fit ||
+        (fit == best->fit && (called_ns < best_ns || (called_ns == best_ns && from < best->from))))
+        *best = (struct choice){fit, operation, from};
+}
+
+/* Of what others wait in, a rank is accused of what it usually calls next, else of the first. */
+static void accuse_idle_rank(struct trial *trial, int32_t rank)
+{
+    const struct wait_graph *graph = &trial->graph;
+    int32_t usual = usual_next(trial->job, rank);
+    struct choice best = {.fit = -1};
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        const struct wait *wait = &graph->waits[i];
+        const struct wait_call *call = &graph->calls[wait->call];
+        if (wait->operation >= 0)
+            consider(trial->job, usual, wait->operation, call->first_waiter, &best);
+        for (int32_t party = call->first_party; party >= 0; party = graph->parties[party].next) {
+            int32_t from = graph->parties[party].earliest;
+            consider(trial->job, usual, graph->waiters[from].operation, from, &best);
+        }
+    }
+    if (best.fit >= 0)
+        accuse(trial, rank, best.operation, 0, 0);
+}
+
+/* Whether somebody is sure to wait for a rank. */
+static int is_waited_for(const struct trial *trial, int32_t rank)
+{
+    const struct wait_graph *graph = &trial->graph;
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        const struct wait *wait = &graph->waits[i];
+        int32_t from = graph->calls[wait->call].first_waiter;
+        while (from >= 0 && !wait_is_sure(graph, wait, from))
+            from = graph->waiters[from].next;
+        if (from >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void accuse_idle(struct trial *trial)
+{
+    for (int32_t i = 0; i < (int32_t)trial->job->rank_count; i++)
+        if (trial->graph.waits_for[i] >= 0 && is_idle(trial, i) && is_waited_for(trial, i))
+            accuse_idle_rank(trial, i);
+}
+
+/* Of whom nothing tells whether it came: one that left no record, or has nothing open. */
+static int may_be_absent(const struct trial *trial, int32_t rank)
+{
+    if (trial->accused[rank].is_lost)
+        return 0;
+    return !call_is_recorded(trial->job, rank) || is_idle(trial, rank) || is_in_doubt(trial, rank);
+}
+
+static struct absentees find_absentees(const struct trial *trial, const struct wait_call *call)
+{
+    struct absentees found = {.first = -1};
+    int32_t latest = -1;
+    for (int32_t i = call->first; i < call->first + call->count; i++) {
+        int32_t to = trial->graph.waits[i].to;
+        if (!may_be_absent(trial, to))
+            continue;
+        /* What was launched at once may wait for the same. */
+        found.count += to != latest;
+        latest = to;
+        found.first = found.first < 0 ? i : found.first;
+        found.last = i;
+    }
+    return found;
+}
+
+static int has_accused(const struct trial *trial, const struct absentees *absent)
+{
+    for (int32_t i = absent->first; i <= absent->last; i++) {
+        int32_t to = trial->graph.waits[i].to;
+        if (may_be_absent(trial, to) && trial->accused[to].operation >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void accuse_absentees(struct trial *trial, const struct absentees *absent, int32_t from)
+{
+    for (int32_t i = absent->first; i <= absent->last; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (may_be_absent(trial, wait->to))
+            accuse(trial, wait->to, wait_operation(&trial->graph, wait, from), 0,
+                   absent->count > 1 || is_in_doubt(trial, wait->to));
+    }
+}
+
+/* The only one that a rank may wait for is waited for; and so explains those that may wait for it or another
+ * one. Where several are left, all are candidates. */
+static void accuse_absent(struct trial *trial, int want_several)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++) {
+        const struct waiter *waiter = &trial->graph.waiters[i];
+        struct absentees *absent = waiter->call < 0 ? NULL : &trial->absentees[waiter->call];
+        if (!absent || !absent->count || waiter->is_sure || (absent->count > 1) != want_several ||
+            !unrecorded_can_be_named(&trial->unrecorded,
+                                     trial->job->operations[waiter->operation].communicator))
+            continue;
+        if (want_several && (absent->has_accused || has_accused(trial, absent))) {
+            absent->has_accused = 1;
+            continue;
+        }
+        accuse_absentees(trial, absent, (int32_t)i);
+    }
+}
+
+/* Of several that left no record, some may only have lost it. */
+static void doubt_absent(struct trial *trial)
+{
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < trial->job->rank_count; i++) {
+            int is_absent = trial->accused[i].operation >= 0 && !call_is_recorded(trial->job, (int32_t)i);
+            count += pass == 0 && is_absent;
+            if (pass == 1 && is_absent && count > 1)
+                trial->accused[i].is_unsure = 1;
+        }
+}
+
+/* From a wait of a call on, the first for a rank that waits itself. */
+static int32_t skip_resting(const struct trial *trial, const struct wait_call *call, int32_t from)
+{
+    while (from < call->first + call->count && !trial->graph.waiters[trial->graph.waits[from].to].count)
+        from++;
+    return from;
+}
+
+/* The wait of a waiting rank for one that waits itself; NULL: it only waits for others. */
+static const struct wait *next_wait(const struct trial *trial, int32_t rank)
+{
+    const struct wait_graph *graph = &trial->graph;
+    if (graph->waiters[rank].call < 0)
+        return NULL;
+    const struct wait_call *call = &graph->calls[graph->waiters[rank].call];
+    for (int32_t i = trial->next_waits[graph->waiters[rank].call]; i < call->first + call->count;
+         i = skip_resting(trial, call, i + 1)) {
+        const struct wait *wait = &graph->waits[i];
+        if (wait->to != rank && wait_is_sure(graph, wait, rank))
+            return wait;
+    }
+    return NULL;
+}
+
+/* Whether the one that is waited for went on past it: it waits in a collective that the other has not come
+ * to. */
+static int went_past(const struct trial *trial, const struct wait *wait, int32_t from)
+{
+    const struct job *job = trial->job;
+    int32_t mine = wait_operation(&trial->graph, wait, from),
+            other = trial->graph.waiters[wait->to].operation;
+    const struct job_operation *here = &job->operations[mine], *there = &job->operations[other];
+    const struct call_reach *reach = call_reach_of(&trial->graph.states, from, here->communicator);
+    return here->kind == OPERATION_POINT_TO_POINT && wait->behind < 0 &&
+           there->kind == OPERATION_COLLECTIVE && there->communicator == here->communicator && reach &&
+           job->calls[other].number > reach->greatest;
+}
+
+/* From a rank that is in a circle around it: who went past what another waits in; else all are candidates. */
+static void accuse_circle(struct trial *trial, int32_t first)
+{
+    size_t past = 0;
+    for (int pass = 0; pass < 2 && (pass == 0 || past != 1); pass++)
+        for (int32_t rank = first;;) {
+            const struct wait *wait = next_wait(trial, rank);
+            int is_past = went_past(trial, wait, rank);
+            if (pass == 0 ? is_past : 1)
+                accuse(trial, wait->to, wait_operation(&trial->graph, wait, rank), 0, pass);
+            past += pass == 0 && is_past;
+            rank = wait->to;
+            if (rank == first)
+                break;
+        }
+}
+
+/* They wait for each other in a circle, which the way from any waiting rank leads to. */
+static void accuse_circles(struct trial *trial)
+{
+    size_t steps = 0;
+    int32_t rank = -1;
+    for (size_t i = 0; i < trial->graph.call_count; i++)
+        trial->next_waits[i] = skip_resting(trial, &trial->graph.calls[i], trial->graph.calls[i].first);
+    for (size_t i = 0; rank < 0 && i < trial->job->rank_count; i++)
+        if (next_wait(trial, (int32_t)i))
+            rank = (int32_t)i;
+    for (; rank >= 0 && steps < trial->job->rank_count; steps++) {
+        const struct wait *wait = next_wait(trial, rank);
+        rank = wait ? wait->to : -1;
+    }
+    if (rank >= 0)
+        accuse_circle(trial, rank);
+}
+
+/* All called it, some GPUs began it, and others did not. */
+static void accuse_unstarted(struct trial *trial)
+{
+    const struct job *job = trial->job;
+    size_t started = 0, unstarted = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < job->rank_count; i++) {
+            const struct waiter *waiter = &trial->graph.waiters[i];
+            if (waiter->operation < 0 || waiter->count || !waiter->with)
+                continue;
+            int is_started = job->calls[waiter->operation].is_started;
+            started += pass == 0 && is_started;
+            unstarted += pass == 0 && !is_started;
+            if (pass == 1 && started && !is_started)
+                accuse(trial, (int32_t)i, waiter->operation, 1, unstarted > 1);
+        }
+}
+
+/* Candidates of one finding are waited for by the same: those in a call are named of the first candidate. */
+static int name_peers(const struct trial *trial, int32_t rank, struct finding *finding)
+{
+    const struct wait_graph *graph = &trial->graph;
+    for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
+        struct named_call *named = &trial->named[graph->waits[i].call];
+        if (finding->candidate_count && named->kind == finding->kind && named->step == finding->first_step &&
+            named->is_named)
+            continue;
+        if (finding->candidate_count)
+            *named = (struct named_call){1, finding->kind, finding->first_step};
+        int32_t from = graph->calls[graph->waits[i].call].first_waiter;
+        for (; from >= 0; from = graph->waiters[from].next)
+            if (from != rank && finding_add_peer(finding, from))
+                return -1;
+    }
+    return 0;
+}
+
+static int say_why(const struct trial *trial, int32_t rank, struct finding *finding)
+{
+    const struct job *job = trial->job;
+    const struct accused *accused = &trial->accused[rank];
+    struct buffer *text = &finding->evidence;
+    if (name_peers(trial, rank, finding))
+        return -1;
+    if (accused->is_own_gpu)
+        return buffer_printf(text, "The GPU of rank %s has not finished ", job->ranks[rank].name) ||
+               say_call(job, accused->operation, text) ||
+               buffer_append_text(
+                   text, trial->graph.waiters[rank].with ? "" : "; the GPUs of all other ranks have");
+    return say_who_waits(&trial->graph, rank, accused->operation, text) ||
+           say_call(job, accused->operation, text);
+}
+
+/* Whose record is lacking, and why, where a file tells that. */
+static int say_unrecorded(const struct job *job, int32_t rank, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    if (finding->candidate_count)
+        return buffer_append_text(text, ". These files contain no record of their calls");
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (warning->rank != rank || (warning->kind != WARNING_NO_DUMP && warning->kind != WARNING_ENDED))
+            continue;
+        finding->warning = warning->id;
+        const char *said = warning->text ? warning->text : "no dump", *name = job->ranks[rank].name;
+        return warning->kind == WARNING_ENDED
+                   ? buffer_printf(text, ". The launcher reports for rank %s: \"%s\"", name, said)
+                   : buffer_printf(text, ". For rank %s there is %s", name, said);
+    }
+    return buffer_printf(text, ". These files contain no record of the calls of rank %s",
+                         job->ranks[rank].name);
+}
+
+static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    const char *name = job->ranks[rank].name;
+    if (!call_is_recorded(job, rank))
+        return say_unrecorded(job, rank, finding);
+    if (!job->ranks[rank].count)
+        return buffer_printf(text, ". Rank %s has no unfinished call", name);
+    int32_t last = (int32_t)(job->ranks[rank].first + job->ranks[rank].count - 1);
+    return buffer_printf(text, ". The last call of rank %s was ", name) || say_call(job, last, text);
+}
+
+static int add_finding(struct trial *trial, int32_t rank)
+{
+    const struct job *job = trial->job;
+    const struct accused *accused = &trial->accused[rank];
+    int is_recorded = call_is_recorded(job, rank);
+    const struct job_operation *operation = &job->operations[accused->operation];
+    int has_ended = accused->has_ended && !is_recorded;
+    struct finding *finding =
+        findings_add_at(trial->findings, job, has_ended ? FINDING_ENDED_EARLY : FINDING_MISSING, rank,
+                        &job->instances[operation->instance]);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->never_ended = accused->is_own_gpu;
+    finding->called = accused->operation;
+    finding->is_unrecorded = !is_recorded && !has_ended;
+    finding->confidence = accused->is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    if (is_recorded)
+        finding_ask(trial->findings, finding, RULE_UNRECORDED, 0);
+    else if (!has_ended)
+        unrecorded_doubt(&trial->unrecorded, trial->findings, operation->communicator, finding);
+    if (accused->is_unsure && finding_add_candidate(finding, rank))
+        return -1;
+    return say_why(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding)) ? -1
+                                                                                                        : 0;
+}
+
+static int add_findings(struct trial *trial)
+{
+    size_t before = trial->findings->count, into = before;
+    for (size_t i = 0; i < trial->job->rank_count; i++)
+        if (trial->accused[i].operation >= 0 &&
+            (add_finding(trial, (int32_t)i) || findings_unite_last(trial->findings, before, &into)))
+            return -1;
+    return findings_unite_candidates(trial->findings, before);
+}
+
+/* Nobody can be named: the first call in which all stand, else that somebody waits in. */
+static void note_standstill(const struct trial *trial)
+{
+    const struct job *job = trial->job;
+    int32_t first = -1;
+    for (int may_wait = 0; first < 0 && may_wait < 2; may_wait++)
+        for (size_t i = 0; i < job->rank_count; i++) {
+            const struct waiter *waiter = &trial->graph.waiters[i];
+            int32_t at = waiter->count && !may_wait ? -1 : waiter->operation;
+            if (at >= 0 && (first < 0 || called_at(job, at) < called_at(job, first)))
+                first = at;
+        }
+    if (first >= 0)
+        trial->findings->standstill =
+            (struct standstill){.is_known = 1, .instance = job->operations[first].instance};
+}
+
+/* Dumps of all ranks, written right behind their last calls. Where a rank left none, it may be why they were.
+ */
+static int is_snapshot(const struct job *job)
+{
+    return job->dumped_running && job_silent_ranks(job) == 0;
+}
+
+static int has_open(const struct trial *trial)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++)
+        if (trial->graph.waiters[i].operation >= 0)
+            return 1;
+    return 0;
+}
+
+/* Whoever lost a peer, or was aborted, stopped for that; who ended may be why. */
+static void note_warnings(struct trial *trial)
+{
+    const struct job *job = trial->job;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        struct accused *of = &trial->accused[job->warnings[i].rank];
+        enum warning_kind kind = job->warnings[i].kind;
+        of->is_lost |= reported_is_effect(kind);
+        of->has_ended |= kind == WARNING_ENDED || kind == WARNING_DEAD;
+    }
+}
+
+/* A rank that left no record, and of which it is said that it ended. */
+static void accuse_ended(struct trial *trial)
+{
+    for (int32_t i = 0; i < (int32_t)trial->job->rank_count; i++)
+        if (trial->graph.waits_for[i] >= 0 && trial->accused[i].has_ended && !call_is_recorded(trial->job, i))
+            accuse_idle_rank(trial, i);
+}
+
+static int judge(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++)
+        trial->accused[i].operation = -1;
+    note_warnings(trial);
+    if (trial->graph.is_cut) {
+        note_standstill(trial);
+        return 0;
+    }
+    if (find_called_otherwise(&trial->graph, trial->findings))
+        return -1;
+    if (findings_stop_surely(trial->findings))
+        return 0;
+    /* Between two calls, and in the middle of one, all jobs look as if somebody were waited for. */
+    if (is_snapshot(trial->job)) {
+        trial->findings->is_snapshot = has_open(trial);
+        return 0;
+    }
+    accuse_own_gpus(trial);
+    accuse_idle(trial);
+    /* Where a record tells whose fault it is, that another one is lost is no more than that. */
+    if (!trial->count)
+        accuse_ended(trial);
+    if (!trial->count) {
+        for (size_t i = 0; i < trial->graph.call_count; i++)
+            trial->absentees[i] = find_absentees(trial, &trial->graph.calls[i]);
+        accuse_absent(trial, 0);
+        doubt_absent(trial);
+        accuse_absent(trial, 1);
+    }
+    if (!trial->count)
+        accuse_circles(trial);
+    if (!trial->count && !findings_stop_job(trial->findings))
+        accuse_unstarted(trial);
+    if (add_findings(trial))
+        return -1;
+    if (!findings_stop_job(trial->findings) && find_stuck_sender(&trial->graph, trial->findings))
+        return -1;
+    if (!findings_stop_job(trial->findings))
+        note_standstill(trial);
+    return 0;
+}
+
+static int trial_init(struct trial *trial)
+{
+    if (wait_graph_init(&trial->graph, trial->job) || unrecorded_init(&trial->unrecorded, trial->job))
+        return -1;
+    trial->accused = array_new(trial->job->rank_count, sizeof *trial->accused);
+    trial->absentees = array_new(trial->graph.call_count, sizeof *trial->absentees);
+    trial->named = array_new(trial->graph.call_count, sizeof *trial->named);
+    trial->next_waits = array_new(trial->graph.call_count, sizeof *trial->next_waits);
+    return trial->accused && trial->absentees && trial->named && trial->next_waits ? 0 : -1;
+}
+
+int find_waited_for(const struct job *job, struct findings *findings, struct error *error)
+{
+    struct trial trial = {.job = job, .findings = findings};
+    int failed = trial_init(&trial) || judge(&trial);
+    wait_graph_release(&trial.graph);
+    unrecorded_release(&trial.unrecorded);
+    free(trial.accused);
+    free(trial.absentees);
+    free(trial.named);
+    free(trial.next_waits);
+    return failed ? error_no_memory(error) : 0;
+}

@@ -1,0 +1,318 @@
+#include "base/base.h"
+#include "join/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TRAILING_SYMBOLS = 8, LOOKALIKE_SYMBOLS = 16 };
+
+/* So many rotations that look alike are told apart: as many parts as a cycle mostly has at most. */
+enum { LOOKALIKES = 64 };
+
+static uint64_t at(const uint64_t *symbols, size_t count, size_t i)
+{
+    return symbols[count - 1 - i];
+}
+
+/* The longest stretch at the end of the sequence that holds at least two of its own periods. */
+static void longest_repetition(const uint64_t *symbols, size_t count, size_t *border, struct cycle *best)
+{
+    border[0] = 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t k = border[i - 1];
+        while (k && at(symbols, count, i) != at(symbols, count, k))
+            k = border[k - 1];
+        border[i] = k + (at(symbols, count, i) == at(symbols, count, k));
+        size_t extent = i + 1, period = extent - border[i];
+        if (extent >= 2 * period && extent > best->extent)
+            *best = (struct cycle){.period = period, .extent = extent, .first = count - extent, .end = count};
+    }
+}
+
+/* How many of the first symbols from a rotation on are as those at the sequence's beginning. */
+static size_t likeness(const uint64_t *symbols, size_t count, const struct cycle *cycle, size_t rotation,
+                       size_t most)
+{
+    size_t score = 0;
+    for (size_t i = 0; i < most && i < cycle->period; i++) {
+        size_t there = cycle->first + rotation + i;
+        score += there < count && symbols[there] == symbols[i];
+    }
+    return score;
+}
+
+/* The rotation that looks most like the beginning: by a few symbols, and of those alike (parts) by all. */
+static size_t best_rotation(const uint64_t *symbols, size_t count, const struct cycle *cycle)
+{
+    size_t best = 0, score = 0, whole = 0, tied = 0;
+    for (size_t rotation = 0; rotation < cycle->period; rotation++) {
+        size_t here = likeness(symbols, count, cycle, rotation, LOOKALIKE_SYMBOLS);
+        if (here < score || !here)
+            continue;
+        tied = here > score ? 1 : tied + 1;
+        if (tied > LOOKALIKES)
+            continue;
+        size_t all = likeness(symbols, count, cycle, rotation, cycle->period);
+        if (here > score || all > whole) {
+            best = rotation;
+            whole = all;
+        }
+        score = here;
+    }
+    return best;
+}
+
+int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle)
+{
+    *cycle = (struct cycle){0};
+    if (count < 2)
+        return 0;
+    size_t *border = array_new(count, sizeof *border);
+    if (!border)
+        return -1;
+    /* Fewer symbols cannot repeat over a longer stretch than all of them. */
+    for (size_t trailing = 0; trailing < TRAILING_SYMBOLS && trailing + 2 <= count; trailing++)
+        if (cycle->extent < count - trailing)
+            longest_repetition(symbols, count - trailing, border, cycle);
+    free(border);
+    /* Whole cycles from the first symbol that repeats to the last are cycles; else they are cut somewhere. */
+    if (cycle->period && cycle->extent % cycle->period)
+        cycle->first += best_rotation(symbols, count, cycle);
+    return 0;
+}
+
+size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts)
+{
+    size_t found = 0;
+    for (size_t i = cycle->first; cycle->period && i < cycle->end && i < count; i += cycle->period)
+        starts[found++] = i;
+    return found;
+}
+
+size_t cycle_starts_early(const struct cycle *cycle, size_t count, size_t *starts)
+{
+    size_t early = cycle->period && cycle->first * 2 >= cycle->period && cycle->first > 0;
+    if (early)
+        starts[0] = 0;
+    return early + cycle_starts(cycle, count, starts + early);
+}
+
+/* Long gaps are so many times as long as short ones, at least. */
+enum { LONG_TO_SHORT = 3 };
+
+/* How many ways of telling long gaps from short ones are tried. */
+enum { SPLITS = 4 };
+
+static void sort_gaps(const int64_t *gaps, size_t count, int64_t *sorted)
+{
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = gaps[i] > 0 ? gaps[i] : 1;
+    sort_integers(sorted, count);
+}
+
+/*
+ * The least of the long gaps, where they are told from the short ones by the widest ratio below `narrower`,
+ * which it becomes; INT64_MAX when there is none.
+ */
+static int64_t least_long(const int64_t *sorted, size_t count, double *narrower)
+{
+    double widest = 0;
+    int64_t least = INT64_MAX;
+    /* At least two of either kind, so that one outlier makes no kind. */
+    for (size_t i = 2; i + 2 <= count; i++) {
+        double ratio = (double)sorted[i] / (double)sorted[i - 1];
+        if (ratio >= LONG_TO_SHORT && ratio < *narrower && ratio >= widest) {
+            widest = ratio;
+            least = sorted[i];
+        }
+    }
+    *narrower = widest;
+    return least;
+}
+
+/* The distance that cycles with a long gap before them mostly have; 0 where there are fewer than two. */
+static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, int64_t *distances)
+{
+    size_t found = 0, last = 0;
+    for (size_t i = 1; i < count; i++)
+        if (gaps[i] >= least) {
+            if (last)
+                distances[found++] = (int64_t)(i - last);
+            last = i;
+        }
+    sort_integers(distances, found);
+    return (size_t)usual_integer(distances, found);
+}
+
+static size_t next_long(const int64_t *gaps, size_t count, int64_t least, size_t after)
+{
+    size_t i = after + 1;
+    while (i < count && gaps[i] < least)
+        i++;
+    return i;
+}
+
+/*
+ * Warm-up may pause within its step: the first long gap that begins one has the next at a whole distance.
+ * Where the very first cycle has so too, those between them lack their long gaps.
+ */
+static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size_t distance)
+{
+    size_t first = next_long(gaps, count, least, 0), next = next_long(gaps, count, least, first);
+    while (next < count && (next - first) % distance) {
+        first = next;
+        next = next_long(gaps, count, least, first);
+    }
+    return first % distance ? first : distance;
+}
+
+/* Three steps tell two distances: fewer may be even by chance. Of those four in five have to be. */
+enum { EVEN_STEPS = 3, EVEN_OF = 5, EVEN = 4 };
+
+/* Where steps begin when gaps from `least` on are long, if they are spaced evenly enough; 0: they are not. */
+static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, size_t distance)
+{
+    if (distance < 2)
+        return 0;
+    size_t first = first_whole(gaps, count, least, distance), kept = 1, even = 0;
+    for (size_t i = first, next; (next = next_long(gaps, count, least, i)) < count; i = next) {
+        even += (next - i) % distance == 0;
+        kept++;
+    }
+    return kept < EVEN_STEPS || even * EVEN_OF < (kept - 1) * EVEN ? 0 : first;
+}
+
+size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
+{
+    size_t first = 0, distance = 0, left = 1;
+    int64_t least = 0;
+    double narrower = INFINITY;
+    for (int split = 0; count >= 2 * EVEN_STEPS && split < SPLITS && !first && least != INT64_MAX; split++) {
+        sort_gaps(gaps, count, scratch);
+        least = least_long(scratch, count, &narrower);
+        distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);
+        first = first_of_steps(gaps, count, least, distance);
+    }
+    if (!first)
+        return count;
+    /* A host that is late runs after the others, and takes no break before a step. */
+    for (size_t i = first, last = first; i < count; i++)
+        if (gaps[i] >= least || i - last == distance || i == first) {
+            starts[left++] = starts[i];
+            last = i;
+        }
+    return left;
+}
+
+/* So many symbols a cycle may have, and so many are looked at to find it, whatever a trace claims. */
+enum { LONGEST = 256, LOOKED_AT = 1 << 16 };
+
+/* Of the symbols a period later, so many are to be the same; holes shift what comes after them. */
+static const double MOST = 0.7;
+
+static size_t recurring(const uint64_t *symbols, size_t count, size_t period)
+{
+    size_t same = 0;
+    for (size_t i = period; i < count; i++)
+        same += symbols[i] == symbols[i - period];
+    return same;
+}
+
+/* 0: there is none. Three cycles at least. */
+static size_t find_period(const uint64_t *symbols, size_t count)
+{
+    size_t best = 0, most = 0;
+    for (size_t period = 2; period <= LONGEST && period * 3 <= count; period++) {
+        size_t same = recurring(symbols, count, period);
+        if (same > most && (double)same >= MOST * (double)(count - period)) {
+            most = same;
+            best = period;
+        }
+    }
+    return best;
+}
+
+/* How many of a cycle's symbols are as those at the sequence's beginning. */
+static size_t cycle_with_gaps_likeness(const uint64_t *symbols, const uint64_t *cycle, size_t period)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < period; i++)
+        same += symbols[i] == cycle[i];
+    return same;
+}
+
+static int comes_twice(const uint64_t *symbols, size_t period)
+{
+    for (size_t i = 0; i < period; i++)
+        if (symbols[i] != symbols[i + period])
+            return 0;
+    return 1;
+}
+
+/* A cycle without holes: of those that come twice in a row and begin as told, the one most like the
+ * sequence's beginning. NULL: there is none. */
+static const uint64_t *find_whole(const uint64_t *symbols, size_t count, size_t period, uint64_t begin)
+{
+    const uint64_t *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i + 2 * period <= count; i++) {
+        if ((begin && symbols[i] != begin) || !comes_twice(symbols + i, period))
+            continue;
+        size_t like = cycle_with_gaps_likeness(symbols, symbols + i, period);
+        if (!best || like > most) {
+            best = symbols + i;
+            most = like;
+        }
+    }
+    return best;
+}
+
+/* How far after `place` the symbol comes next in the cycle; 0: it does not. */
+static size_t distance_to(const uint64_t *cycle, size_t period, size_t place, uint64_t symbol)
+{
+    for (size_t distance = 1; distance <= period; distance++)
+        if (cycle[(place + distance) % period] == symbol)
+            return distance;
+    return 0;
+}
+
+/* Each symbol is the next of its kind in the cycle; a new one begins where that is past its end. */
+static size_t cut(const uint64_t *symbols, size_t count, const uint64_t *cycle, size_t period, size_t *starts)
+{
+    size_t found = 0, place = period - 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = distance_to(cycle, period, place, symbols[i]);
+        if (!distance)
+            continue;
+        if (place + distance >= period) {
+            if (!found && i * 2 >= period)
+                starts[found++] = 0;
+            starts[found++] = i;
+        }
+        place = (place + distance) % period;
+    }
+    return found;
+}
+
+size_t torn_starts(const uint64_t *symbols, size_t count, uint64_t begin, size_t *starts)
+{
+    size_t looked_at = count < LOOKED_AT ? count : LOOKED_AT;
+    size_t period = find_period(symbols, looked_at);
+    const uint64_t *cycle = period ? find_whole(symbols, looked_at, period, begin) : NULL;
+    if (period && !cycle)
+        cycle = find_whole(symbols, looked_at, period, 0);
+    return cycle ? cut(symbols, count, cycle, period, starts) : 0;
+}
+
+int32_t spread_of(const struct recurrence *recurrence, const size_t *places, size_t first, size_t end)
+{
+    int32_t only = SPREAD_NONE;
+    for (size_t i = first; i < end; i++) {
+        size_t at = places ? places[i] : i;
+        int32_t here = recurrence->is_small[at] ? SPREAD_NONE : recurrence->communicators[at];
+        if (here >= 0 && only >= 0 && here != only)
+            return SPREAD_SEVERAL;
+        only = here >= 0 ? here : only;
+    }
+    return only;
+}

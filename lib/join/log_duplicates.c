@@ -1,0 +1,448 @@
+#include "base/base.h"
+#include "join/logs.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include "schemas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Records that tell of the same operation: of one member, function, peer and number, and alike in all that
+ * they say. The log was copied before it was cut short, or lies there twice. A process that was started anew
+ * under the same id counts from the beginning again: its numbers come again with another content, and where
+ * that is so for most of them, those that happen to be alike are none.
+ */
+
+struct double_operation {
+    int64_t block_id;
+    size_t member;
+    uint16_t row;
+};
+
+struct search {
+    struct logs *logs;
+    struct map numbers;               /* seen: 64 in a word */
+    struct map repeated;              /* of those, seen again */
+    struct map firsts;                /* an operation by its number */
+    struct map contents;              /* and by all that it says */
+    struct double_operation *doubles; /* owned; by block and row */
+    size_t double_count;
+    size_t double_capacity;
+    struct tally {
+        size_t alike;
+        size_t other;
+    } * tallies; /* owned, of each member: what came again */
+};
+
+/* What tells an operation of a member from its like, but for its number. */
+static struct map_key key_of(const struct block_reader *rows, size_t row, size_t member)
+{
+    uint64_t kind = (uint8_t)rows->values[OPERATION_KIND][row];
+    uint64_t function = (uint8_t)rows->values[OPERATION_FUNCTION][row];
+    return (struct map_key){{(uint64_t)member << 16 | kind << 8 | function,
+                             (uint64_t)block_value(rows, OPERATION_PEER, row, -1)}};
+}
+
+static int64_t number_of(const struct block_reader *rows, size_t row)
+{
+    return block_value(rows, OPERATION_SEQUENCE, row, -1);
+}
+
+/* Its bit in a set of numbers, which is put there; *was tells whether it was. -1 when memory is out. */
+static int put_number(struct map *set, struct map_key key, int64_t number, int *was)
+{
+    key.part[2] = (uint64_t)number >> 6;
+    int64_t *word = map_put(set, key, 0, NULL), bit = (int64_t)(UINT64_C(1) << (number & 63));
+    if (!word)
+        return -1;
+    *was = (*word & bit) != 0;
+    *word |= bit;
+    return 0;
+}
+
+static int has_number(const struct map *set, struct map_key key, int64_t number)
+{
+    key.part[2] = (uint64_t)number >> 6;
+    const int64_t *word = map_get(set, key);
+    return word && ((uint64_t)*word >> (number & 63) & 1);
+}
+
+/* Which numbers come again. */
+static int note_numbers(struct search *search, struct error *error)
+{
+    static const int columns[] = {OPERATION_KIND, OPERATION_FUNCTION, OPERATION_SEQUENCE, OPERATION_PEER};
+    const struct block_reader *rows = &search->logs->reader;
+    for (size_t at = 0; at < search->logs->block_count; at++) {
+        const struct log_block *block = &search->logs->blocks[at];
+        if (logs_open(search->logs, block->id, columns, sizeof columns / sizeof *columns, error))
+            return -1;
+        for (size_t row = 0; row < rows->count; row++) {
+            struct map_key key = key_of(rows, row, block->member);
+            int64_t number = number_of(rows, row);
+            int was = 0;
+            if (number >= 0 && (put_number(&search->numbers, key, number, &was) ||
+                                (was && put_number(&search->repeated, key, number, &was))))
+                return error_no_memory(error);
+        }
+    }
+    return 0;
+}
+
+static uint64_t hash_bytes(uint64_t state, const void *bytes, size_t length)
+{
+    const unsigned char *from = bytes;
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, from + at, length - at < 8 ? length - at : 8);
+        state = hash_mix(state, word);
+    }
+    return hash_mix(state, length);
+}
+
+static uint64_t hash_value(uint64_t state, const struct block_reader *rows, int column, size_t row)
+{
+    size_t length;
+    const char *text;
+    const void *bytes;
+    switch (operation_layout.columns[column].type) {
+    case BLOCK_TEXT:
+        text = block_text(rows, column, row);
+        return hash_bytes(state, text ? text : "", text ? strlen(text) : 0);
+    case BLOCK_BYTES:
+        bytes = block_bytes(rows, column, row, &length);
+        return hash_bytes(state, bytes ? bytes : "", bytes ? length : 0);
+    default:
+        return hash_mix(state, (uint64_t)rows->values[column][row]);
+    }
+}
+
+/* All that a record says, but for where it stands. */
+static uint64_t content_of(const struct block_reader *rows, size_t row, uint64_t seed)
+{
+    uint64_t state = seed;
+    for (int column = 0; column < OPERATION_COLUMNS; column++) {
+        if (column == OPERATION_ORDINAL || column == OPERATION_BYTE_OFFSET)
+            continue;
+        state = hash_mix(state, (uint64_t)column);
+        if (!rows->absent[column][row])
+            state = hash_value(state, rows, column, row);
+    }
+    return state;
+}
+
+static int add_double(struct search *search, const struct log_block *block, size_t row)
+{
+    if (array_reserve((void **)&search->doubles, &search->double_capacity, search->double_count + 1,
+                      sizeof *search->doubles))
+        return -1;
+    search->doubles[search->double_count++] =
+        (struct double_operation){block->id, block->member, (uint16_t)row};
+    return 0;
+}
+
+/* An operation whose number comes again. */
+static int compare_row(struct search *search, const struct log_block *block, size_t row)
+{
+    const struct block_reader *rows = &search->logs->reader;
+    struct map_key key = key_of(rows, row, block->member);
+    int is_first, is_other;
+    key.part[2] = (uint64_t)number_of(rows, row);
+    if (!map_put(&search->firsts, key, 0, &is_first))
+        return -1;
+    key.part[3] = content_of(rows, row, search->firsts.seed);
+    if (!map_put(&search->contents, key, 0, &is_other))
+        return -1;
+    struct tally *tally = &search->tallies[block->member];
+    tally->other += is_other && !is_first;
+    tally->alike += !is_other;
+    return is_other ? 0 : add_double(search, block, row);
+}
+
+static int compare_block(struct search *search, const struct log_block *block, struct error *error)
+{
+    const struct block_reader *rows = &search->logs->reader;
+    static const int columns[] = {OPERATION_KIND, OPERATION_FUNCTION, OPERATION_SEQUENCE, OPERATION_PEER};
+    int is_whole = 0;
+    if (logs_open(search->logs, block->id, columns, sizeof columns / sizeof *columns, error))
+        return -1;
+    for (size_t row = 0; row < rows->count; row++) {
+        int64_t number = number_of(rows, row);
+        if (number < 0 || !has_number(&search->repeated, key_of(rows, row, block->member), number))
+            continue;
+        if (!is_whole && logs_open_whole(search->logs, block->id, error))
+            return -1;
+        is_whole = 1;
+        if (compare_row(search, block, row))
+            return error_no_memory(error);
+    }
+    return 0;
+}
+
+/* Of a file whose operations are through. */
+static int leave_out_traffic(struct search *search, int64_t file_id, struct error *error)
+{
+    return logs_run(search->logs->store, schema_join_logs_keep_proxies, file_id, error) ||
+                   logs_run(search->logs->store, schema_join_logs_remove_proxies, file_id, error)
+               ? -1
+               : 0;
+}
+
+/* Leaves out the doubles of one block, from `at` on in their list. Returns how many stand there; -1. */
+static int64_t leave_out(struct search *search, size_t at, struct error *error)
+{
+    struct log_change changes[BLOCK_ROWS] = {{0}};
+    int64_t block_id = search->doubles[at].block_id, count = 0;
+    size_t left_out = 0;
+    for (; at < search->double_count && search->doubles[at].block_id == block_id; at++, count++) {
+        const struct tally *tally = &search->tallies[search->doubles[at].member];
+        changes[search->doubles[at].row].is_double = tally->alike > tally->other;
+        left_out += tally->alike > tally->other;
+    }
+    if (left_out && (logs_open_whole(search->logs, block_id, error) ||
+                     logs_replace(search->logs, block_id, changes, error)))
+        return -1;
+    return count;
+}
+
+static int find_and_leave_out(struct search *search, struct error *error)
+{
+    if (note_numbers(search, error))
+        return -1;
+    for (size_t at = 0; search->repeated.count && at < search->logs->block_count; at++)
+        if (compare_block(search, &search->logs->blocks[at], error))
+            return -1;
+    for (size_t at = 0; at < search->double_count;) {
+        int64_t file_id = search->doubles[at].block_id >> 32, taken = leave_out(search, at, error);
+        if (taken < 0)
+            return -1;
+        at += (size_t)taken;
+        int is_last = at == search->double_count || search->doubles[at].block_id >> 32 != file_id;
+        if (is_last && leave_out_traffic(search, file_id, error))
+            return -1;
+    }
+    return 0;
+}
+
+int logs_leave_out_doubles(struct logs *logs, struct error *error)
+{
+    struct search search = {.logs = logs, .tallies = array_new(logs->member_count, sizeof *search.tallies)};
+    map_init(&search.numbers);
+    map_init(&search.repeated);
+    map_init(&search.firsts);
+    map_init(&search.contents);
+    int failed = search.tallies ? find_and_leave_out(&search, error) : error_no_memory(error);
+    map_release(&search.numbers);
+    map_release(&search.repeated);
+    map_release(&search.firsts);
+    map_release(&search.contents);
+    free(search.doubles);
+    free(search.tallies);
+    return failed;
+}
+
+/*
+ * By how much a clock stepped. The ranks of a communicator end a collective at about the same moment: what a
+ * rank's ends are ahead of another's by differs before and after the step by just the step, if the other's
+ * clock went on. Where there is nobody to ask, what comes after the step is taken to follow at once: no time
+ * is made up that somebody would have to answer for.
+ */
+
+enum { WINDOW = 8, MOST_WITNESSES = 8 };
+
+/* When operations near a step ended: [0] before it and [1] after it, by distance. TIME_UNKNOWN: not there. */
+struct window {
+    int64_t end_ns[2][WINDOW];
+};
+
+static int64_t end_of(const struct block_reader *rows, size_t row)
+{
+    int64_t end = block_value(rows, OPERATION_DEVICE_END, row, TIME_UNKNOWN);
+    int64_t begin = block_value(rows, OPERATION_DEVICE_BEGIN, row, TIME_UNKNOWN);
+    int64_t duration = block_value(rows, OPERATION_DURATION, row, COUNT_UNKNOWN);
+    if (end != TIME_UNKNOWN || begin == TIME_UNKNOWN || duration < 0)
+        return end;
+    return begin + duration;
+}
+
+static void take_row(const struct block_reader *rows, size_t row, const struct log_step *step,
+                     struct window *window)
+{
+    int64_t number = block_value(rows, OPERATION_SEQUENCE, row, -1);
+    if (number < 0 || number >= step->number_end || logs_series(rows, row) != step->series)
+        return;
+    int is_after = number >= step->number_after;
+    uint64_t distance =
+        is_after ? (uint64_t)(number - step->number_after) : (uint64_t)step->number_before - (uint64_t)number;
+    if ((!is_after && number > step->number_before) || distance >= WINDOW)
+        return;
+    window->end_ns[is_after][distance] = end_of(rows, row);
+}
+
+static int open_block(struct logs *logs, size_t at, struct error *error)
+{
+    static const int columns[] = {LOG_COLUMNS, OPERATION_DURATION};
+    return logs_open(logs, logs->blocks[at].id, columns, sizeof columns / sizeof *columns, error);
+}
+
+/* The least number of a series in the block that is open; -1: there is none. */
+static int64_t least_number(const struct block_reader *rows, int64_t series)
+{
+    int64_t least = -1;
+    for (size_t row = 0; row < rows->count; row++) {
+        int64_t number = block_value(rows, OPERATION_SEQUENCE, row, -1);
+        if (number >= 0 && logs_series(rows, row) == series && (least < 0 || number < least))
+            least = number;
+    }
+    return least;
+}
+
+/* The last block that begins up to a number, as numbers rise from block to block; 0 where none does. */
+static int find_block(struct logs *logs, int64_t series, int64_t number, size_t *found, struct error *error)
+{
+    size_t low = 0, high = logs->block_count;
+    *found = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2, at = middle;
+        int64_t least = -1;
+        for (; at < high && least < 0; at++) {
+            if (open_block(logs, at, error))
+                return -1;
+            least = least_number(&logs->reader, series);
+        }
+        if (least >= 0 && least <= number) {
+            *found = at - 1;
+            low = at;
+        } else {
+            high = middle;
+        }
+    }
+    return 0;
+}
+
+static int read_window(struct logs *logs, const struct log_step *step, struct window *window,
+                       struct error *error)
+{
+    size_t at;
+    for (size_t i = 0; i < WINDOW; i++)
+        window->end_ns[0][i] = window->end_ns[1][i] = TIME_UNKNOWN;
+    if (find_block(logs, step->series, step->number_before - WINDOW, &at, error))
+        return -1;
+    for (int64_t least = -1; at < logs->block_count && least < step->number_after + WINDOW; at++) {
+        if (open_block(logs, at, error))
+            return -1;
+        least = least_number(&logs->reader, step->series);
+        for (size_t row = 0; row < logs->reader.count; row++)
+            take_row(&logs->reader, row, step, window);
+    }
+    return 0;
+}
+
+static int read_member(struct logs *logs, int64_t member_id, const struct log_step *step,
+                       struct window *window, struct error *error)
+{
+    logs->block_count = logs->member_count = 0;
+    if (array_reserve((void **)&logs->members, &logs->member_capacity, 1, sizeof *logs->members))
+        return error_no_memory(error);
+    logs->members[logs->member_count++] = (struct log_member){.id = member_id};
+    return logs_add_blocks(logs, 0, error) || read_window(logs, step, window, error) ? -1 : 0;
+}
+
+/* What the other's ends are ahead of the one's. */
+struct lead {
+    int64_t ahead[WINDOW];
+    size_t count;
+    int64_t median; /* where there is any */
+    int64_t range;
+};
+
+static struct lead lead_of(const int64_t *one, const int64_t *other)
+{
+    struct lead lead = {.count = 0};
+    for (size_t i = 0; i < WINDOW; i++)
+        if (one[i] != TIME_UNKNOWN && other[i] != TIME_UNKNOWN)
+            lead.ahead[lead.count++] = other[i] - one[i];
+    if (!lead.count)
+        return lead;
+    sort_integers(lead.ahead, lead.count);
+    lead.median = lead.ahead[lead.count / 2];
+    lead.range = lead.ahead[lead.count - 1] - lead.ahead[0];
+    return lead;
+}
+
+/* What witnesses say is to be added, and how many say it clearly. */
+struct testimony {
+    int64_t said[MOST_WITNESSES];
+    size_t count;
+    size_t clear;
+};
+
+/*
+ * Steps that nothing else tells of are many times as much as ends are apart anyway: the more so, the fewer
+ * operations there are to tell from, and never little.
+ */
+enum { CLEARLY = 4, CLEAR_OPERATIONS = 6, VERY_CLEARLY = 32, FEWEST_OPERATIONS = 3 };
+
+static int is_clear(const struct lead *before, const struct lead *after, int64_t add_ns)
+{
+    size_t least = before->count < after->count ? before->count : after->count;
+    int64_t magnitude = add_ns < 0 ? -add_ns : add_ns, range = before->range + after->range;
+    if (least >= CLEAR_OPERATIONS)
+        return magnitude / CLEARLY > range;
+    return least >= FEWEST_OPERATIONS && magnitude >= 10 * LOG_CLOCK_TOLERANCE_NS &&
+           magnitude / VERY_CLEARLY > range;
+}
+
+static void hear(const struct log_step *step, const struct window *own, const struct window *other,
+                 struct testimony *testimony)
+{
+    struct lead before = lead_of(own->end_ns[0], other->end_ns[0]);
+    struct lead after = lead_of(own->end_ns[1], other->end_ns[1]);
+    int64_t add = after.median - before.median;
+    /* Less than it takes: the other's clock stepped as well. */
+    if (!before.count || !after.count || add < step->floor_ns - LOG_CLOCK_TOLERANCE_NS)
+        return;
+    testimony->said[testimony->count++] = add;
+    testimony->clear += is_clear(&before, &after, add) != 0;
+}
+
+static int ask_witnesses(const struct logs *logs, struct logs *other, const struct log_step *step,
+                         const struct window *own, struct testimony *testimony, struct error *error)
+{
+    int64_t members[MOST_WITNESSES];
+    size_t members_found = 0;
+    struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
+    int row = list && !statement_bind_integer(list, 1, logs->members[step->member].id, error) ? 1 : -1;
+    while (row == 1 && members_found < MOST_WITNESSES && (row = statement_step(list, error)) == 1)
+        members[members_found++] = statement_integer(list, 0);
+    statement_free(list);
+    if (row < 0)
+        return -1;
+    for (size_t i = 0; i < members_found; i++) {
+        struct window window;
+        if (read_member(other, members[i], step, &window, error))
+            return -1;
+        hear(step, own, &window, testimony);
+    }
+    return 0;
+}
+
+int log_step_measure(const struct logs *logs, struct logs *other, struct log_step *step, struct error *error)
+{
+    struct window own;
+    struct testimony testimony = {.count = 0};
+    step->is_measured = step->is_clear = 0;
+    step->add_ns = step->floor_ns;
+    if (step->series == LOG_SERIES_OF_PAIRS)
+        return 0;
+    if (read_member(other, logs->members[step->member].id, step, &own, error) ||
+        ask_witnesses(logs, other, step, &own, &testimony, error))
+        return -1;
+    if (!testimony.count)
+        return 0;
+    step->add_ns = select_integer(testimony.said, testimony.count, testimony.count / 2);
+    step->is_measured = 1;
+    step->is_clear = testimony.clear * 2 > testimony.count;
+    return 0;
+}

@@ -1,0 +1,526 @@
+#include "base/base.h"
+#include "join/internal.h"
+#include "join/logs.h"
+#include "join/recorders.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include "schemas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * One rank as two recorders tell of it, where no clock tells what belongs together: by what was called, from
+ * the first call to the last. Two jobs may well do the same: this is asked of files of one folder only.
+ */
+
+struct numbers_match {
+    size_t calls; /* that fit */
+    int fits;
+    struct witness_seats seats; /* owned; to be released by who asks */
+};
+
+static int is_collective(const struct told_call *call)
+{
+    return !function_is_point_to_point((enum function)call->function);
+}
+
+/* The number of the last collective; 0: there is none. */
+static int64_t last_number(const struct told_calls *calls)
+{
+    int64_t last = 0;
+    for (size_t i = 0; i < calls->count; i++)
+        if (is_collective(&calls->items[i]) && calls->items[i].number > last)
+            last = calls->items[i].number;
+    return last;
+}
+
+static int by_file(const void *a, const void *b)
+{
+    const struct told_call *left = a, *right = b;
+    if (left->block_id >> 32 != right->block_id >> 32)
+        return left->block_id < right->block_id ? -1 : 1;
+    return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
+}
+
+/* Numbers a log's collectives from 1 on, in its order, and leaves out the rest. */
+static void number_calls(struct told_calls *calls)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < calls->count; i++)
+        if (is_collective(&calls->items[i]))
+            calls->items[kept++] = calls->items[i];
+    calls->count = kept;
+    array_sort(calls->items, kept, sizeof *calls->items, by_file);
+    for (size_t i = 0; i < kept; i++)
+        calls->items[i].number = (int64_t)i + 1;
+}
+
+/* Whether all collectives of the one are in the log, which ends with the same one. */
+static int are_same(const struct told_calls *one, const struct told_calls *log, size_t *calls)
+{
+    *calls = 0;
+    if (last_number(one) != (int64_t)log->count)
+        return 0;
+    for (size_t i = 0; i < one->count; i++) {
+        const struct told_call *call = &one->items[i];
+        if (!is_collective(call))
+            continue;
+        if (call->number < 1)
+            return 0;
+        const struct told_call *logged = &log->items[call->number - 1];
+        if (logged->function != call->function ||
+            (logged->bytes >= 0 && call->bytes >= 0 && logged->bytes != call->bytes))
+            return 0;
+        ++*calls;
+    }
+    return *calls > 0;
+}
+
+/* Each member of the log is one of the other record's. -1: memory is out. */
+static int match_members(struct hearing *hearing, struct seats *one, struct seats *log,
+                         struct numbers_match *match)
+{
+    for (size_t k = 0; match->fits && k < log->count; k++) {
+        size_t calls = 0, i = 0;
+        number_calls(&log->calls[k]);
+        if (!log->calls[k].count)
+            continue;
+        for (; i < one->count; i++) {
+            int alike = one->is_taken[i] ? 0 : seats_alike(hearing, one->members[i], log->members[k]);
+            if (alike < 0)
+                return -1;
+            if (alike && are_same(&one->calls[i], &log->calls[k], &calls))
+                break;
+        }
+        match->fits = i < one->count;
+        if (match->fits) {
+            one->is_taken[i] = 1;
+            match->calls += calls;
+            if (witness_seats_add(&match->seats, hearing->work, one->members[i], log->members[k]))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the log's calls are needed: communicators that are being made, and registered memory. -1: failed.
+ */
+static int tells_alone(struct hearing *hearing, int32_t rank, struct error *error)
+{
+    const struct work *work = hearing->work;
+    struct statement *row = store_prepare(hearing->logs->store, schema_join_witnesses_alone_told, error);
+    int more =
+        row && !statement_bind_integer(row, 1, work->processes[work->ranks[rank].process].id, error) ? 1 : -1;
+    if (more == 1)
+        more = statement_step(row, error);
+    int tells = more == 1 && statement_integer(row, 0) > 0;
+    statement_free(row);
+    return more < 0 ? -1 : tells;
+}
+
+/*
+ * Flight Recorder (`one`), which numbers the collectives of a communicator from 1 on, and a log of all calls:
+ * number by number the same functions and sizes, and the last one the same.
+ */
+static int numbers_match_log(struct hearing *hearing, const struct witness_side *one,
+                             const struct witness_side *other, struct numbers_match *match,
+                             struct error *error)
+{
+    struct seats here = {.count = 0}, there = {.count = 0};
+    int alone = tells_alone(hearing, other->rank, error);
+    *match = (struct numbers_match){.fits = !alone};
+    int failed =
+        alone < 0 || seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
+    if (!failed && match_members(hearing, &here, &there, match))
+        failed = error_no_memory(error);
+    match->fits &= match->calls > 0;
+    seats_release(&here);
+    seats_release(&there);
+    return failed ? -1 : 0;
+}
+
+/* Whether a group of a name was called so often. */
+static int has_called(const struct work *work, const struct seats *seats, const char *name, int64_t enqueued)
+{
+    for (size_t i = 0; i < seats->count; i++) {
+        const struct work_communicator *communicator =
+            &work->communicators[work->members[seats->members[i]].communicator];
+        if (communicator->name && name && strcmp(communicator->name, name) == 0 &&
+            last_number(&seats->calls[i]) == enqueued)
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * Calls of `one`, and what a framework's log says of the process `other`: how many collectives it called on
+ * each of its groups. Where that says nothing, nothing is against it.
+ */
+static int numbers_match_status(struct hearing *hearing, const struct witness_side *one, int32_t other,
+                                struct numbers_match *match, struct error *error)
+{
+    struct seats here = {.count = 0};
+    *match = (struct numbers_match){.fits = 1};
+    int failed = seats_load(&here, hearing, one, error);
+    struct statement *row =
+        failed ? NULL : store_prepare(hearing->logs->store, schema_join_witnesses_statuses, error);
+    int more = row && !statement_bind_integer(row, 1, hearing->work->processes[other].id, error) ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1) {
+        int64_t enqueued = statement_integer(row, 1);
+        match->fits &= has_called(hearing->work, &here, statement_text(row, 0), enqueued);
+        match->calls += enqueued > 0 ? (size_t)enqueued : 0;
+    }
+    statement_free(row);
+    seats_release(&here);
+    return more;
+}
+
+/* Calls that two recorders tell of, at least: fewer may come at the same times by chance. */
+enum { PAIRS_LEAST = 8 };
+
+/*
+ * Of two that tell of nearly as many operations, the one that knows more of each counts. Profilers begin a
+ * few steps into a job, where little is judged: one part in so many that it lacks is worth what it knows of
+ * the rest. In more of them whole faults may be hidden.
+ */
+enum { NEARLY_AS_MANY = 4 };
+
+static const struct {
+    const char *dialect; /* begins so */
+    enum witness_kind kind;
+    int by_number;
+} recorders[] = {
+    {"chrome", KIND_PLUGIN, 1},        {"kineto", KIND_PROFILER, 0}, {"inspector", KIND_INSPECTOR, 1},
+    {"flight-recorder", KIND_DUMP, 0}, {"nccl-log", KIND_LOG, 0},    {"torch-log", KIND_FRAMEWORK_LOG, 0},
+};
+
+static void take_dialect(struct witness_run *run, const char *dialect)
+{
+    for (size_t i = 0; dialect && i < sizeof recorders / sizeof *recorders; i++) {
+        if (strncmp(dialect, recorders[i].dialect, strlen(recorders[i].dialect)) != 0 ||
+            recorders[i].kind <= run->kind)
+            continue;
+        run->kind = recorders[i].kind;
+        run->by_number = recorders[i].by_number;
+        memset(run->dialect, 0, sizeof run->dialect);
+        memcpy(run->dialect, dialect, strnlen(dialect, sizeof run->dialect - 1));
+    }
+}
+
+/* Rows of a process and what is said of it. */
+static int read_of_runs(struct witness_runs *runs, const struct work *work, struct store *store,
+                        const char *sql, void (*take)(struct witness_run *, struct statement *),
+                        struct error *error)
+{
+    struct statement *row = store_prepare(store, sql, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1) {
+        int64_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
+                                  work->process_count, statement_integer(row, 0));
+        if (process >= 0 && work->processes[process].run >= 0)
+            take(&runs->items[work->processes[process].run], row);
+    }
+    statement_free(row);
+    return more;
+}
+
+static void take_recorder(struct witness_run *run, struct statement *row)
+{
+    take_dialect(run, statement_text(row, 1));
+}
+
+static void take_change(struct witness_run *run, struct statement *row)
+{
+    (void)row;
+    run->is_changed = 1;
+}
+
+static void take_members(struct witness_runs *runs, const struct work *work)
+{
+    for (size_t i = 0; i < work->member_count; i++) {
+        const struct work_member *member = &work->members[i];
+        struct witness_run *run = &runs->items[work->processes[member->process].run];
+        int64_t first = wall_clock_at(&runs->clocks[member->process], member->first_ns);
+        int64_t last = wall_clock_at(&runs->clocks[member->process], member->last_ns);
+        run->operations += (int64_t)member->operations;
+        if (!member->operations || first == TIME_UNKNOWN || last == TIME_UNKNOWN)
+            continue;
+        run->first_ns = first < run->first_ns ? first : run->first_ns;
+        run->last_ns = last > run->last_ns ? last : run->last_ns;
+    }
+}
+
+int witness_runs_load(struct witness_runs *runs, struct work *work, struct store *store, struct error *error)
+{
+    *runs = (struct witness_runs){.items = array_new(work->run_count, sizeof *runs->items),
+                                  .clocks = array_new(work->process_count, sizeof *runs->clocks),
+                                  .process_count = work->process_count};
+    if (!runs->items || !runs->clocks)
+        return error_no_memory(error);
+    for (size_t i = 0; i < work->run_count; i++)
+        runs->items[i] = (struct witness_run){.first_ns = INT64_MAX, .last_ns = TIME_UNKNOWN};
+    for (size_t i = 0; i < work->process_count; i++)
+        if (wall_clock_load(&runs->clocks[i], store, work->processes[i].id, error))
+            return -1;
+    if (read_of_runs(runs, work, store, schema_join_witnesses_dialects, take_recorder, error) ||
+        read_of_runs(runs, work, store, schema_join_load_changed, take_change, error))
+        return -1;
+    take_members(runs, work);
+    return 0;
+}
+
+void witness_runs_release(struct witness_runs *runs)
+{
+    for (size_t i = 0; runs->clocks && i < runs->process_count; i++)
+        wall_clock_release(&runs->clocks[i]);
+    free(runs->clocks);
+    free(runs->items);
+}
+
+int witness_counts(const struct witness_runs *runs, int32_t run, int32_t other)
+{
+    const struct witness_run *here = &runs->items[run], *there = &runs->items[other];
+    int lasts = here->kind >= KIND_INSPECTOR;
+    if (lasts != (there->kind >= KIND_INSPECTOR))
+        return lasts;
+    if (!lasts)
+        return here->kind > there->kind;
+    int64_t more = here->operations > there->operations ? here->operations : there->operations;
+    if (llabs(here->operations - there->operations) > more / NEARLY_AS_MANY)
+        return here->operations > there->operations;
+    return here->kind > there->kind;
+}
+
+/* The rank of a run that has a global number and recorded something; -1. */
+static int32_t rank_of(const struct work *work, int32_t run, int64_t global_rank)
+{
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
+        const struct work_rank *rank = &work->ranks[work->ranks_of_run.items[i]];
+        if (rank->global_rank == global_rank && rank->process >= 0)
+            return work->ranks_of_run.items[i];
+    }
+    return -1;
+}
+
+/* What comes of all ranks together. */
+struct tally {
+    size_t ranks;
+    size_t fitting;
+    size_t without; /* the one has no record of the rank */
+    size_t pairs;
+    int only_other_stops;
+};
+
+static int take_fitting(struct encounter *encounter, const struct work *work, int32_t one, int32_t other,
+                        const struct rank_match *match)
+{
+    if (array_reserve((void **)&encounter->pairs, &encounter->pair_capacity, encounter->pair_count + 1,
+                      sizeof *encounter->pairs) ||
+        array_reserve((void **)&encounter->gifts, &encounter->gift_capacity,
+                      encounter->gift_count + match->gift_count, sizeof *encounter->gifts) ||
+        array_reserve((void **)&encounter->seats.items, &encounter->seats.capacity,
+                      encounter->seats.count + match->seats.count, sizeof *encounter->seats.items))
+        return -1;
+    encounter->pairs[encounter->pair_count++] = (struct witness_pair){.one = work->ranks[one].process,
+                                                                      .other = work->ranks[other].process,
+                                                                      .sizes = match->sizes,
+                                                                      .datatypes = match->datatypes};
+    for (size_t i = 0; i < match->gift_count; i++)
+        encounter->gifts[encounter->gift_count++] = match->gifts[i];
+    for (size_t i = 0; i < match->seats.count; i++)
+        encounter->seats.items[encounter->seats.count++] = match->seats.items[i];
+    return 0;
+}
+
+static int judge_rank(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
+                      int32_t other, struct tally *tally, struct error *error)
+{
+    const struct work *work = hearing->work;
+    int32_t one = rank_of(work, encounter->one, work->ranks[other].global_rank);
+    struct rank_match match = {.pairs = 0};
+    if (one < 0) {
+        tally->without++;
+        return 0;
+    }
+    const struct witness_side here = {one, &runs->clocks[work->ranks[one].process],
+                                      runs->items[encounter->one].by_number};
+    const struct witness_side there = {other, &runs->clocks[work->ranks[other].process],
+                                       runs->items[encounter->other].by_number};
+    int failed = ranks_match(hearing, &here, &there, &match, error);
+    tally->ranks++;
+    tally->pairs += match.pairs;
+    tally->only_other_stops |= match.only_other_stops;
+    if (!failed && rank_match_fits(&match)) {
+        tally->fitting++;
+        failed = take_fitting(encounter, work, one, other, &match) ? error_no_memory(error) : 0;
+    }
+    rank_match_release(&match);
+    return failed ? -1 : 0;
+}
+
+static void doubt(struct encounter *encounter, const char *why)
+{
+    encounter->verdict = ENCOUNTER_DOUBTFUL;
+    encounter->why = why;
+}
+
+static void conclude(struct encounter *encounter, const struct tally *tally)
+{
+    if (tally->ranks && !tally->fitting)
+        doubt(encounter, "their operations do not have the same times");
+    else if (tally->fitting < tally->ranks)
+        doubt(encounter, "the operations of some ranks do not have the same times");
+    else if (tally->pairs < PAIRS_LEAST)
+        doubt(encounter, "they have almost no operations in common");
+    else if (tally->without)
+        doubt(encounter, "one has ranks that the other does not have");
+    else if (tally->only_other_stops)
+        doubt(encounter, "only one of them contains the operations that never ended");
+    else
+        encounter->verdict = ENCOUNTER_SAME;
+}
+
+/* Global ranks and sizes are known, and the same. A framework's log only speaks of some of the ranks. */
+static int may_be_one_job(const struct work *work, const struct witness_runs *runs, int32_t one,
+                          int32_t other)
+{
+    const struct work_run *here = &work->runs[one], *there = &work->runs[other];
+    if ((here->world < 0 && !here->is_told) || (there->world < 0 && !there->is_told))
+        return 0;
+    return here->expected_ranks == there->expected_ranks ||
+           (runs->items[other].kind == KIND_FRAMEWORK_LOG && there->expected_ranks < here->expected_ranks);
+}
+
+/* The folder of a run's first files: of a process that no host or id tells, its file set is the file. */
+static size_t folder_of(const struct work *work, int32_t run, const char **folder)
+{
+    size_t i = 0;
+    while (work->processes[i].run != run)
+        i++;
+    const struct work_process *process = &work->processes[i];
+    const char *slash = process->pid < 0 && !*process->host ? strrchr(process->file_set, '/') : NULL;
+    *folder = process->file_set;
+    return slash ? (size_t)(slash - process->file_set) : strlen(process->file_set);
+}
+
+/* Files of one folder, or of one within it. */
+static int are_in_one_folder(const struct work *work, int32_t one, int32_t other)
+{
+    const char *here, *there;
+    size_t length = folder_of(work, one, &here), other_length = folder_of(work, other, &there);
+    size_t least = length < other_length ? length : other_length;
+    const char *longer = length < other_length ? there : here;
+    return strncmp(here, there, least) == 0 && (length == other_length || longer[least] == '/');
+}
+
+/* What numbers alone can tell of: Flight Recorder, and a log that lists all calls or says how many there
+ * were. */
+static int may_go_by_numbers(const struct witness_run *one, const struct witness_run *other)
+{
+    return one->kind == KIND_DUMP && (other->kind == KIND_LOG || other->kind == KIND_FRAMEWORK_LOG);
+}
+
+static int has_operations(const struct work *work, int32_t rank)
+{
+    int32_t process = work->ranks[rank].process;
+    for (size_t i = work->by_process.first[process]; i < work->by_process.first[process + 1]; i++) {
+        const struct work_member *member = &work->members[work->by_process.items[i]];
+        if (member->job_rank == rank && member->operations)
+            return 1;
+    }
+    return 0;
+}
+
+static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *hearing,
+                                 const struct witness_runs *runs, int32_t other, struct tally *tally,
+                                 struct error *error)
+{
+    const struct work *work = hearing->work;
+    int32_t one = rank_of(work, encounter->one, work->ranks[other].global_rank);
+    struct numbers_match match;
+    /* A rank of which a log says nothing but that it is there may have left no dump. */
+    if (one < 0) {
+        tally->without += has_operations(work, other);
+        return 0;
+    }
+    const struct witness_side here = {one, &runs->clocks[work->ranks[one].process], 0};
+    const struct witness_side there = {other, &runs->clocks[work->ranks[other].process], 0};
+    int failed = runs->items[encounter->other].kind == KIND_LOG
+                     ? numbers_match_log(hearing, &here, &there, &match, error)
+                     : numbers_match_status(hearing, &here, work->ranks[other].process, &match, error);
+    struct rank_match found = {.pairs = match.calls, .seats = match.seats};
+    tally->ranks++;
+    tally->pairs += match.calls;
+    tally->fitting += match.fits != 0;
+    if (!failed && match.fits && take_fitting(encounter, work, one, other, &found))
+        failed = error_no_memory(error);
+    rank_match_release(&found);
+    return failed ? -1 : 0;
+}
+
+typedef int (*rank_judge)(struct encounter *encounter, struct hearing *hearing,
+                          const struct witness_runs *runs, int32_t other, struct tally *tally,
+                          struct error *error);
+
+/* All ranks of the other run, up to the first that does not fit. */
+static int judge_ranks(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
+                       rank_judge judge, struct tally *tally, struct error *error)
+{
+    const struct work *work = hearing->work;
+    int32_t other = encounter->other;
+    *tally = (struct tally){.ranks = 0};
+    for (size_t i = work->ranks_of_run.first[other];
+         i < work->ranks_of_run.first[other + 1] && tally->ranks == tally->fitting; i++) {
+        int32_t rank = work->ranks_of_run.items[i];
+        if (work->ranks[rank].process >= 0 && judge(encounter, hearing, runs, rank, tally, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int judge_without_clocks(struct encounter *encounter, struct hearing *hearing,
+                                const struct witness_runs *runs, struct error *error)
+{
+    struct tally tally;
+    doubt(encounter, "they have no clock in common");
+    if (!may_go_by_numbers(&runs->items[encounter->one], &runs->items[encounter->other]))
+        return 0;
+    if (judge_ranks(encounter, hearing, runs, judge_rank_by_numbers, &tally, error))
+        return -1;
+    if (tally.ranks && tally.fitting == tally.ranks && !tally.without && tally.pairs >= PAIRS_LEAST)
+        encounter->verdict = ENCOUNTER_SAME;
+    else
+        doubt(encounter, "they have no clock in common and do not end with the same operations");
+    return 0;
+}
+
+int encounter_judge(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
+                    struct error *error)
+{
+    const struct work *work = hearing->work;
+    const struct witness_run *here = &runs->items[encounter->one], *there = &runs->items[encounter->other];
+    int in_one_folder = are_in_one_folder(work, encounter->one, encounter->other);
+    struct tally tally;
+    encounter->verdict = ENCOUNTER_DIFFERENT;
+    if (!may_be_one_job(work, runs, encounter->one, encounter->other))
+        return 0;
+    if (here->last_ns == TIME_UNKNOWN || there->last_ns == TIME_UNKNOWN)
+        return in_one_folder ? judge_without_clocks(encounter, hearing, runs, error) : 0;
+    if (here->first_ns > there->last_ns || there->first_ns > here->last_ns)
+        return 0;
+    if (judge_ranks(encounter, hearing, runs, judge_rank, &tally, error))
+        return -1;
+    conclude(encounter, &tally);
+    if (encounter->verdict == ENCOUNTER_DOUBTFUL && !in_one_folder)
+        encounter->verdict = ENCOUNTER_DIFFERENT;
+    return 0;
+}
+
+void encounter_release(struct encounter *encounter)
+{
+    free(encounter->pairs);
+    free(encounter->gifts);
+    free(encounter->seats.items);
+}

@@ -1,0 +1,315 @@
+#include "join/recorders.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "join/logs.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include "schemas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What becomes of runs that were found to be one: the store is changed, not `work`. */
+
+static int by_call(const void *a, const void *b)
+{
+    const struct witness_gift *left = a, *right = b;
+    if (left->block_id != right->block_id)
+        return left->block_id < right->block_id ? -1 : 1;
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+/* Gives the calls of one block what they are without. Returns how many gifts that took; 0: failed. */
+static size_t give_to_block(struct hearing *hearing, const struct witness_gift *gifts, size_t count,
+                            struct error *error)
+{
+    struct log_change changes[BLOCK_ROWS];
+    size_t taken = 0;
+    memset(changes, 0, sizeof changes);
+    for (; taken < count && gifts[taken].block_id == gifts[0].block_id; taken++)
+        if (gifts[taken].row < BLOCK_ROWS)
+            changes[gifts[taken].row].source = intern_text(&hearing->work->texts, gifts[taken].source);
+    if (logs_open_whole(hearing->logs, gifts[0].block_id, error) ||
+        logs_replace(hearing->logs, gifts[0].block_id, changes, error))
+        return 0;
+    return taken;
+}
+
+static int give(struct hearing *hearing, struct witness_gift *gifts, size_t count, struct error *error)
+{
+    array_sort(gifts, count, sizeof *gifts, by_call);
+    for (size_t at = 0, taken; at < count; at += taken)
+        if ((taken = give_to_block(hearing, gifts + at, count - at, error)) == 0)
+            return -1;
+    return 0;
+}
+
+static int run_on_pair(struct store *store, const char *sql, int64_t one, int64_t other, struct error *error)
+{
+    struct statement *statement = store_prepare(store, sql, error);
+    int failed = !statement || statement_bind_integer(statement, 1, one, error) ||
+                 statement_bind_integer(statement, 2, other, error) || statement_step(statement, error) < 0;
+    statement_free(statement);
+    return failed ? -1 : 0;
+}
+
+/* Its operations leave. */
+static int set_aside(struct store *store, int64_t process_id, struct error *error)
+{
+    static const char *const steps[] = {
+        schema_join_witnesses_keep_recorded,   schema_join_witnesses_count_recorded,
+        schema_join_witnesses_remove_joined,   schema_join_witnesses_remove_operations,
+        schema_join_witnesses_keep_proxies,    schema_join_witnesses_remove_proxies,
+        schema_join_witnesses_remove_instances};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (logs_run(store, steps[i], process_id, error))
+            return -1;
+    return 0;
+}
+
+enum { SAID = 96 };
+
+static void say_size(int64_t bytes, const char *dialect, char *text)
+{
+    snprintf(text, SAID, "%lld bytes (%s)", (long long)bytes, dialect);
+}
+
+static void say_datatype(int64_t datatype, const char *dialect, char *text)
+{
+    snprintf(text, SAID, "%s (%s)", datatype_name((enum datatype)datatype), dialect);
+}
+
+static int contradict(struct store *store, int64_t process_id, const char *what,
+                      const struct witness_quarrel *quarrel, const char *kept, const char *other,
+                      struct error *error)
+{
+    char named[64];
+    snprintf(named, sizeof named, "%s of %s", what, function_name((enum function)quarrel->function));
+    struct statement *statement = store_prepare(store, schema_join_witnesses_contradict, error);
+    int failed = !statement || statement_bind_integer(statement, 1, process_id, error) ||
+                 statement_bind_text(statement, 2, named, error) ||
+                 statement_bind_integer(statement, 3, quarrel->count, error) ||
+                 statement_bind_text(statement, 4, kept, error) ||
+                 statement_bind_text(statement, 5, other, error) || statement_step(statement, error) < 0;
+    statement_free(statement);
+    return failed ? -1 : 0;
+}
+
+static int note_quarrels(struct store *store, const struct witness_pair *pair, int64_t process_id,
+                         const char *one, const char *other, struct error *error)
+{
+    char kept[SAID], instead[SAID];
+    if (pair->sizes.count) {
+        say_size(pair->sizes.kept, one, kept);
+        say_size(pair->sizes.other, other, instead);
+        if (contradict(store, process_id, "size", &pair->sizes, kept, instead, error))
+            return -1;
+    }
+    if (!pair->datatypes.count)
+        return 0;
+    say_datatype(pair->datatypes.kept, one, kept);
+    say_datatype(pair->datatypes.other, other, instead);
+    return contradict(store, process_id, "datatype", &pair->datatypes, kept, instead, error);
+}
+
+static int witness_merge(struct hearing *hearing, const struct witness_runs *runs,
+                         const struct encounter *encounter, struct error *error)
+{
+    struct store *store = hearing->logs->store;
+    if (give(hearing, encounter->gifts, encounter->gift_count, error))
+        return -1;
+    for (size_t i = 0; i < encounter->pair_count; i++) {
+        const struct witness_pair *pair = &encounter->pairs[i];
+        int64_t one = hearing->work->processes[pair->one].id,
+                other = hearing->work->processes[pair->other].id;
+        if (set_aside(store, other, error) ||
+            run_on_pair(store, schema_join_witnesses_add, other, one, error) ||
+            logs_run(store, schema_join_witnesses_change, one, error) ||
+            note_quarrels(store, pair, other, runs->items[encounter->one].dialect,
+                          runs->items[encounter->other].dialect, error))
+            return -1;
+    }
+    for (size_t i = 0; i < encounter->seats.count; i++)
+        if (run_on_pair(store, schema_join_witnesses_add_member, encounter->seats.items[i].other_id,
+                        encounter->seats.items[i].one_id, error))
+            return -1;
+    return 0;
+}
+
+/* A process of a run, for the run. */
+static int64_t process_of(const struct work *work, int32_t run)
+{
+    for (size_t i = 0; i < work->process_count; i++)
+        if (work->processes[i].run == run)
+            return work->processes[i].id;
+    return -1;
+}
+
+/* Notes that two runs may be one. */
+static int witness_doubt(struct hearing *hearing, const struct encounter *encounter, struct error *error)
+{
+    struct statement *statement = store_prepare(hearing->logs->store, schema_join_witnesses_doubt, error);
+    int failed = !statement ||
+                 statement_bind_integer(statement, 1, process_of(hearing->work, encounter->one), error) ||
+                 statement_bind_integer(statement, 2, process_of(hearing->work, encounter->other), error) ||
+                 statement_bind_text(statement, 3, encounter->why, error) ||
+                 statement_step(statement, error) < 0;
+    statement_free(statement);
+    return failed ? -1 : 0;
+}
+
+struct assembly {
+    struct hearing hearing;
+    struct logs logs;
+    struct witness_runs runs;
+    struct encounter *encounters; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+int witnesses_hear_anew(struct store *store, struct error *error)
+{
+    return store_execute(store, schema_join_witnesses_hear_anew, error);
+}
+
+int witnesses_save(struct store *store, struct error *error)
+{
+    return store_execute(store, schema_join_witnesses_runs, error);
+}
+
+static int meet(struct assembly *assembly, int32_t one, int32_t other, struct error *error)
+{
+    int counts = witness_counts(&assembly->runs, one, other);
+    if (array_reserve((void **)&assembly->encounters, &assembly->capacity, assembly->count + 1,
+                      sizeof *assembly->encounters))
+        return error_no_memory(error);
+    struct encounter *encounter = &assembly->encounters[assembly->count];
+    *encounter = (struct encounter){.one = counts ? one : other, .other = counts ? other : one};
+    int failed = encounter_judge(encounter, &assembly->hearing, &assembly->runs, error);
+    if (encounter->verdict == ENCOUNTER_DIFFERENT)
+        encounter_release(encounter);
+    else
+        assembly->count++;
+    return failed;
+}
+
+/* Two recorders of one kind are never of one process. What neither is new was judged before. */
+static int meet_all(struct assembly *assembly, struct error *error)
+{
+    const struct witness_run *runs = assembly->runs.items;
+    for (size_t i = 0; i < assembly->hearing.work->run_count; i++)
+        for (size_t k = i + 1; k < assembly->hearing.work->run_count; k++)
+            if (runs[i].kind && runs[k].kind && runs[i].kind != runs[k].kind &&
+                (runs[i].is_changed || runs[k].is_changed) && meet(assembly, (int32_t)i, (int32_t)k, error))
+                return -1;
+    return 0;
+}
+
+/* The encounter by which each run stands behind another; -1: behind none. */
+static void choose_parents(const struct assembly *assembly, int32_t *parents)
+{
+    for (size_t i = 0; i < assembly->hearing.work->run_count; i++)
+        parents[i] = -1;
+    for (size_t i = 0; i < assembly->count; i++) {
+        const struct encounter *encounter = &assembly->encounters[i];
+        int32_t *parent = &parents[encounter->other];
+        if (encounter->verdict == ENCOUNTER_SAME &&
+            (*parent < 0 ||
+             witness_counts(&assembly->runs, encounter->one, assembly->encounters[*parent].one)))
+            *parent = (int32_t)i;
+    }
+}
+
+/* The run that counts in the end; -1 where they stand behind each other in a circle. */
+static int32_t root_of(const struct assembly *assembly, const int32_t *parents, int32_t run)
+{
+    for (size_t i = 0; i <= assembly->hearing.work->run_count; i++) {
+        if (parents[run] < 0)
+            return run;
+        run = assembly->encounters[parents[run]].one;
+    }
+    return -1;
+}
+
+/* A run that may be of several jobs stays apart. */
+static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
+{
+    for (size_t i = 0; i < assembly->count; i++) {
+        const struct encounter *encounter = &assembly->encounters[i];
+        if (encounter->verdict != ENCOUNTER_SAME)
+            continue;
+        struct encounter *by = &assembly->encounters[parents[encounter->other]];
+        int32_t root = root_of(assembly, parents, by->one);
+        if (root >= 0 && root == root_of(assembly, parents, encounter->one))
+            continue;
+        by->verdict = ENCOUNTER_DOUBTFUL;
+        by->why = "other runs match as well";
+    }
+}
+
+/* Those that stand behind runs that count first, then those behind them. */
+static int merge_all(struct assembly *assembly, int32_t *parents, struct error *error)
+{
+    int merged = 0, more = 1;
+    while (more) {
+        more = 0;
+        for (size_t i = 0; i < assembly->hearing.work->run_count; i++) {
+            struct encounter *encounter = parents[i] < 0 ? NULL : &assembly->encounters[parents[i]];
+            if (!encounter || encounter->verdict != ENCOUNTER_SAME || parents[encounter->one] >= 0)
+                continue;
+            if (witness_merge(&assembly->hearing, &assembly->runs, encounter, error))
+                return -1;
+            parents[i] = -1;
+            merged = more = 1;
+        }
+    }
+    return merged;
+}
+
+static int conclude(struct assembly *assembly, struct error *error)
+{
+    int32_t *parents = array_new(assembly->hearing.work->run_count, sizeof *parents);
+    if (!parents)
+        return error_no_memory(error);
+    choose_parents(assembly, parents);
+    drop_ambiguous(assembly, parents);
+    int united = merge_all(assembly, parents, error);
+    free(parents);
+    for (size_t i = 0; united >= 0 && i < assembly->count; i++)
+        if (assembly->encounters[i].verdict == ENCOUNTER_DOUBTFUL &&
+            witness_doubt(&assembly->hearing, &assembly->encounters[i], error))
+            united = -1;
+    return united;
+}
+
+/* Whether there are recorders of several kinds. */
+static int are_several(const struct assembly *assembly)
+{
+    const struct witness_run *runs = assembly->runs.items;
+    for (size_t i = 1; i < assembly->hearing.work->run_count; i++)
+        if (runs[i].kind != runs[0].kind)
+            return 1;
+    return 0;
+}
+
+int witnesses_unite(struct work *work, struct store *store, struct error *error)
+{
+    struct assembly assembly = {.hearing = {.work = work, .logs = &assembly.logs}};
+    if (work->run_count < 2)
+        return 0;
+    map_init(&assembly.hearing.alike);
+    int outcome =
+        logs_init(&assembly.logs, store, error) || witness_runs_load(&assembly.runs, work, store, error) ? -1
+                                                                                                         : 0;
+    if (!outcome && are_several(&assembly))
+        outcome = meet_all(&assembly, error) ? -1 : conclude(&assembly, error);
+    for (size_t i = 0; i < assembly.count; i++)
+        encounter_release(&assembly.encounters[i]);
+    free(assembly.encounters);
+    witness_runs_release(&assembly.runs);
+    logs_release(&assembly.logs);
+    map_release(&assembly.hearing.alike);
+    return outcome;
+}

@@ -1,0 +1,453 @@
+#include "base/base.h"
+#include "model/model.h"
+#include "output/html.h"
+#include "output/output.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* In pixels. */
+enum {
+    WIDTH = 720,
+    HEIGHT = 210,
+    LEFT = 62,
+    RIGHT = 12,
+    TOP = 14,
+    BOTTOM = 34,
+    MOST_DOTS = 360,
+    TICKS = 4,
+    STEP_WIDTH = 44,
+    LINE = 16
+};
+
+/* Neighbouring steps together, where there are more than dots. */
+struct dot {
+    int64_t first_step;
+    int64_t last_step;
+    int64_t mine_ns; /* the greatest */
+    int64_t peers_ns;
+    int64_t low_ns;
+    int64_t high_ns;
+    int marked;
+};
+
+struct plot {
+    const struct html_chart *chart;
+    struct dot *dots; /* owned */
+    size_t count;
+    double top_ns; /* of the axis */
+    double tick_ns;
+};
+
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a == TIME_UNKNOWN || (b != TIME_UNKNOWN && b > a) ? b : a;
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+    return a == TIME_UNKNOWN || (b != TIME_UNKNOWN && b < a) ? b : a;
+}
+
+static int64_t time_at(const int64_t *list, size_t step)
+{
+    return list ? list[step] : TIME_UNKNOWN;
+}
+
+static void add_step(struct dot *dot, const struct html_chart *chart, size_t step)
+{
+    dot->last_step = chart->first_step + (int64_t)step;
+    dot->mine_ns = greater(dot->mine_ns, time_at(chart->mine_ns, step));
+    dot->peers_ns = greater(dot->peers_ns, time_at(chart->peers_ns, step));
+    dot->low_ns = less(dot->low_ns, time_at(chart->low_ns, step));
+    dot->high_ns = greater(dot->high_ns, time_at(chart->high_ns, step));
+    dot->marked |= chart->marked && chart->marked[step];
+}
+
+/* A tick of 1, 2 or 5 times a power of ten, so that there are some up to the greatest. */
+static void choose_axis(struct plot *plot)
+{
+    int64_t most_ns = 1;
+    for (size_t i = 0; i < plot->count; i++)
+        most_ns = greater(greater(most_ns, plot->dots[i].mine_ns),
+                          greater(plot->dots[i].high_ns, plot->dots[i].peers_ns));
+    int64_t least_ns = most_ns / TICKS + (most_ns % TICKS != 0), power = 1;
+    while (power <= least_ns / 10)
+        power *= 10;
+    double times = (double)least_ns / (double)power;
+    plot->tick_ns = (double)power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+    plot->top_ns = plot->tick_ns * ceil((double)most_ns / plot->tick_ns);
+}
+
+static int plot_init(struct plot *plot, const struct html_chart *chart)
+{
+    size_t together = (chart->steps + MOST_DOTS - 1) / MOST_DOTS;
+    *plot = (struct plot){.chart = chart, .dots = array_new(MOST_DOTS + 1, sizeof *plot->dots)};
+    if (!plot->dots)
+        return -1;
+    for (size_t step = 0; step < chart->steps; step++) {
+        if (step % together == 0)
+            plot->dots[plot->count++] = (struct dot){.first_step = chart->first_step + (int64_t)step,
+                                                     .mine_ns = TIME_UNKNOWN,
+                                                     .peers_ns = TIME_UNKNOWN,
+                                                     .low_ns = TIME_UNKNOWN,
+                                                     .high_ns = TIME_UNKNOWN};
+        add_step(&plot->dots[plot->count - 1], chart, step);
+    }
+    choose_axis(plot);
+    return 0;
+}
+
+static double width_of(const struct plot *plot)
+{
+    return (double)(WIDTH - LEFT - RIGHT) / (double)plot->count;
+}
+
+static double x_of(const struct plot *plot, size_t dot)
+{
+    return LEFT + ((double)dot + 0.5) * width_of(plot);
+}
+
+static double y_of(const struct plot *plot, int64_t time_ns)
+{
+    double part = fmax((double)time_ns / plot->top_ns, 0);
+    return HEIGHT - BOTTOM - part * (HEIGHT - BOTTOM - TOP);
+}
+
+/* Steps that stand out lie on a shade. */
+static int put_shades(struct buffer *page, const struct plot *plot)
+{
+    for (size_t i = 0, end; i < plot->count; i = end + 1) {
+        for (end = i; end < plot->count && plot->dots[end].marked; end++)
+            ;
+        if (end > i &&
+            buffer_printf(page, "<rect class=\"marked\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
+                          x_of(plot, i) - width_of(plot) / 2, (int)TOP, width_of(plot) * (double)(end - i),
+                          HEIGHT - BOTTOM - TOP))
+            return -1;
+    }
+    return 0;
+}
+
+/* "20 ms": a tick is a round number. */
+static int say_tick(struct buffer *text, double time_ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int unit = 0;
+    for (; unit < 3 && time_ns >= 999.5; unit++)
+        time_ns /= 1e3;
+    return time_ns > 0 ? buffer_printf(text, "%.4g %s", time_ns, units[unit]) : buffer_append_byte(text, '0');
+}
+
+static int put_times(struct buffer *page, const struct plot *plot)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = 0;
+    for (int i = 0; !failed && i * plot->tick_ns <= plot->top_ns * 1.001; i++) {
+        double ns = i * plot->tick_ns;
+        double y = y_of(plot, (int64_t)ns);
+        failed = buffer_printf(page,
+                               "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
+                               "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+                               (int)LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4) ||
+                 say_tick(&text, ns) || html_put(page, "tspan", &text) ||
+                 buffer_append_text(page, "</text>\n");
+    }
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+/* Round numbers of steps, as many as there is room for. */
+static int put_steps(struct buffer *page, const struct plot *plot)
+{
+    static const int times[] = {2, 5, 10};
+    int64_t together = plot->dots[0].last_step - plot->dots[0].first_step + 1, each = 1, power = 1;
+    for (int i = 0; (double)each / (double)together * width_of(plot) < STEP_WIDTH; i = (i + 1) % 3) {
+        each = power * times[i];
+        power *= times[i] == 10 ? 10 : 1;
+    }
+    for (size_t i = 0; i < plot->count; i++) {
+        int64_t step = plot->dots[i].last_step / each * each;
+        if (step >= plot->dots[i].first_step &&
+            buffer_printf(page, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%lld</text>\n",
+                          x_of(plot, i), HEIGHT - BOTTOM + LINE, (long long)step))
+            return -1;
+    }
+    return buffer_printf(page, "<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"end\">step</text>\n",
+                         LEFT - 6, HEIGHT - BOTTOM + LINE);
+}
+
+/* The range: forth along its upper and back along its lower side, once for each stretch without a gap. */
+static int put_range(struct buffer *page, const struct plot *plot)
+{
+    for (size_t i = 0, end; i < plot->count; i = end + 1) {
+        for (end = i; end < plot->count && plot->dots[end].low_ns != TIME_UNKNOWN; end++)
+            ;
+        if (end == i)
+            continue;
+        if (buffer_append_text(page, "<path class=\"range\" d=\""))
+            return -1;
+        for (size_t at = i; at < end; at++)
+            if (buffer_printf(page, "%c%.1f %.1f", at == i ? 'M' : 'L', x_of(plot, at),
+                              y_of(plot, plot->dots[at].high_ns)))
+                return -1;
+        for (size_t at = end; at > i; at--)
+            if (buffer_printf(page, "L%.1f %.1f", x_of(plot, at - 1), y_of(plot, plot->dots[at - 1].low_ns)))
+                return -1;
+        if (buffer_append_text(page, "Z\"/>\n"))
+            return -1;
+    }
+    return 0;
+}
+
+static int put_line(struct buffer *page, const struct plot *plot, const char *name, size_t offset)
+{
+    int is_down = 0;
+    if (buffer_printf(page, "<path class=\"%s\" d=\"", name))
+        return -1;
+    for (size_t i = 0; i < plot->count; i++) {
+        int64_t time_ns = *(const int64_t *)(const void *)((const char *)&plot->dots[i] + offset);
+        if (time_ns != TIME_UNKNOWN &&
+            buffer_printf(page, "%c%.1f %.1f", is_down ? 'L' : 'M', x_of(plot, i), y_of(plot, time_ns)))
+            return -1;
+        is_down = time_ns != TIME_UNKNOWN;
+    }
+    return buffer_append_text(page, "\"/>\n");
+}
+
+static int say_dot(struct buffer *text, const struct plot *plot, const struct dot *dot)
+{
+    int failed = dot->first_step == dot->last_step
+                     ? buffer_printf(text, "step %lld: ", (long long)dot->first_step)
+                     : buffer_printf(text, "steps %lld to %lld: ", (long long)dot->first_step,
+                                     (long long)dot->last_step);
+    failed = failed || text_time(text, dot->mine_ns);
+    if (!failed && dot->peers_ns != TIME_UNKNOWN)
+        failed = buffer_printf(text, "; %s ", plot->chart->peers_name) || text_time(text, dot->peers_ns);
+    return failed ? -1 : 0;
+}
+
+static int put_dots(struct buffer *page, const struct plot *plot)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = 0;
+    double radius = width_of(plot) >= 9 ? 4 : width_of(plot) >= 4 ? 2.5 : 1.5;
+    for (size_t i = 0; !failed && i < plot->count; i++) {
+        const struct dot *dot = &plot->dots[i];
+        if (dot->mine_ns == TIME_UNKNOWN)
+            continue;
+        failed = buffer_printf(page, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">",
+                               dot->marked ? "mine out" : "mine", x_of(plot, i), y_of(plot, dot->mine_ns),
+                               radius) ||
+                 say_dot(&text, plot, dot) || html_put(page, "title", &text) ||
+                 buffer_append_text(page, "</circle>\n");
+    }
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+/* A sample of a mark, and what it stands for. */
+static int put_key(struct buffer *page, const char *sample, const char *name)
+{
+    return buffer_printf(page,
+                         "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\">%s</svg> ",
+                         sample) ||
+                   html_text(page, name) || buffer_append_text(page, "</span> ")
+               ? -1
+               : 0;
+}
+
+static int put_caption(struct buffer *page, const struct plot *plot)
+{
+    const struct html_chart *chart = plot->chart;
+    int is_marked = 0;
+    for (size_t i = 0; i < plot->count; i++)
+        is_marked |= plot->dots[i].marked;
+    return html_element(page, "figcaption", chart->title) || buffer_append_text(page, "<p class=\"keys\">") ||
+                   put_key(page, "<circle class=\"mine\" cx=\"12\" cy=\"6\" r=\"4\"/>", chart->mine_name) ||
+                   (is_marked && put_key(page,
+                                         "<rect class=\"marked\" width=\"24\" height=\"12\"/>"
+                                         "<circle class=\"mine out\" cx=\"12\" cy=\"6\" r=\"4\"/>",
+                                         chart->marked_name)) ||
+                   (chart->peers_ns &&
+                    put_key(page,
+                            chart->low_ns ? "<rect class=\"range\" width=\"24\" height=\"12\"/>"
+                                            "<path class=\"peers\" d=\"M0 6H24\"/>"
+                                          : "<path class=\"peers\" d=\"M0 6H24\"/>",
+                            chart->peers_name)) ||
+                   buffer_append_text(page, "</p>\n")
+               ? -1
+               : 0;
+}
+
+static int put_plot(struct buffer *page, const struct plot *plot)
+{
+    return buffer_append_text(page, "<figure class=\"chart\">\n") || put_caption(page, plot) ||
+                   buffer_printf(page, "<div class=\"scroll\" tabindex=\"0\" role=\"region\"") ||
+                   html_attribute(page, "aria-label", plot->chart->title) ||
+                   buffer_printf(page, "><svg viewBox=\"0 0 %d %d\" role=\"img\"", (int)WIDTH, (int)HEIGHT) ||
+                   html_attribute(page, "aria-label", plot->chart->title) ||
+                   buffer_append_text(page, ">\n") || put_shades(page, plot) || put_times(page, plot) ||
+                   put_steps(page, plot) || put_range(page, plot) ||
+                   put_line(page, plot, "peers", offsetof(struct dot, peers_ns)) ||
+                   put_line(page, plot, "mine", offsetof(struct dot, mine_ns)) || put_dots(page, plot) ||
+                   buffer_append_text(page, "</svg></div></figure>\n")
+               ? -1
+               : 0;
+}
+
+static int is_known(const struct html_chart *chart)
+{
+    for (size_t i = 0; i < chart->steps; i++)
+        if (chart->mine_ns[i] != TIME_UNKNOWN)
+            return 1;
+    return 0;
+}
+
+int html_add_chart(struct buffer *page, const struct html_chart *chart)
+{
+    struct plot plot;
+    if (!is_known(chart))
+        return 0;
+    int failed = plot_init(&plot, chart) || put_plot(page, &plot);
+    free(plot.dots);
+    return failed ? -1 : 0;
+}
+
+/* In pixels. */
+enum { LANES_WIDTH = 640, LABEL = 76, HEAD = 18, LANE = 20, BAR = 14, LANES_TICKS = 5 };
+
+static double lanes_x_of(const struct html_lanes *lanes, int64_t time_ns)
+{
+    double whole = (double)(lanes->end_ns - lanes->begin_ns);
+    double part = whole > 0 ? (double)(time_ns - lanes->begin_ns) / whole : 0;
+    return LANES_WIDTH * (part < 0 ? 0 : part > 1 ? 1 : part);
+}
+
+static int put_piece(struct buffer *page, double from, double to, size_t lane)
+{
+    double width = to - from < 0.3 ? 0.3 : to - from;
+    return buffer_printf(page, "M%.1f %zuh%.1fv%dh-%.1fz", from, HEAD + lane * LANE + (LANE - BAR) / 2, width,
+                         (int)BAR, width);
+}
+
+enum part { MOVING, WAITING, OPEN };
+
+/* All bars' parts of one kind as one path. */
+static int put_part(struct buffer *page, const struct html_lanes *lanes, enum part part, const char *name)
+{
+    if (buffer_printf(page, "<path class=\"%s\" d=\"", name))
+        return -1;
+    for (size_t i = 0; i < lanes->count; i++)
+        for (size_t j = 0; j < lanes->lanes[i].count; j++) {
+            const struct html_lane_bar *bar = &lanes->lanes[i].bars[j];
+            int64_t waited_ns = bar->begin_ns + bar->waiting_ns;
+            int is_it =
+                part == OPEN ? bar->is_open : !bar->is_open && (part == MOVING || bar->waiting_ns > 0);
+            if (is_it && put_piece(page, lanes_x_of(lanes, part == MOVING ? waited_ns : bar->begin_ns),
+                                   lanes_x_of(lanes, part == WAITING ? waited_ns : bar->end_ns), i))
+                return -1;
+        }
+    return buffer_append_text(page, "\"/>\n");
+}
+
+static int put_labels(struct buffer *page, const struct html_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        const struct html_lane *lane = &lanes->lanes[i];
+        size_t y = HEAD + i * LANE + LANE - 6;
+        if (buffer_printf(page, "<text x=\"-6\" y=\"%zu\" text-anchor=\"end\"%s>", y,
+                          lane->is_accused ? " class=\"accused\"" : "") ||
+            html_text(page, lane->name) || buffer_append_text(page, "</text>\n") ||
+            (lane->missing && (buffer_printf(page, "<text x=\"4\" y=\"%zu\" class=\"axis\">", y) ||
+                               html_text(page, lane->missing) || buffer_append_text(page, "</text>\n"))))
+            return -1;
+    }
+    return 0;
+}
+
+static int put_axis(struct buffer *page, const struct html_lanes *lanes)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = 0;
+    for (int i = 0; !failed && i <= LANES_TICKS; i++) {
+        int64_t at_ns = (lanes->end_ns - lanes->begin_ns) / LANES_TICKS * i;
+        int x = LANES_WIDTH / LANES_TICKS * i;
+        failed = buffer_printf(page,
+                               "<path class=\"grid\" d=\"M%d %dv%zu\"/><text x=\"%d\" y=\"12\" "
+                               "text-anchor=\"%s\">",
+                               x, (int)HEAD, lanes->count * LANE, x,
+                               i == LANES_TICKS ? "end"
+                               : i              ? "middle"
+                                                : "start") ||
+                 text_time(&text, at_ns) || html_text(page, i ? text.data : "0") ||
+                 buffer_append_text(page, "</text>\n");
+        buffer_clear(&text);
+    }
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+static int put_still(struct buffer *page, const struct html_lanes *lanes)
+{
+    return buffer_printf(page, "<div class=\"scroll still\"><svg viewBox=\"-%d 0 %d %zu\" role=\"img\"",
+                         (int)LABEL, LABEL + LANES_WIDTH + 8, HEAD + lanes->count * LANE + 4) ||
+                   html_attribute(page, "aria-label", lanes->title) || buffer_append_text(page, ">\n") ||
+                   put_axis(page, lanes) || put_part(page, lanes, MOVING, "moving") ||
+                   put_part(page, lanes, WAITING, "waiting") || put_part(page, lanes, OPEN, "open") ||
+                   put_labels(page, lanes) || buffer_append_text(page, "</svg></div>\n")
+               ? -1
+               : 0;
+}
+
+/* Begins are since the begin before, lengths and waits are what they are: 100 ns each. Last: 1 where it never
+ * ended, 2 where its end is not known. */
+static int add_bars(struct buffer *data, const struct html_lanes *lanes, const struct html_lane *lane)
+{
+    enum { UNIT_NS = 100 };
+    int64_t before = 0;
+    for (size_t i = 0; i < lane->count; i++) {
+        const struct html_lane_bar *bar = &lane->bars[i];
+        int64_t begin = (bar->begin_ns - lanes->begin_ns) / UNIT_NS;
+        if (buffer_printf(data, "%s%lld,%lld,%lld,%d,%d,%d", i ? "," : "", (long long)(begin - before),
+                          (long long)((bar->end_ns - bar->begin_ns) / UNIT_NS),
+                          (long long)(bar->waiting_ns / UNIT_NS), (int)bar->name, (int)bar->group,
+                          bar->is_open      ? 1
+                          : bar->is_endless ? 2
+                                            : 0))
+            return -1;
+        before = begin;
+    }
+    return 0;
+}
+
+static int add_data(struct buffer *data, const struct html_lanes *lanes)
+{
+    int failed = buffer_append_byte(data, '{') || text_json_string(data, "id", lanes->id) ||
+                 text_json_string(data, "title", lanes->title) ||
+                 buffer_printf(data, ",\"length\":%.1f", (double)(lanes->end_ns - lanes->begin_ns) / 1e3) ||
+                 buffer_append_text(data, ",\"texts\":[");
+    for (size_t i = 0; !failed && i < lanes->texts->count; i++)
+        failed = (i && buffer_append_byte(data, ',')) ||
+                 text_json_quote(data, intern_text(lanes->texts, (int64_t)i));
+    failed = failed || buffer_append_text(data, "],\"lanes\":[");
+    for (size_t i = 0; !failed && i < lanes->count; i++) {
+        const struct html_lane *lane = &lanes->lanes[i];
+        failed = buffer_append_text(data, i ? ",{" : "{") || text_json_string(data, "name", lane->name) ||
+                 text_json_integer(data, "accused", lane->is_accused) ||
+                 text_json_string(data, "missing", lane->missing) ||
+                 buffer_append_text(data, ",\"bars\":[") || add_bars(data, lanes, lane) ||
+                 buffer_append_text(data, "]}");
+    }
+    return failed || buffer_append_text(data, "]}") ? -1 : 0;
+}
+
+int html_add_lanes(struct buffer *page, struct buffer *data, const struct html_lanes *lanes)
+{
+    return buffer_append_text(page, "<figure class=\"lanes\">\n") ||
+                   html_element(page, "figcaption", lanes->title) ||
+                   buffer_printf(page, "<div class=\"live\" id=\"%s\"></div>\n", lanes->id) ||
+                   put_still(page, lanes) || buffer_append_text(page, "</figure>\n") || add_data(data, lanes)
+               ? -1
+               : 0;
+}

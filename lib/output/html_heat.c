@@ -1,0 +1,260 @@
+#include "base/base.h"
+#include "model/model.h"
+#include "output/html.h"
+#include "output/internal.h"
+#include "output/output.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Of values that are not known (NAN) or finite. A value of `most` / HTML_SCALE_SPAN counts as nothing. */
+enum { HTML_SCALE_SPAN = 100000 };
+
+enum { NOTHING = 1, FIRST = 2, LAST = 255 };
+
+struct html_scale html_scale_of(const double *values, size_t count)
+{
+    struct html_scale scale = {.least = 0, .most = 0};
+    for (size_t i = 0; i < count; i++)
+        if (values[i] > scale.most)
+            scale.most = values[i];
+    scale.least = scale.most;
+    for (size_t i = 0; i < count; i++)
+        if (values[i] > scale.most / HTML_SCALE_SPAN && values[i] < scale.least)
+            scale.least = values[i];
+    return scale;
+}
+
+unsigned char html_scale_byte(const struct html_scale *scale, double value)
+{
+    if (isnan(value))
+        return 0;
+    if (value <= 0 || value < scale->least)
+        return NOTHING;
+    if (scale->most <= scale->least || value >= scale->most)
+        return LAST;
+    double part = log(value / scale->least) / log(scale->most / scale->least);
+    return (unsigned char)(FIRST + lround(part * (LAST - FIRST)));
+}
+
+/* A row of zeros that is to be written. */
+static int put_zeros(struct buffer *bytes, size_t *zeros)
+{
+    if (*zeros && (buffer_append_byte(bytes, 0) || buffer_append_byte(bytes, (char)*zeros)))
+        return -1;
+    *zeros = 0;
+    return 0;
+}
+
+static int put_difference(struct buffer *bytes, unsigned char difference, size_t *zeros)
+{
+    if (difference)
+        return put_zeros(bytes, zeros) || buffer_append_byte(bytes, (char)difference) ? -1 : 0;
+    return ++*zeros == LAST ? put_zeros(bytes, zeros) : 0;
+}
+
+int html_add_cells(struct buffer *data, const double *values, size_t rows, size_t columns,
+                   const struct html_scale *scale)
+{
+    struct buffer bytes = BUFFER_INIT;
+    size_t zeros = 0;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < rows * columns; i++) {
+        unsigned char above = i >= columns ? html_scale_byte(scale, values[i - columns]) : 0;
+        failed = put_difference(&bytes, (unsigned char)(html_scale_byte(scale, values[i]) - above), &zeros);
+    }
+    failed = failed || put_zeros(&bytes, &zeros) || base64_append(data, bytes.data, bytes.length);
+    buffer_release(&bytes);
+    return failed ? -1 : 0;
+}
+
+/* Of a picture that stands by itself; more are folded. ROW, COLUMN: pixels. */
+enum {
+    STILL_ROWS = 64,
+    STILL_COLUMNS = 200,
+    ROW = 14,
+    LABEL = 96,
+    PICTURE = 620,
+    HEAD = 18,
+    MOST_ROWS = 8192
+};
+
+static int put_labels(struct buffer *page, const struct heat_map *map)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = 0;
+    for (size_t row = 0; !failed && row < map->row_count; row++)
+        failed = buffer_printf(page, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">", LABEL - 6,
+                               HEAD + row * ROW + ROW - 3) ||
+                 heat_row_label(map, &map->rows[row], &text) || html_put(page, "tspan", &text) ||
+                 buffer_append_text(page, "</text>\n");
+    double width = (double)PICTURE / (double)map->columns;
+    size_t each = 1;
+    while ((double)each * width < 40)
+        each++;
+    for (size_t column = 0; !failed && column < map->columns; column += each)
+        failed = buffer_printf(page, "<text x=\"%.1f\" y=\"12\" text-anchor=\"middle\">%lld</text>\n",
+                               LABEL + ((double)column + 0.5) * width, (long long)heat_map_step(map, column));
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+/* A frame around what findings speak of. */
+static int put_frames(struct buffer *page, const struct heat_map *map)
+{
+    double width = (double)PICTURE / (double)map->columns;
+    for (size_t row = 0; row < map->row_count; row++)
+        for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
+            if (buffer_printf(page,
+                              "<rect class=\"frame\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\"/>\n",
+                              LABEL + (double)span.first * width, HEAD + row * ROW,
+                              (double)(span.end - span.first) * width, (int)ROW))
+                return -1;
+    return 0;
+}
+
+static int put_picture(struct buffer *page, const struct heat_map *map, const char *title)
+{
+    size_t height = HEAD + map->row_count * ROW + 4;
+    return buffer_append_text(page, "<figure class=\"heat\">\n") || html_element(page, "figcaption", title) ||
+                   buffer_printf(page, "<div class=\"scroll\"><svg viewBox=\"0 0 %d %zu\" role=\"img\"",
+                                 LABEL + PICTURE + 4, height) ||
+                   html_attribute(page, "aria-label", title) ||
+                   buffer_printf(page,
+                                 ">\n<text x=\"%d\" y=\"12\" text-anchor=\"end\" class=\"axis\">step</text>\n"
+                                 "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
+                                 "preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">\n",
+                                 LABEL - 6, (int)LABEL, (int)HEAD, (int)PICTURE, map->row_count * ROW,
+                                 map->columns, map->row_count) ||
+                   html_add_levels(page, map) || buffer_append_text(page, "</svg>\n") ||
+                   put_labels(page, map) || put_frames(page, map) ||
+                   buffer_append_text(page, "</svg></div></figure>\n")
+               ? -1
+               : 0;
+}
+
+static int put_still(struct buffer *page, const struct html_heat *heat, size_t layer)
+{
+    struct heat_map map;
+    int failed = heat->make(&map, heat->context, layer, 0) || heat_map_fold_rows(&map, STILL_ROWS);
+    if (!failed) {
+        heat_map_fold_steps(&map, STILL_COLUMNS);
+        failed = put_picture(page, &map, heat->layers[layer].title);
+    }
+    heat_map_release(&map);
+    return failed ? -1 : 0;
+}
+
+/* What colours mean. */
+static int put_legend(struct buffer *page, const struct html_heat *heat)
+{
+    struct buffer text = BUFFER_INIT;
+    int is_usual = heat->usual_ns != TIME_UNKNOWN;
+    int failed =
+        buffer_append_text(page, "<p class=\"keys\">In % of ") ||
+        buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
+        (is_usual &&
+         (text_time(&text, heat->usual_ns) || html_text(page, text.data) || buffer_append_byte(page, ')'))) ||
+        buffer_append_text(page, ": ") || html_add_level_keys(page, &heat_share_of_step, "part of a finding");
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+static int add_layer(struct buffer *data, const struct html_heat *heat, size_t layer, struct heat_map *map)
+{
+    struct html_scale scale;
+    int failed = heat->make(map, heat->context, layer, 1) || heat_map_fold_rows(map, MOST_ROWS);
+    if (failed)
+        return -1;
+    size_t most = heat->most_cells / map->row_count;
+    heat_map_fold_steps(map, most ? most : 1);
+    scale = html_scale_of(map->values, map->row_count * map->columns);
+    return buffer_append_text(data, layer ? ",{" : "{") ||
+                   text_json_string(data, "key", heat->layers[layer].key) ||
+                   text_json_string(data, "title", heat->layers[layer].title) ||
+                   buffer_printf(data, ",\"least\":%.9g,\"most\":%.9g,\"cells\":\"", scale.least,
+                                 scale.most) ||
+                   html_add_cells(data, map->values, map->row_count, map->columns, &scale) ||
+                   buffer_append_text(data, "\"}")
+               ? -1
+               : 0;
+}
+
+/* "ranks", and "hosts" as numbers of texts. */
+static int add_rows(struct buffer *data, const struct heat_map *map)
+{
+    struct intern hosts;
+    struct buffer text = BUFFER_INIT;
+    intern_init(&hosts);
+    int failed = buffer_append_text(data, ",\"ranks\":[");
+    for (size_t i = 0; !failed && i < map->row_count; i++) {
+        buffer_clear(&text);
+        failed = (i && buffer_append_byte(data, ',')) || heat_row_label(map, &map->rows[i], &text) ||
+                 text_json_quote(data, text.data);
+    }
+    failed = failed || buffer_append_text(data, "],\"host\":[");
+    for (size_t i = 0; !failed && i < map->row_count; i++) {
+        const char *host = map->rows[i].host;
+        int64_t number = host ? intern_put(&hosts, host, strlen(host)) : -1;
+        failed = (host && number < 0) || buffer_printf(data, i ? ",%d" : "%d", (int)number);
+    }
+    failed = failed || buffer_append_text(data, "],\"hosts\":[");
+    for (size_t i = 0; !failed && i < hosts.count; i++)
+        failed =
+            (i && buffer_append_byte(data, ',')) || text_json_quote(data, intern_text(&hosts, (int64_t)i));
+    buffer_release(&text);
+    intern_release(&hosts);
+    return failed || buffer_append_byte(data, ']') ? -1 : 0;
+}
+
+/* Where rows are of several ranks, that of a mark's is found by its ranks before it. */
+static int add_marks(struct buffer *data, const struct html_heat *heat)
+{
+    if (buffer_append_text(data, ",\"marks\":["))
+        return -1;
+    for (size_t i = 0; i < heat->mark_count; i++) {
+        const struct html_heat_mark *mark = &heat->marks[i];
+        if (buffer_printf(data, "%s[%zu,%lld,%lld,", i ? "," : "", mark->rank, (long long)mark->first_step,
+                          (long long)mark->last_step) ||
+            text_json_quote(data, mark->text) || buffer_append_byte(data, ']'))
+            return -1;
+    }
+    return buffer_append_byte(data, ']');
+}
+
+static int add_data(struct buffer *data, const struct html_heat *heat)
+{
+    struct heat_map map = {.rows = NULL};
+    int failed = text_json_key(data, "heat") || buffer_append_byte(data, '{') ||
+                 text_json_integer(data, "first", heat->first_step) ||
+                 text_json_integer(data, "steps", (int64_t)heat->steps) ||
+                 (heat->usual_ns != TIME_UNKNOWN &&
+                  buffer_printf(data, ",\"usual\":%.3f", (double)heat->usual_ns / 1e3)) ||
+                 buffer_append_text(data, ",\"layers\":[");
+    for (size_t layer = 0; !failed && layer < HTML_HEAT_LAYERS; layer++) {
+        heat_map_release(&map);
+        failed = add_layer(data, heat, layer, &map);
+    }
+    failed = failed || buffer_append_byte(data, ']') ||
+             text_json_integer(data, "fold", map.steps_in_column) || add_rows(data, &map) ||
+             (map.row_count == heat->rank_count && add_marks(data, heat)) || buffer_append_byte(data, '}');
+    heat_map_release(&map);
+    return failed ? -1 : 0;
+}
+
+static int put_figure(struct buffer *page, const struct html_heat *heat)
+{
+    if (buffer_printf(page, "<div class=\"live\" id=\"heat-%lld\"></div>\n<div class=\"still\">\n",
+                      (long long)heat->run))
+        return -1;
+    for (size_t layer = 0; layer < HTML_HEAT_LAYERS; layer++)
+        if (put_still(page, heat, layer))
+            return -1;
+    return buffer_append_text(page, "</div>\n");
+}
+
+int html_add_heat(struct buffer *page, struct buffer *data, const struct html_heat *heat)
+{
+    return put_legend(page, heat) || put_figure(page, heat) || add_data(data, heat) ? -1 : 0;
+}

@@ -1,0 +1,55 @@
+/*
+ * Output formats. A new one, foo, takes a line in renderer_registry below: `--format foo` works everywhere
+ * then. It takes what follows, too; `make check` says what is missing.
+ * - lib/output/foo.c: exports `const struct renderer renderer_foo` (lib/output/output.h)
+ * - tests/unit/output/test_renderers.c: all kinds of cells, hostile text among them
+ * - tests/golden/: a whole output; tests/cli/test_golden.py says of which commands
+ * - tests/cli/test_hostile.py: foo in each loop over formats
+ * - tests/cli/test_found.py: likewise
+ * - tests/cli/test_query.py: likewise
+ * - tests/torture/faults.py: one of READERS shows something in it: every call fails once
+ * - man/: foo wherever a page lists the values of --format
+ * - README.md: likewise
+ * The fuzzers take all formats from here.
+ */
+#include "model/model.h"
+#include "output/output.h"
+
+#include <string.h>
+
+/* What each file of this room exports to registry.c. */
+extern const struct renderer renderer_table;
+extern const struct renderer renderer_json;
+extern const struct renderer renderer_csv;
+
+const struct renderer *const renderer_registry[] = {&renderer_table, &renderer_json, &renderer_csv, NULL};
+
+const char *renderer_name(size_t number)
+{
+    static const size_t count = sizeof renderer_registry / sizeof *renderer_registry - 1;
+    return number < count ? renderer_registry[number]->name : NULL;
+}
+
+const struct renderer *renderer_find(const char *name)
+{
+    for (size_t i = 0; renderer_registry[i]; i++)
+        if (strcmp(renderer_registry[i]->name, name) == 0)
+            return renderer_registry[i];
+    return NULL;
+}
+
+int render_table(const struct renderer *renderer, const struct table *table,
+                 const struct render_target *target, struct error *error)
+{
+    void *state = renderer->begin(table, target, error);
+    if (!state)
+        return -1;
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct cell *cells = table->cells + row * table->column_count;
+        if (renderer->row(state, cells, error)) {
+            renderer->abandon(state);
+            return -1;
+        }
+    }
+    return renderer->end(state, error);
+}

@@ -1,0 +1,414 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "report/comparison.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void measured_run_init(struct measured_run *run)
+{
+    *run = (struct measured_run){.items = NULL};
+    intern_init(&run->texts);
+}
+
+void measured_run_release(struct measured_run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        free(run->items[i].values);
+        free(run->items[i].places);
+    }
+    for (size_t i = 0; i < run->finding_count; i++)
+        free(run->findings[i].text);
+    free(run->items);
+    free(run->findings);
+    free(run->ways);
+    free(run->hosts);
+    free(run->run_name);
+    intern_release(&run->texts);
+    *run = (struct measured_run){.items = NULL};
+}
+
+const char *measured_keep(struct measured_run *run, const char *text)
+{
+    int64_t number = intern_put(&run->texts, text, strlen(text));
+    return number < 0 ? NULL : intern_text(&run->texts, number);
+}
+
+struct step_series *measured_add(struct measured_run *run, enum series_kind kind, const char *key,
+                                 size_t capacity)
+{
+    const char *kept = measured_keep(run, key);
+    double *values = array_new(capacity + 1, sizeof *values);
+    if (!kept || !values ||
+        array_reserve((void **)&run->items, &run->capacity, run->count + 1, sizeof *run->items)) {
+        free(values);
+        return NULL;
+    }
+    struct step_series *series = &run->items[run->count++];
+    *series = (struct step_series){
+        .kind = kind, .key = kept, .rank = -1, .receiver = -1, .values = values, .in_a_step = 1};
+    return series;
+}
+
+void series_add(struct step_series *series, double value)
+{
+    if (isfinite(value))
+        series->values[series->count++] = value;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct step_series *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    return strcmp(left->key, right->key);
+}
+
+void measured_sort(struct measured_run *run)
+{
+    array_sort(run->items, run->count, sizeof *run->items, by_key);
+}
+
+const struct step_series *measured_find(const struct measured_run *run, enum series_kind kind,
+                                        const char *key)
+{
+    const struct step_series wanted = {.kind = kind, .key = key};
+    return run->count ? bsearch(&wanted, run->items, run->count, sizeof wanted, by_key) : NULL;
+}
+
+static int share_a_host(const struct job *job, const struct job_communicator *communicator)
+{
+    const char *host = NULL;
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        int32_t rank = communicator->seats[i].rank;
+        const char *here = rank >= 0 ? job->ranks[rank].facts.host : NULL;
+        if (!here || (host && strcmp(host, here) != 0))
+            return 0;
+        host = here;
+    }
+    return host && (int64_t)communicator->seat_count == communicator->size;
+}
+
+static void find_communicators(struct network_parts *parts, const struct job *job)
+{
+    for (size_t i = 0; i < job->communicator_count; i++)
+        parts->is_over[i] = !job->traffic_count && !share_a_host(job, &job->communicators[i]);
+    for (size_t i = 0; i < job->traffic_count; i++)
+        parts->is_over[job->operations[job->traffic[i].operation].communicator] = 1;
+}
+
+/* A transfer keeps each of its members busy for as long. */
+static void sum_transfers(struct network_parts *parts, const struct job *job, const struct usual *usual)
+{
+    size_t ranks = job_recorded_ranks(job);
+    double each = 1e3 * (double)(ranks ? ranks : 1), steps = (double)(usual->count ? usual->count : 1);
+    for (size_t i = 0; i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int is_usual =
+            instance->step >= 0 && instance->step < job->step_count && usual->places[instance->step] >= 0;
+        if (!is_usual || instance->transfer_ns == TIME_UNKNOWN || !parts->is_over[instance->communicator])
+            continue;
+        double us = (double)instance->transfer_ns * instance->members / each;
+        parts->all_us += us / steps;
+        parts->by_step[usual->places[instance->step]] += us;
+        parts->by_tag[instance->tag < 0 ? job->tags.count : (size_t)instance->tag] += us / steps;
+    }
+}
+
+int network_parts_init(struct network_parts *parts, const struct job *job, const struct usual *usual)
+{
+    *parts = (struct network_parts){.is_over = array_new(job->communicator_count + 1, sizeof *parts->is_over),
+                                    .by_step = array_new(usual->count + 1, sizeof *parts->by_step),
+                                    .by_tag = array_new(job->tags.count + 1, sizeof *parts->by_tag)};
+    if (!parts->is_over || !parts->by_step || !parts->by_tag)
+        return -1;
+    find_communicators(parts, job);
+    sum_transfers(parts, job, usual);
+    return 0;
+}
+
+void network_parts_release(struct network_parts *parts)
+{
+    free(parts->is_over);
+    free(parts->by_step);
+    free(parts->by_tag);
+}
+
+static double mean_of(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+/* A slope of least squares, and its standard error. */
+double network_parts_overlap(const struct network_parts *parts, const double *own_us, size_t count)
+{
+    double squares = 0, products = 0, rest = 0;
+    if (parts->all_us <= 0)
+        return 0;
+    if (count < 3)
+        return 1;
+    double middle = mean_of(parts->by_step, count), own = mean_of(own_us, count);
+    for (size_t i = 0; i < count; i++) {
+        squares += (parts->by_step[i] - middle) * (parts->by_step[i] - middle);
+        products += (parts->by_step[i] - middle) * (own_us[i] - own);
+    }
+    if (!(squares > 0))
+        return 1;
+    double slope = products / squares;
+    for (size_t i = 0; i < count; i++) {
+        double left = own_us[i] - own - slope * (parts->by_step[i] - middle);
+        rest += left * left;
+    }
+    double error = sqrt(rest / (double)(count - 2) / squares);
+    return fmax(0, fmin(1, 2 * error - slope));
+}
+
+struct owns {
+    const struct job *job;
+    const struct baseline *baseline;
+    const struct usual *usual;
+    const struct network_parts *parts;
+    int64_t *ns;    /* owned: [rank * usual steps + place]; TIME_UNKNOWN */
+    int64_t *peers; /* owned, likewise: the median of its peers' */
+    int64_t *list;  /* owned: scratch, of ranks or of steps */
+};
+
+static int64_t *own_at(const struct owns *owns, size_t rank, size_t place)
+{
+    return &owns->ns[rank * owns->usual->count + place];
+}
+
+/*
+ * Where the kernel of the one before may stop before that ends, what is between the two differs from run to
+ * run: with who is the leaf of a tree, and with which of the sends and receives of one call is the last.
+ */
+static int has_rough_begin(const struct job *job, const struct job_operation *operation)
+{
+    int32_t before = operation->previous;
+    return before >= 0 && (job->operations[before].is_tree || job_is_grouped(job, before));
+}
+
+/* Since any call of the rank ended, on whatever stream. Sends and receives of one call are one kernel, and
+ * have one gap before them. TIME_UNKNOWN: nothing is counted. */
+static int64_t counted_ns(const struct job *job, size_t number)
+{
+    const struct job_operation *operation = &job->operations[number];
+    if (has_rough_begin(job, operation) || (operation->group >= 0 && operation->group != (int32_t)number))
+        return TIME_UNKNOWN;
+    int64_t idle_ns = job_idle_time(job, operation);
+    return idle_ns == TIME_UNKNOWN || idle_ns > 0 ? idle_ns : 0;
+}
+
+static int is_alone(const struct owns *owns, size_t rank)
+{
+    int32_t role = owns->baseline->role_of_rank[rank];
+    return role < 0 || owns->baseline->roles[role].rank_count < 2;
+}
+
+/* In all, or before the calls of one tag. */
+static void sum_own(const struct owns *owns, int32_t tag, int is_all)
+{
+    const struct job *job = owns->job;
+    for (size_t i = 0; i < job->rank_count * owns->usual->count; i++)
+        owns->ns[i] = TIME_UNKNOWN;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int32_t place = operation->step < 0 || operation->step >= job->step_count
+                            ? -1
+                            : owns->usual->places[operation->step];
+        int64_t ns = place < 0 || (!is_all && operation->tag != tag) ? TIME_UNKNOWN : counted_ns(job, i);
+        if (ns == TIME_UNKNOWN)
+            continue;
+        int64_t *own = own_at(owns, (size_t)operation->rank, (size_t)place);
+        *own = (*own == TIME_UNKNOWN ? 0 : *own) + ns;
+    }
+}
+
+/* Of `count` ranks, all where `ranks` is NULL: the median of the others in one step. */
+static void set_peers(const struct owns *owns, const int32_t *ranks, size_t count, size_t place,
+                      int only_alone)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t ns = *own_at(owns, ranks ? (size_t)ranks[i] : i, place);
+        if (ns != TIME_UNKNOWN)
+            owns->list[known++] = ns;
+    }
+    struct middles middles = middles_of(owns->list, known);
+    for (size_t i = 0; known > 1 && i < count; i++) {
+        size_t rank = ranks ? (size_t)ranks[i] : i;
+        int64_t ns = *own_at(owns, rank, place);
+        if (ns != TIME_UNKNOWN && (!only_alone || is_alone(owns, rank)))
+            owns->peers[rank * owns->usual->count + place] = median_of_others(&middles, ns);
+    }
+}
+
+/* A rank that plays its role alone is held against all others. */
+static void find_peers(const struct owns *owns)
+{
+    for (size_t i = 0; i < owns->job->rank_count * owns->usual->count; i++)
+        owns->peers[i] = TIME_UNKNOWN;
+    for (size_t place = 0; place < owns->usual->count; place++) {
+        set_peers(owns, NULL, owns->job->rank_count, place, 1);
+        for (size_t i = 0; i < owns->baseline->role_count; i++)
+            if (owns->baseline->roles[i].rank_count > 1)
+                set_peers(owns, owns->baseline->roles[i].ranks, owns->baseline->roles[i].rank_count, place,
+                          0);
+    }
+}
+
+static void add_values(const struct owns *owns, size_t rank, struct step_series *series)
+{
+    size_t count = 0;
+    for (size_t place = 0; place < owns->usual->count; place++) {
+        int64_t ns = *own_at(owns, rank, place), peers = owns->peers[rank * owns->usual->count + place];
+        if (ns != TIME_UNKNOWN && peers != TIME_UNKNOWN)
+            series_add(series, (double)(ns - peers) / 1e3);
+    }
+    for (size_t place = 0; place < owns->usual->count; place++)
+        if (*own_at(owns, rank, place) != TIME_UNKNOWN)
+            owns->list[count++] = *own_at(owns, rank, place);
+    series->itself = count ? (double)pick_quantile(owns->list, count, 0.5) / 1e3 : (double)NAN;
+}
+
+/* What it is at one position of the step. */
+static int set_place(const struct owns *owns, int32_t role, int32_t position, size_t seat,
+                     struct measured_run *run, struct measured_place *place)
+{
+    size_t count = 0;
+    *place = (struct measured_place){.own_us = (double)NAN};
+    for (size_t i = 0; i < owns->usual->count; i++) {
+        int32_t cell = baseline_cell(owns->baseline, role, position, seat, owns->usual->steps[i]);
+        int64_t ns = cell < 0 ? TIME_UNKNOWN : counted_ns(owns->job, (size_t)cell);
+        if (ns == TIME_UNKNOWN)
+            continue;
+        const struct job_operation *operation = &owns->job->operations[cell];
+        const char *tag = job_tag(owns->job, operation->tag);
+        place->function = operation->function;
+        if (tag && !place->tag && !(place->tag = measured_keep(run, tag)))
+            return -1;
+        owns->list[count++] = ns;
+    }
+    if (count)
+        place->own_us = (double)pick_quantile(owns->list, count, 0.5) / 1e3;
+    return 0;
+}
+
+static int add_places(const struct owns *owns, size_t rank, struct measured_run *run,
+                      struct step_series *series)
+{
+    int32_t role = owns->baseline->role_of_rank[rank];
+    if (role < 0)
+        return 0;
+    size_t length = (size_t)owns->baseline->roles[role].length;
+    series->places = array_new(length + 1, sizeof *series->places);
+    if (!series->places)
+        return -1;
+    series->place_count = length;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < length; i++)
+        failed = set_place(owns, role, (int32_t)i, (size_t)owns->baseline->rank_in_role[rank], run,
+                           &series->places[i]);
+    return failed;
+}
+
+static int add_rank(const struct owns *owns, size_t number, struct measured_run *run)
+{
+    const struct job_rank *rank = &owns->job->ranks[number];
+    struct buffer key = BUFFER_INIT;
+    struct step_series *series = NULL;
+    if (!rank->count)
+        return 0;
+    if (buffer_printf(&key, "rank %s", rank->name) == 0)
+        series = measured_add(run, SERIES_RANK, key.data, owns->usual->count);
+    buffer_release(&key);
+    if (!series)
+        return -1;
+    series->rank = rank->global_rank;
+    add_values(owns, number, series);
+    return add_places(owns, number, run, series);
+}
+
+/* The middle one of a role in one step; TIME_UNKNOWN. One slow rank of two or more does not move it. */
+static int64_t middle_of_role(const struct owns *owns, const struct role *role, size_t place)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < role->rank_count; i++)
+        if (*own_at(owns, (size_t)role->ranks[i], place) != TIME_UNKNOWN)
+            owns->list[count++] = *own_at(owns, (size_t)role->ranks[i], place);
+    return count ? pick_quantile(owns->list, count, 0.5) : TIME_UNKNOWN;
+}
+
+/* Of all ranks together: the mean over ranks, each as the middle one of its role. */
+static int add_all(const struct owns *owns, enum series_kind kind, const char *key, struct measured_run *run)
+{
+    struct step_series *series = measured_add(run, kind, key, owns->usual->count);
+    if (series && kind == SERIES_OWN_PHASE)
+        series->tag = series->key;
+    for (size_t place = 0; series && place < owns->usual->count; place++) {
+        double sum_us = 0, ranks = 0;
+        for (size_t i = 0; i < owns->baseline->role_count; i++) {
+            const struct role *role = &owns->baseline->roles[i];
+            int64_t ns = middle_of_role(owns, role, place);
+            if (ns == TIME_UNKNOWN)
+                continue;
+            sum_us += (double)ns / 1e3 * (double)role->rank_count;
+            ranks += (double)role->rank_count;
+        }
+        series_add(series, sum_us / ranks);
+    }
+    if (series)
+        series->network =
+            owns->parts->all_us * (series->count == owns->usual->count
+                                       ? network_parts_overlap(owns->parts, series->values, series->count)
+                                       : 1);
+    return series ? 0 : -1;
+}
+
+/* A job with more tags has other things in them. */
+enum { MOST_PHASES = 32 };
+
+static int add_phases(const struct owns *owns, struct measured_run *run)
+{
+    const struct job *job = owns->job;
+    size_t phases = job->tags.count < MOST_PHASES ? job->tags.count : MOST_PHASES;
+    int failed = 0;
+    for (size_t tag = 0; !failed && tag < phases; tag++) {
+        sum_own(owns, (int32_t)tag, 0);
+        failed = add_all(owns, SERIES_OWN_PHASE, job_tag(job, (int32_t)tag), run);
+    }
+    return failed;
+}
+
+int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
+                  const struct usual *usual, const struct network_parts *parts)
+{
+    size_t most = job->rank_count > usual->count ? job->rank_count : usual->count;
+    struct owns owns = {.job = job,
+                        .baseline = baseline,
+                        .usual = usual,
+                        .parts = parts,
+                        .ns = array_new(job->rank_count * usual->count + 1, sizeof *owns.ns),
+                        .peers = array_new(job->rank_count * usual->count + 1, sizeof *owns.peers),
+                        .list = array_new(most + 1, sizeof *owns.list)};
+    int failed = !owns.ns || !owns.peers || !owns.list;
+    if (!failed) {
+        sum_own(&owns, -1, 1);
+        find_peers(&owns);
+    }
+    failed = failed || add_all(&owns, SERIES_OWN, "", run);
+    for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
+        failed = add_rank(&owns, i, run);
+    failed = failed || add_phases(&owns, run);
+    free(owns.ns);
+    free(owns.peers);
+    free(owns.list);
+    return failed ? -1 : 0;
+}

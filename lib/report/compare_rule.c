@@ -1,0 +1,314 @@
+/*
+ * Rules of a comparison. A new one, COMPARE_FOO, takes a line in enum compare_rule (lib/report/comparison.h),
+ * one in `compare_rules` below, and what follows; `make check` says what is missing.
+ * - lib/report/: where what it looks at is at hand, code that asks it by its name
+ * - tests/unit/: a test with assert_decides(COMPARE_FOO, ...) and one with assert_allows(COMPARE_FOO, ...): a
+ *   pair of runs in which it decides, and one beside its limit in which it does not
+ * - man/ncclprof-compare.1: `make golden` writes its paragraph from the table
+ */
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "report/comparison.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS = 1 << SERIES_STEP | 1 << SERIES_COMMUNICATION | 1 << SERIES_WAITING,
+    LENGTHS = 1 << SERIES_STEP,
+    PHASES = 1 << SERIES_PHASE,
+    TRANSFERS = 1 << SERIES_TRANSFER,
+    EDGES = 1 << SERIES_EDGE,
+    RANKS = 1 << SERIES_RANK,
+    OWNS = 1 << SERIES_OWN | 1 << SERIES_OWN_PHASE | RANKS,
+    FINDINGS = 1 << COMPARED_FINDING,
+    FIGURES = STEPS | PHASES | TRANSFERS | EDGES | OWNS
+};
+
+/* The names follow their enum: COMPARE_FEW_STEPS is few-steps. */
+const struct compare_rule_text compare_rules[COMPARE_RULES] = {
+    [COMPARE_ONE_SIDE] = {"one-side", 1, FIGURES, 1, "run", "one is enough", "only one of the runs has it"},
+    [COMPARE_RANKS] = {"ranks", 1, FIGURES, 0, "ranks", "different ranks divide the work differently",
+                       "the runs differ in the number of ranks, or in which ranks they have"},
+    [COMPARE_PROGRAMME] = {"programme", 1, STEPS | PHASES | EDGES | OWNS, 0, "operations",
+                           "steps with different operations need not take the same time",
+                           "the operations of a step differ in number, order, function, "
+                           "size or ranks; sizes that vary within a run are ignored"},
+    [COMPARE_PLACEMENT] =
+        {"placement", 1, STEPS | PHASES | TRANSFERS | EDGES, 0, "communicators",
+         "networks are several times slower than links within a host, so the difference comes "
+         "from the scheduler, not from a change of the job",
+         "the data of a communicator goes over the network in only one run, or different "
+         "ranks share a host"},
+    [COMPARE_CALLED] = {"called", 1, STEPS, 0, "steps",
+                        "hosts run ahead of their GPUs, so the time between the calls of two steps says "
+                        "little about the steps",
+                        "operations have no end times, so steps are measured from call to call"},
+    [COMPARE_FEW_STEPS] = {"few-steps", 1, FIGURES, 6, "baseline steps",
+                           "a spread takes at least three batches of two steps",
+                           "a run has fewer baseline steps after the warm-up"},
+    [COMPARE_CHANCE] =
+        {"chance", 0, FIGURES, 0.01, "of the comparisons of equal runs",
+         "one false alarm in 100 nights, divided into a quarter each for step times, transfers, links and "
+         "gap times; phases and shares, which are compared only where steps differ, have a budget of their "
+         "own",
+         "the share of comparisons in which noise alone makes a difference of this size in any row that "
+         "shares "
+         "the budget (Welch's t on medians of batches of steps; Holm's correction)"},
+    [COMPARE_DRIFT] = {"drift", 0, FIGURES, 1, "times the drift of a run",
+                       "a difference that occurs within a run can also occur between runs",
+                       "the medians of the thirds of one of the runs differ by as much"},
+    [COMPARE_SMALLEST] =
+        {"smallest", 0, STEPS | PHASES, 0.02, "of A",
+         "gap times of recorded clean runs differ by 0.2 %; the difference between ranks of several "
+         "hosts has not been measured",
+         "two clean runs of the same job differ by this much because of clocks and placement, "
+         "which a single run does not show"},
+    [COMPARE_SMALLEST_TRANSFER] = {"smallest-transfer", 0, TRANSFERS, 0.05, "of A",
+                                   "as smallest, but short times differ by more; no measurement behind it",
+                                   "transfers of two clean runs differ by this much"},
+    [COMPARE_NETWORK] =
+        {"network", 0, STEPS | PHASES | TRANSFERS | EDGES | (OWNS & ~RANKS), 0.5, "of the network time in A",
+         "recorded clean runs of one job over sockets: transfers took from 612 to 865 us; "
+         "--network-noise sets another limit",
+         "transfers between hosts differ by this much between two clean runs of the same job, because of "
+         "placement and of other jobs on the machines and links; for a step, a phase or a share, this is "
+         "applied to the part that such transfers take, for gap time to the part that overlaps with them"},
+    [COMPARE_WORTH] = {"worth", 0, FIGURES & ~RANKS, 0.01, "of a baseline step of A",
+                       "a difference that does not show in the step time is not worth looking at",
+                       "a difference of this size hardly shows in the step time"},
+    [COMPARE_WORTH_RANK] = {"worth-rank", 0, RANKS, 0.015, "of a baseline step of A",
+                            "half of the --min-gain of diagnose",
+                            "ranks of healthy jobs differ by this much"},
+    [COMPARE_SHOWN] =
+        {"shown", 0, (STEPS & ~LENGTHS) | PHASES, 0, "changes of the step time",
+         "where kernels end, in the leaves of a tree or in its root, moves time between phases, and "
+         "between gap time and wait time, from run to run; the steps pay for none of it",
+         "the step time did not change beyond noise; nothing is compared where steps were not"},
+    [COMPARE_RESIZED] = {"resized", 0, FINDINGS, 1.67, "times the smaller cost",
+                         "the cost of a finding is right within 25 %: 1.25 to 0.75",
+                         "both runs have the finding, and its costs differ by less than this factor"},
+};
+
+static int differ(uint64_t a, uint64_t b)
+{
+    return a && b && a != b;
+}
+
+static int differ_in_ranks(const struct measured_run *const runs[2])
+{
+    return runs[0]->ranks != runs[1]->ranks;
+}
+
+static int differ_in_programme(const struct measured_run *const runs[2])
+{
+    return differ(runs[0]->calls, runs[1]->calls) || differ(runs[0]->sizes, runs[1]->sizes);
+}
+
+size_t likeness_moved(const struct measured_run *const runs[2])
+{
+    size_t moved = 0;
+    if (!runs[0]->has_network || !runs[1]->has_network)
+        return 0;
+    for (size_t i = 0, k = 0; i < runs[0]->way_count && k < runs[1]->way_count;) {
+        const struct measured_way *a = &runs[0]->ways[i], *b = &runs[1]->ways[k];
+        moved += a->members == b->members && a->over_network != b->over_network;
+        i += a->members <= b->members;
+        k += b->members <= a->members;
+    }
+    return moved;
+}
+
+static int differ_in_hosts(const struct measured_run *const runs[2])
+{
+    const int64_t *a = runs[0]->hosts, *b = runs[1]->hosts;
+    return a && b && runs[0]->ranks == runs[1]->ranks &&
+           memcmp(a, b, (size_t)runs[0]->ranks * sizeof *a) != 0;
+}
+
+int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule)
+{
+    switch (rule) {
+    case COMPARE_RANKS:
+        return differ_in_ranks(runs);
+    case COMPARE_PROGRAMME:
+        return differ_in_programme(runs);
+    case COMPARE_PLACEMENT:
+        return likeness_moved(runs) || differ_in_hosts(runs);
+    case COMPARE_CALLED:
+        return runs[0]->are_called || runs[1]->are_called;
+    default:
+        return 0;
+    }
+}
+
+/* What the steps of a job call, as it is put together rank by rank. */
+struct programme {
+    const struct job *job;
+    struct stretch *stretches; /* owned: of one rank, by step */
+    struct stretch *scratch;   /* owned */
+    uint64_t calls;
+    uint64_t sizes;
+    int sizes_vary;
+};
+
+/* Ranks may come in any order where they have no numbers. */
+static uint64_t hash_of_rank(const struct job_rank *rank, uint64_t hash)
+{
+    return hash_mix(hash, rank->global_rank >= 0 ? (uint64_t)rank->global_rank : 0);
+}
+
+static uint64_t hash_call(const struct job *job, const struct job_operation *operation)
+{
+    return hash_mix(operation->function, (uint64_t)job->communicators[operation->communicator].size);
+}
+
+/* How many of a rank's usual steps are as the canonical one. */
+static int are_mostly(const struct programme *programme, struct stretch canonical, const struct usual *usual)
+{
+    size_t alike = 0;
+    for (size_t i = 0; i < usual->count; i++) {
+        const struct stretch *stretch = &programme->stretches[usual->steps[i]];
+        alike += stretch->count == canonical.count && stretch->signature == canonical.signature;
+    }
+    return alike * 2 >= usual->count;
+}
+
+/* Of the canonical step of a rank, in order of issue. */
+static void add_calls(struct programme *programme, const struct job_rank *rank, struct stretch canonical)
+{
+    const struct job *job = programme->job;
+    uint64_t calls = 0, sizes = 0;
+    for (int32_t i = 0; i < canonical.count; i++) {
+        const struct job_operation *operation = &job->operations[canonical.first + i];
+        uint64_t call = hash_call(job, operation);
+        calls = hash_mix(calls, call);
+        sizes = hash_mix(hash_mix(sizes, call), (uint64_t)operation->bytes);
+    }
+    programme->calls += hash_of_rank(rank, calls);
+    programme->sizes += hash_of_rank(rank, sizes);
+}
+
+static int add_rank(struct programme *programme, size_t number, const struct usual *usual)
+{
+    const struct job *job = programme->job;
+    const struct job_rank *rank = &job->ranks[number];
+    if (!rank->count)
+        return 0;
+    if (stretches_cut(job, rank, programme->stretches))
+        return -1;
+    for (int32_t step = 0; step < job->step_count; step++)
+        if (usual->places[step] < 0)
+            programme->stretches[step].count = 0;
+    struct stretch canonical =
+        stretches_canonical(programme->stretches, 0, job->step_count, programme->scratch);
+    if (canonical.first < 0)
+        return 0;
+    programme->sizes_vary |= !are_mostly(programme, canonical, usual);
+    add_calls(programme, rank, canonical);
+    return 0;
+}
+
+static int measure_programme(struct measured_run *run, const struct job *job, const struct usual *usual)
+{
+    size_t steps = (size_t)job->step_count + 1;
+    struct programme programme = {.job = job,
+                                  .stretches = array_new(steps, sizeof *programme.stretches),
+                                  .scratch = array_new(steps, sizeof *programme.scratch)};
+    int failed = !programme.stretches || !programme.scratch;
+    for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
+        failed = add_rank(&programme, i, usual);
+    run->calls = programme.calls;
+    run->sizes = programme.sizes_vary ? 0 : programme.sizes;
+    free(programme.stretches);
+    free(programme.scratch);
+    return failed ? -1 : 0;
+}
+
+static int by_members(const void *a, const void *b)
+{
+    const struct measured_way *left = a, *right = b;
+    return (left->members > right->members) - (left->members < right->members);
+}
+
+/* Whatever numbers they have in it. */
+static uint64_t hash_members(const struct job *job, const struct job_communicator *communicator)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        int32_t rank = communicator->seats[i].rank;
+        sum += rank < 0 ? 1 : hash_mix(1, (uint64_t)job->ranks[rank].global_rank);
+    }
+    return hash_mix(sum, (uint64_t)communicator->size);
+}
+
+/* Several communicators of the same ranks are one. */
+static void unite_ways(struct measured_run *run)
+{
+    size_t kept = 0;
+    array_sort(run->ways, run->way_count, sizeof *run->ways, by_members);
+    for (size_t i = 0; i < run->way_count; i++)
+        if (kept && run->ways[kept - 1].members == run->ways[i].members)
+            run->ways[kept - 1].over_network |= run->ways[i].over_network;
+        else
+            run->ways[kept++] = run->ways[i];
+    run->way_count = kept;
+}
+
+static int measure_ways(struct measured_run *run, const struct job *job)
+{
+    run->ways = array_new(job->communicator_count + 1, sizeof *run->ways);
+    if (!run->ways)
+        return -1;
+    run->has_network = job->traffic_count > 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        run->ways[i].members = hash_members(job, &job->communicators[i]);
+    run->way_count = job->communicator_count;
+    for (size_t i = 0; i < job->traffic_count; i++)
+        run->ways[job->operations[job->traffic[i].operation].communicator].over_network = 1;
+    unite_ways(run);
+    return 0;
+}
+
+/* The first rank on the same host, by their numbers; -1: a host is not known. */
+static int64_t first_on_host(const struct job *job, size_t number)
+{
+    const char *host = job->ranks[number].facts.host;
+    int64_t first = job->ranks[number].global_rank;
+    for (size_t i = 0; host && i < job->rank_count; i++) {
+        const struct job_rank *rank = &job->ranks[i];
+        if (rank->facts.host && strcmp(rank->facts.host, host) == 0 && rank->global_rank < first)
+            first = rank->global_rank;
+    }
+    return host ? first : -1;
+}
+
+static int measure_hosts(struct measured_run *run, const struct job *job)
+{
+    int64_t *hosts = array_new(job->rank_count + 1, sizeof *hosts);
+    int is_known = run->has_ranks;
+    for (size_t i = 0; hosts && is_known && i < job->rank_count; i++) {
+        int64_t rank = job->ranks[i].global_rank, first = first_on_host(job, i);
+        is_known = first >= 0 && rank < (int64_t)job->rank_count;
+        if (is_known)
+            hosts[rank] = first;
+    }
+    if (!hosts)
+        return -1;
+    if (is_known)
+        run->hosts = hosts;
+    else
+        free(hosts);
+    return 0;
+}
+
+int shape_measure(struct measured_run *run, const struct job *job, const struct usual *usual)
+{
+    run->ranks = (int64_t)job_recorded_ranks(job);
+    run->has_ranks = job->has_global_ranks;
+    for (size_t i = 0; i < job->rank_count; i++)
+        run->has_ranks = run->has_ranks && job->ranks[i].global_rank >= 0;
+    return measure_programme(run, job, usual) || measure_ways(run, job) || measure_hosts(run, job) ? -1 : 0;
+}

@@ -1,0 +1,328 @@
+#include "base/base.h"
+#include "model/model.h"
+#include "report/comparison.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* Of a kind, so many differences are told; --all has the others. */
+enum { MOST_TOLD = 5 };
+
+const char *comparison_name(int kind)
+{
+    static const char *const names[COMPARED_KINDS] = {"step",     "communication", "waiting", "phase",
+                                                      "transfer", "edge",          "own",     "own_phase",
+                                                      "own",      "finding"};
+    return names[kind];
+}
+
+static int say_us(struct buffer *text, double us)
+{
+    return text_time(text, (int64_t)llround(fabs(us) * 1e3));
+}
+
+static int say_text(struct buffer *text, const char *hostile)
+{
+    return escape_terminal(text, hostile, strlen(hostile));
+}
+
+/* " (58 %)"; two figures. */
+static int say_percent(struct buffer *text, double percent)
+{
+    return isfinite(percent) ? buffer_printf(text, " (%.*f %%)", fabs(percent) < 9.95, fabs(percent)) : 0;
+}
+
+/* "12.3 ms, 4.5 ms (58 %) longer" */
+static int say_longer(const struct comparison *of, struct buffer *text)
+{
+    return say_us(text, of->values[1]) || buffer_append_text(text, ", ") || say_us(text, of->change) ||
+           say_percent(text, comparison_change_percent(of)) ||
+           buffer_append_text(text, of->change > 0 ? " longer" : " shorter");
+}
+
+static int say_steps(const struct comparison *of, struct buffer *text)
+{
+    return buffer_append_text(text, "A step took ") || say_longer(of, text) ||
+           buffer_append_text(text, " than in A.\n");
+}
+
+static int say_share(const struct comparison *of, const char *what, struct buffer *text)
+{
+    return buffer_printf(text, "%s %.*f %% of the time (%.*f %% in A).\n", what, of->values[1] < 9.95,
+                         of->values[1], of->values[0] < 9.95, of->values[0]);
+}
+
+static int say_phase(const struct comparison *of, struct buffer *text)
+{
+    return buffer_append_text(text, "Phase ") || say_text(text, of->key) ||
+           buffer_append_text(text, " took ") || say_longer(of, text) ||
+           buffer_append_text(text, " than in A.\n");
+}
+
+static int say_transfer(const struct comparison *of, struct buffer *text)
+{
+    double gbs = of->series[1]->gbs_us;
+    return say_text(text, of->key) || buffer_append_text(text, ": a transfer took ") ||
+           say_longer(of, text) || buffer_append_text(text, " than in A") ||
+           (gbs > 0 && buffer_printf(text, "; bus bandwidth %.3g GB/s (%.3g GB/s in A)", gbs / of->values[1],
+                                     gbs / of->values[0])) ||
+           buffer_append_text(text, ".\n");
+}
+
+static int say_edge(const struct comparison *of, struct buffer *text)
+{
+    return buffer_append_text(text, "Sends from ") || say_text(text, of->key) ||
+           buffer_append_text(text, " waited ") || say_us(text, of->change) ||
+           buffer_printf(text, " %s per step for the network", of->change > 0 ? "longer" : "less") ||
+           say_percent(text, comparison_change_percent(of)) || buffer_append_text(text, " than in A.\n");
+}
+
+/* The place whose own time changed most in the direction of the whole; NULL. */
+static const struct measured_place *changed_place(const struct comparison *of, size_t *at)
+{
+    const struct step_series *a = of->series[0], *b = of->series[1];
+    const struct measured_place *best = NULL;
+    double most = 0;
+    if (!a || !b || a->place_count != b->place_count)
+        return NULL;
+    for (size_t i = 0; i < a->place_count; i++) {
+        double change = (b->places[i].own_us - a->places[i].own_us) * (of->change > 0 ? 1 : -1);
+        if (change > most) {
+            most = change;
+            best = &b->places[i];
+            *at = i;
+        }
+    }
+    return best;
+}
+
+int comparison_say_place(const struct comparison *of, struct buffer *text)
+{
+    size_t at = 0;
+    const struct measured_place *place = changed_place(of, &at);
+    const char *function = place ? function_name((enum function)place->function) : NULL;
+    if (!place)
+        return 0;
+    return buffer_printf(text, "before operation %zu of the step (%s", at + 1,
+                         function ? function : "function unknown") ||
+                   (place->tag && (buffer_append_text(text, ", ") || buffer_append_text(text, place->tag))) ||
+                   buffer_append_byte(text, ')')
+               ? -1
+               : 0;
+}
+
+static int say_rank(const struct comparison *of, struct buffer *text)
+{
+    struct buffer place = BUFFER_INIT;
+    int failed =
+        buffer_append_byte(text, (char)toupper((unsigned char)*of->key)) || say_text(text, of->key + 1) ||
+        buffer_append_text(text, " spends ") || say_us(text, of->change) ||
+        buffer_printf(text, " %s per step between operations than in A", of->change > 0 ? "more" : "less") ||
+        say_percent(text, comparison_change_percent(of)) || comparison_say_place(of, &place) ||
+        (place.length &&
+         (buffer_append_text(text, ", most of it ") || escape_terminal(text, place.data, place.length))) ||
+        buffer_append_text(text, ".\n");
+    buffer_release(&place);
+    return failed;
+}
+
+/* "All ranks spend 546 us more per step between operations than in A in phase backward (6.4 %)." */
+static int say_all(const struct comparison *of, struct buffer *text)
+{
+    return buffer_append_text(text, "All ranks spend ") || say_us(text, of->change) ||
+           buffer_printf(text, " %s per step between operations", of->change > 0 ? "more" : "less") ||
+           (of->tag && (buffer_append_text(text, " in phase ") || say_text(text, of->tag))) ||
+           buffer_append_text(text, " than in A") || say_percent(text, comparison_change_percent(of)) ||
+           buffer_append_text(text, ".\n");
+}
+
+static int say_finding(const struct comparison *of, struct buffer *text)
+{
+    const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
+    const char *how = !of->found[0]    ? "New: "
+                      : !of->found[1]  ? "Gone: "
+                      : of->change > 0 ? "Grew: "
+                                       : "Shrank: ";
+    int is_both = of->found[0] && of->found[1];
+    if (!found)
+        return 0;
+    return buffer_append_text(text, how) || say_text(text, found->text) ||
+           (is_both && (buffer_append_text(text, ". Cost per step: ") || say_us(text, of->values[0]) ||
+                        buffer_append_text(text, " in A, ") || say_us(text, of->values[1]) ||
+                        buffer_append_text(text, " in B"))) ||
+           buffer_append_text(text, ".\n");
+}
+
+static int say(const struct comparison *of, struct buffer *text)
+{
+    switch (of->kind) {
+    case SERIES_STEP:
+        return say_steps(of, text);
+    case SERIES_COMMUNICATION:
+        return say_share(of, "Communication took", text);
+    case SERIES_WAITING:
+        return say_share(of, "Ranks waited for others", text);
+    case SERIES_PHASE:
+        return say_phase(of, text);
+    case SERIES_TRANSFER:
+        return say_transfer(of, text);
+    case SERIES_EDGE:
+        return say_edge(of, text);
+    case SERIES_OWN:
+    case SERIES_OWN_PHASE:
+        return say_all(of, text);
+    case SERIES_RANK:
+        return say_rank(of, text);
+    default:
+        return say_finding(of, text);
+    }
+}
+
+/* What differs beyond noise. */
+static int say_differences(const struct comparisons *all, size_t *told, struct buffer *text)
+{
+    size_t of_kind[COMPARED_KINDS] = {0}, left_out = 0;
+    *told = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct comparison *of = &all->items[i];
+        if (of->verdict != COMPARED_BEYOND)
+            continue;
+        ++*told;
+        if (++of_kind[of->kind] > MOST_TOLD)
+            left_out++;
+        else if (say(of, text))
+            return -1;
+    }
+    return left_out ? buffer_printf(text, "%zu more difference%s beyond noise; use --all\n", left_out,
+                                    left_out == 1 ? "" : "s")
+                    : 0;
+}
+
+/* Why the length of steps is not judged, in short; the notes have more. */
+static const char *reason_of(const struct comparison *steps)
+{
+    static const char *const reasons[COMPARE_RULES] = {
+        [COMPARE_ONE_SIDE] = "a run has no steps",
+        [COMPARE_RANKS] = "the runs differ in ranks",
+        [COMPARE_PROGRAMME] = "the steps contain different operations",
+        [COMPARE_PLACEMENT] = "the ranks are placed on the hosts differently",
+        [COMPARE_CALLED] = "operations have no end times",
+        [COMPARE_FEW_STEPS] = "there are too few steps",
+    };
+    return steps && reasons[steps->rule] ? reasons[steps->rule] : "a run has no steps";
+}
+
+/* "Step time cannot be compared (49.9 ms in A, 72.0 ms in B): the steps contain different operations." */
+static int say_untold(const struct comparison *steps, struct buffer *text)
+{
+    if (buffer_append_text(text, "Step time cannot be compared"))
+        return -1;
+    if (steps && isfinite(steps->change) &&
+        (buffer_append_text(text, " (") || say_us(text, steps->values[0]) ||
+         buffer_append_text(text, " in A, ") || say_us(text, steps->values[1]) ||
+         buffer_append_text(text, " in B)")))
+        return -1;
+    return buffer_printf(text, ": %s.\n", reason_of(steps));
+}
+
+static const struct comparison *own_of_all(const struct comparisons *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].kind == SERIES_OWN)
+            return &all->items[i];
+    return NULL;
+}
+
+/* Own times are known better than steps, of which the network has its part. */
+static int say_own(const struct comparisons *all, struct buffer *text)
+{
+    const struct comparison *own = own_of_all(all);
+    if (!own || own->verdict != COMPARED_WITHIN || isnan(own->whole))
+        return buffer_append_byte(text, '\n');
+    return buffer_printf(text,
+                         " Time between operations changed by %.2g %% of a step (detection limit %.2g %%).\n",
+                         fabs(comparison_change_percent(own)), comparison_noise_percent(own));
+}
+
+/* What is known of the length of steps where that does not differ. */
+static int say_silence(const struct comparisons *all, size_t told, struct buffer *text)
+{
+    const struct comparison *steps = comparisons_steps(all);
+    if (!steps || steps->verdict == COMPARED_NOT)
+        return say_untold(steps, text);
+    if (steps->verdict == COMPARED_BEYOND)
+        return 0;
+    return buffer_printf(text, "%s: step time changed by %.2g %% (detection limit %.2g %%%s).",
+                         told ? "No difference in step time beyond noise" : "No difference beyond noise",
+                         fabs(comparison_change_percent(steps)), comparison_noise_percent(steps),
+                         steps->rule == COMPARE_NETWORK
+                             ? ", because network transfers differ between runs (--network-noise)"
+                             : "") ||
+           say_own(all, text);
+}
+
+static int say_run(const struct measured_run *run, const char *side, struct buffer *text)
+{
+    if (!run->run_name)
+        return buffer_printf(text, "%s: no operations\n", side);
+    return buffer_printf(text, "%s: ", side) || say_text(text, run->run_name) ||
+           buffer_printf(text, " (run %lld), %lld rank%s, %d baseline step%s of %d\n", (long long)run->run_id,
+                         (long long)run->ranks, run->ranks == 1 ? "" : "s", (int)run->usual,
+                         run->usual == 1 ? "" : "s", (int)run->steps);
+}
+
+int comparisons_say(const struct comparisons *all, struct buffer *text)
+{
+    size_t told;
+    struct buffer differences = BUFFER_INIT;
+    int failed = say_run(all->runs[0], "A", text) || say_run(all->runs[1], "B", text) ||
+                 buffer_append_byte(text, '\n') || say_differences(all, &told, &differences) ||
+                 (differences.length && buffer_append(text, differences.data, differences.length)) ||
+                 say_silence(all, told, text);
+    buffer_release(&differences);
+    return failed ? -1 : 0;
+}
+
+static int say_few(const struct comparisons *all, struct buffer *text)
+{
+    double least = compare_limit(COMPARE_FEW_STEPS);
+    const struct measured_run *a = all->runs[0], *b = all->runs[1];
+    if (a->usual >= least && b->usual >= least)
+        return buffer_printf(text, "items present in fewer than %g steps of a run are not compared", least);
+    return buffer_printf(text, "A has %d baseline step%s, B has %d; at least %g are needed to estimate noise",
+                         (int)a->usual, a->usual == 1 ? "" : "s", (int)b->usual, least);
+}
+
+static int say_placement(const struct comparisons *all, struct buffer *text)
+{
+    size_t moved = likeness_moved(all->runs);
+    if (moved &&
+        buffer_printf(text, "the data of %zu communicator%s goes over the network in only one run, because ",
+                      moved, moved == 1 ? "" : "s"))
+        return -1;
+    return buffer_append_text(
+        text,
+        "the ranks are placed on the hosts differently; steps, phases, transfers and links are not compared");
+}
+
+int comparisons_say_bar(const struct comparisons *all, enum compare_rule rule, struct buffer *text)
+{
+    switch (rule) {
+    case COMPARE_ONE_SIDE:
+        return buffer_append_text(text, "items present in only one run are not compared; --all lists them");
+    case COMPARE_RANKS:
+        return buffer_printf(text, "A has %lld ranks, B has %lld: only findings are compared",
+                             (long long)all->runs[0]->ranks, (long long)all->runs[1]->ranks);
+    case COMPARE_PROGRAMME:
+        return buffer_append_text(text,
+                                  "the operations of a step differ (number, order, function, size or ranks): "
+                                  "steps, phases, links and ranks are not compared");
+    case COMPARE_PLACEMENT:
+        return say_placement(all, text);
+    case COMPARE_CALLED:
+        return buffer_printf(text, "%s; step time is not compared", compare_rules[rule].says);
+    default:
+        return say_few(all, text);
+    }
+}

@@ -1,0 +1,249 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "report/internal.h"
+#include "report/stalls.h"
+#include "report/verdicts.h"
+#include "store/store.h"
+
+#include "schemas.h"
+
+#include <stdio.h>
+
+/* "2 'sent, not delivered' (rank 1 to rank 2, and others)". */
+static int say_reading(const struct stalls *stalls, const struct reading_count *count, struct buffer *text)
+{
+    return buffer_printf(text, "%s%lld '%s' (rank %s to rank %s%s)", text->length ? ", " : "",
+                         (long long)count->count, count->reading, stalls->seats[count->sender].name,
+                         stalls->seats[count->receiver].name, count->has_others ? ", and others" : "");
+}
+
+static int warn(const struct stalls *stalls, const struct readings_counted *counted, int64_t run_id,
+                struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int64_t all = 0;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < counted->count; i++) {
+        all += counted->items[i].count;
+        failed = say_reading(stalls, &counted->items[i], &text);
+    }
+    if (failed)
+        error_no_memory(error);
+    else if (counted->count)
+        failed = table_add_warning(
+            table, error,
+            "run %lld: %lld proxy operation%s never finished: %s. List them with: ncclprof stalls "
+            "--states",
+            (long long)run_id, (long long)all, all == 1 ? "" : "s", text.data);
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+/* What a run's proxy operations that never ended were waiting for, as a warning; none where there are none.
+ */
+static int caution_unfinished(const struct job *job, struct table *table, struct error *error)
+{
+    struct stalls stalls;
+    struct readings_counted counted;
+    stalls_init(&stalls);
+    int failed = stalls_load_names(&stalls, job->store, job->run_id, error) ||
+                 stalls_count_states(&stalls, job->store, &counted, error) ||
+                 warn(&stalls, &counted, job->run_id, table, error);
+    stalls_release(&stalls);
+    return failed ? -1 : 0;
+}
+
+/* The first is warm-up, and of two neither says which is the usual one. */
+enum { STEPS_TO_COMPARE = 3 };
+
+/* Network steps say when they were, whatever operations do. */
+static const char *what_untimed_lack(const struct job *job)
+{
+    if (job->traffic_count)
+        return "the trace has no timestamps: late ranks cannot be detected";
+    return job->has_durations ? "the trace has no timestamps: only durations can be compared, and late ranks "
+                                "cannot be distinguished from slow links"
+                              : "the trace has no timestamps and no durations: late ranks and slow links "
+                                "cannot be detected";
+}
+
+static int warn_of_times(const struct job *job, const struct baseline *baseline, struct table *table,
+                         struct error *error)
+{
+    long long run = (long long)job->run_id;
+    if (!job->timed_operations &&
+        table_add_warning(table, error, "run %lld: %s", run, what_untimed_lack(job)))
+        return -1;
+    if (job_loaded_steps(job) < STEPS_TO_COMPARE)
+        return table_add_warning(
+            table, error, "run %lld: fewer than 3 steps detected: there is nothing to compare with", run);
+    return !job->timed_operations || baseline_is_regular(baseline)
+               ? 0
+               : table_add_warning(table, error,
+                                   "run %lld: fewer than half of the operations belong to a repeating step: "
+                                   "they have no baseline to compare with",
+                                   run);
+}
+
+static int warn_of_ranks(const struct job *job, struct table *table, struct error *error)
+{
+    int64_t unhashed = 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        unhashed += !job->communicators[i].hash;
+    if (!job->has_global_ranks &&
+        table_add_warning(
+            table, error,
+            "run %lld: no communicator contains all processes, so global ranks are unknown; processes are "
+            "named HOST:PID",
+            (long long)job->run_id))
+        return -1;
+    return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error) ||
+           caution_parts(job, table, error);
+}
+
+static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)
+{
+    long long run = (long long)job->run_id;
+    if (job->late_sequences &&
+        table_add_warning(table, error,
+                          "run %lld: %lld of %lld operation sequences start late: their first operations are "
+                          "not in the trace",
+                          run, (long long)job->late_sequences, (long long)job->sequences))
+        return -1;
+    int64_t lost = job->missing_sequence - job->left_out;
+    if (lost > job->overwritten &&
+        table_add_warning(table, error, "run %lld: %lld operation%s missing from the trace", run,
+                          (long long)lost, lost == 1 ? " is" : "s are"))
+        return -1;
+    if (job->left_out &&
+        table_add_warning(table, error,
+                          "run %lld: %lld operation%s missing on every rank: filtered out "
+                          "(NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES) or lost",
+                          run, (long long)job->left_out, job->left_out == 1 ? " is" : "s are"))
+        return -1;
+    if (job->damaged_lines || job->lost_events)
+        return table_add_warning(table, error,
+                                 "run %lld: %lld damaged line%s, %lld event%s lost by the recorder", run,
+                                 (long long)job->damaged_lines, job->damaged_lines == 1 ? "" : "s",
+                                 (long long)job->lost_events, job->lost_events == 1 ? "" : "s");
+    return 0;
+}
+
+/* That not all was loaded, which steps were, and what is known of the others. */
+static int caution_excerpts(const struct judgement *judgement, struct table *table, struct error *error)
+{
+    const struct job *job = judgement->told;
+    const struct job_screened *screened = &job->screened;
+    long long run = (long long)job->run_id,
+              mib = (long long)(screened->operations * JOB_OPERATION_BYTES >> 20) + 1;
+    char rounds[32] = "";
+    if (!job->excerpt_count)
+        return 0;
+    if (judgement->scope.rounds > 1)
+        snprintf(rounds, sizeof rounds, " and %d rounds", (int)judgement->scope.rounds);
+    if (table_add_warning(
+            table, error,
+            "run %lld: %d of %d steps were loaded and analyzed, in %zu blocks%s: the first and last "
+            "steps, unusual steps, and some in between; %s (--memory %lld loads all)",
+            run, (int)job_loaded_steps(job) - job->first_step, (int)job_run_steps(job) - job->first_step,
+            job->excerpt_count, rounds,
+            screened->is_told ? "for the other steps, only the durations of steps and operations were read"
+                              : "nothing is known about the other steps, because operations have no "
+                                "durations",
+            mib))
+        return -1;
+    return screened->left_out &&
+           table_add_warning(
+               table, error,
+               "run %lld: %d of %d blocks of unusual steps were not loaded, the first from step %d "
+               "on",
+               run, (int)screened->left_out, (int)screened->unusual, (int)screened->left_first);
+}
+
+/* What looks of NCCL's RAS at a job that may run can tell, and what they cannot. */
+static int caution_watched(const struct job *job, struct table *table, struct error *error)
+{
+    const struct job_watch *watch = &job->watch;
+    const char *said = NULL;
+    if (watch->is_watched && !watch->has_counts)
+        said =
+            "NCCL's RAS reports no operation counts, or all are 0, which also happens in running jobs: the "
+            "progress of ranks cannot be determined; run ncclras -f json (NCCL 2.28.7 and later) again";
+    else if (watch->has_moved)
+        said = "ranks launched operations between the last two dumps of NCCL's RAS: the job is running";
+    else if (watch->is_watched && watch->stood_for_ns == 0)
+        said =
+            "there is only one dump of NCCL's RAS, so whether the job is running cannot be determined; run "
+            "ncclras -f json (NCCL 2.28.7 and later) again after a minute, and ingest both dumps";
+    return said ? table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, said) : 0;
+}
+
+static int caution_diagnosed(const struct job *job, const struct baseline *baseline, struct table *table,
+                             struct error *error)
+{
+    if (!job->operation_count)
+        return table_add_warning(table, error, "run %lld: it contains no operations, so nothing was analyzed",
+                                 (long long)job->run_id) ||
+               caution_bare_calls(job->store, job->run_id, table, error);
+    return caution_bare_calls(job->store, job->run_id, table, error) ||
+           warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
+           warn_of_gaps(job, table, error);
+}
+
+int caution_run(const struct judgement *judgement, const struct findings *findings,
+                const struct transfer_excess *transfers, int is_told, struct table *table,
+                struct error *error)
+{
+    const struct job *job = judgement->job;
+    /* Where nobody can be named, this is all that says what the job waits for. */
+    int is_open = !findings_stop_job(findings) &&
+                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
+    return caution_effects(job, findings, table, error) ||
+           (is_open && caution_unfinished(job, table, error)) ||
+           (!findings_stop_surely(findings) && caution_watched(job, table, error)) ||
+           caution_excerpts(judgement, table, error) ||
+           caution_diagnosed(job, judgement->baseline, table, error) ||
+           caution_crowd(&findings->crowd, job, table, error) ||
+           caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
+           caution_snapshot(job, findings, table, error) ||
+           (is_told && caution_scope(judgement, table, error)) ||
+           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
+}
+
+static int say_united(struct statement *row, struct table *table, struct error *error)
+{
+    return table_add_warning(
+        table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once",
+        (long long)statement_integer(row, 0), statement_text(row, 1), statement_text(row, 2),
+        (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are");
+}
+
+static int say_doubt(struct statement *row, struct table *table, struct error *error)
+{
+    return table_add_warning(
+        table, error, "runs %lld and %lld may be the same job from two recorders; they are not merged: %s",
+        (long long)statement_integer(row, 0), (long long)statement_integer(row, 1), statement_text(row, 2));
+}
+
+static int say_rows(struct store *store, const struct runs *runs, const char *sql,
+                    int (*say)(struct statement *, struct table *, struct error *), struct table *table,
+                    struct error *error)
+{
+    struct statement *row = store_prepare_for(store, sql, runs->only, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (say(row, table, error))
+            more = -1;
+    statement_free(row);
+    return more;
+}
+
+int caution_witnesses(struct store *store, const struct runs *runs, struct table *table, struct error *error)
+{
+    return say_rows(store, runs, schema_analysis_caution_witnesses, say_united, table, error) ||
+                   say_rows(store, runs, schema_analysis_caution_doubts, say_doubt, table, error)
+               ? -1
+               : 0;
+}

@@ -1,0 +1,419 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/hang.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "report/internal.h"
+#include "report/steps.h"
+#include "report/verdicts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int note_steps(struct findings *findings, const struct job *job, const struct baseline *baseline)
+{
+    int64_t usual_ns;
+    if (step_usual_ns(baseline, &usual_ns))
+        return -1;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        finding->step_ns = usual_ns == TIME_UNKNOWN ? 0 : usual_ns;
+        finding->breaks = job_breaks_in(job, finding->first_step, finding->last_step);
+    }
+    return 0;
+}
+
+/* What findings_find is asked, and what two threads find that need nothing of each other. */
+struct search {
+    const struct job *job;
+    struct baseline *baseline;
+    struct transfer_excess **transfers;
+    const struct diagnose_options *options;
+    struct findings *longer; /* who made steps longer */
+    struct findings stopped; /* owned: who stopped the job */
+    struct error errors[2];  /* of each */
+};
+
+/* Who may be late, or have slow transfers; what is beyond the usual is known then. Released by the caller,
+ * also on failure. */
+static int find_candidates(const struct search *search, struct suspects *suspects, struct edges *edges,
+                           struct error *error)
+{
+    const struct job *job = search->job;
+    struct baseline *baseline = search->baseline;
+    const struct diagnose_options *options = search->options;
+    *search->transfers = transfers_new(job);
+    int failed = !*search->transfers ? error_no_memory(error) : 0;
+    failed = failed || edges_init(edges, job, baseline, options->sigmas, error) ||
+             suspect_own(suspects, job, baseline, options, error) ||
+             suspect_network(suspects, job, baseline, edges, *search->transfers, options, error);
+    baseline_forget_hidden(baseline);
+    return failed;
+}
+
+static void suspects_release(struct suspects *suspects)
+{
+    free(suspects->items);
+    free(suspects->cost_ns);
+    free(suspects->unrest_ns);
+}
+
+static int find_longer(struct search *search, struct error *error)
+{
+    const struct job *job = search->job;
+    struct baseline *baseline = search->baseline;
+    const struct diagnose_options *options = search->options;
+    struct findings *findings = search->longer;
+    struct suspects suspects = {0};
+    struct edges edges = {0};
+    struct replay replay = {0}, *timed = job->timed_operations ? &replay : NULL;
+    int failed = find_candidates(search, &suspects, &edges, error);
+    struct transfer_excess *transfers = *search->transfers;
+    if (!failed) {
+        suspects_doubt(&suspects, job, baseline, &edges, transfers);
+        suspects_doubt_unrecorded(&suspects, job, baseline);
+    }
+    if (!failed &&
+        (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
+         suspects_doubt_unrest(&suspects, job, baseline)))
+        failed = error_no_memory(error);
+    failed = failed || (timed && replay_init(timed, job, &baseline->excess, transfers, error));
+    if (!failed && (suspects_weigh(&suspects, job, baseline, transfers, timed) ||
+                    suspects_sum_costs(&suspects, baseline->step_count)))
+        failed = error_no_memory(error);
+    failed = failed || suspects_judge(&suspects, job, baseline, &edges, transfers, options, findings, error);
+    if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
+        failed = error_no_memory(error);
+    failed =
+        failed ||
+        findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
+                                   error) ||
+        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
+    replay_release(&replay);
+    failed = failed || findings_take_busiest(findings, job, baseline, options, error);
+    edges_release(&edges);
+    suspects_release(&suspects);
+    return failed;
+}
+
+/* Where a record ends that was switched off tells nothing of where its rank stopped. */
+static int find_stopped(struct search *search, struct error *error)
+{
+    const struct job *job = search->job;
+    struct extents extents;
+    if (job->is_windows || job->is_later_round)
+        return 0;
+    int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
+    failed =
+        failed ||
+        find_absence(job, search->baseline->positions, &extents, search->options, &search->stopped, error) ||
+        find_laggards(job, search->baseline, &search->stopped, error);
+    extents_release(&extents);
+    return failed;
+}
+
+static int find_part(void *context, size_t worker, size_t first, size_t end)
+{
+    struct search *search = context;
+    for (size_t i = first; i < end; i++)
+        if (i == 0 ? find_longer(search, &search->errors[0]) : find_stopped(search, &search->errors[1]))
+            return -1;
+    return 0;
+}
+
+/* What stopped the job comes last. */
+static int find_both(struct search *search, struct error *error)
+{
+    int failed = parallel_for(2, 1, job_threads(search->job), find_part, search);
+    for (size_t i = 0; i < 2; i++)
+        if (search->errors[i].depth) {
+            if (error)
+                *error = search->errors[i];
+            return -1;
+        }
+    return failed || findings_append(search->longer, &search->stopped) ? error_no_memory(error) : 0;
+}
+
+int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
+                  struct transfer_excess **transfers, const struct diagnose_options *options,
+                  struct error *error)
+{
+    struct search search = {.job = job,
+                            .baseline = baseline,
+                            .transfers = transfers,
+                            .options = options,
+                            .longer = findings,
+                            .stopped = {.off = options->off},
+                            .errors = {ERROR_INIT, ERROR_INIT}};
+    const struct baseline_options own = {.sigmas = options->sigmas};
+    findings->off = options->off;
+    if (baseline_init(baseline, job, &own, error))
+        return -1;
+    int failed = find_both(&search, error);
+    findings_release(&search.stopped);
+    if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
+                    find_unmade(job, findings) || find_reported_absence(job, findings) ||
+                    find_reported_errors(job, findings) || find_late_starts(job, findings) ||
+                    note_steps(findings, job, baseline)))
+        failed = error_no_memory(error);
+    return failed ? -1 : 0;
+}
+
+int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
+                const struct diagnose_options *options, struct error *error)
+{
+    const struct search search = {
+        .job = job, .baseline = baseline, .transfers = transfers, .options = options};
+    const struct baseline_options own = {.sigmas = options->sigmas};
+    struct suspects suspects = {0};
+    struct edges edges = {0};
+    if (baseline_init(baseline, job, &own, error))
+        return -1;
+    int failed = find_candidates(&search, &suspects, &edges, error);
+    edges_release(&edges);
+    suspects_release(&suspects);
+    return failed ? -1 : 0;
+}
+
+int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error)
+{
+    *options = (struct diagnose_options){0};
+    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, options, error) ||
+                   option_rules_off(&options->off, error) || job_count_pieces(store, &options->pieces, error)
+               ? -1
+               : 0;
+}
+
+/* Of rows of longer steps, so many are named. */
+enum { ROWS_NAMED = 3 };
+
+static int say_longer(const struct longer_steps *longer, struct buffer *text)
+{
+    size_t named = longer->count < ROWS_NAMED ? longer->count : ROWS_NAMED;
+    for (size_t i = 0; i < named; i++) {
+        const struct longer_row *row = &longer->rows[i];
+        if (buffer_append_text(text, i ? ", " : "slow steps: ") ||
+            (row->run_first == row->run_last
+                 ? buffer_printf(text, "%d (", (int)row->run_first)
+                 : buffer_printf(text, "%d-%d (", (int)row->run_first, (int)row->run_last)) ||
+            text_time(text, row->took_ns) ||
+            buffer_append_text(text, row->run_first == row->run_last ? ")" : " each)"))
+            return -1;
+    }
+    if (longer->count > named && buffer_printf(text, " and %zu more ranges", longer->count - named))
+        return -1;
+    return named ? buffer_append_byte(text, '\n') : 0;
+}
+
+static int say_job(const struct judgement *judgement, struct buffer *text)
+{
+    const struct job *job = judgement->job;
+    int64_t ranks = judgement->scope.ranks, recorded = judgement->scope.recorded_ranks;
+    int failed = buffer_printf(text, "%lld rank%s", (long long)recorded, recorded == 1 ? "" : "s");
+    if (!failed && ranks > recorded)
+        failed = buffer_printf(text, " of %lld", (long long)ranks);
+    size_t hosts = judgement->hosts;
+    if (!failed && hosts)
+        failed = buffer_printf(text, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
+    int steps = (int)(job_run_steps(job) - job->first_step);
+    failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", steps, steps == 1 ? "" : "s")
+                                        : buffer_append_text(text, ", no steps detected"));
+    if (!failed && judgement->shares.usual_step_ns != TIME_UNKNOWN)
+        failed =
+            buffer_append_text(text, ", baseline step ") || text_time(text, judgement->shares.usual_step_ns);
+    if (!failed && judgement->stopped_step >= 0)
+        failed = buffer_printf(text, "\nstopped in step %d (hang or crash)",
+                               (int)job_run_step(job, judgement->stopped_step));
+    return failed || buffer_append_byte(text, '\n');
+}
+
+/* From so much waiting on it is worth a figure of its own. */
+static const double GPU_HOURS = 0.1, HOUR_NS = 3600e9;
+
+static int percent_of(int64_t part_ns, int64_t whole_ns, struct buffer *text)
+{
+    double percent = 100 * (double)part_ns / (double)whole_ns;
+    return buffer_printf(text, "%.*f %%", percent > 0 && percent < 9.95, percent);
+}
+
+static int say_times(const struct judgement *judgement, struct buffer *text)
+{
+    const struct time_shares *shares = &judgement->shares;
+    int64_t waiting_ns = judgement_waiting_ns(judgement);
+    if (shares->communication_ns == TIME_UNKNOWN)
+        return 0;
+    if (buffer_append_text(text, "time per rank: ") ||
+        percent_of(shares->communication_ns, shares->steps_ns, text) ||
+        buffer_append_text(text, " in communication"))
+        return -1;
+    if (waiting_ns != TIME_UNKNOWN &&
+        (buffer_append_text(text, shares->waiting_ns > shares->communication_ns ? ", " : ", including ") ||
+         percent_of(shares->waiting_ns, shares->steps_ns, text) ||
+         buffer_append_text(text, " waiting for other ranks")))
+        return -1;
+    if (waiting_ns != TIME_UNKNOWN && (double)waiting_ns >= GPU_HOURS * HOUR_NS &&
+        buffer_printf(text, " (%.1f GPU hours)", (double)waiting_ns / HOUR_NS))
+        return -1;
+    return buffer_append_byte(text, '\n');
+}
+
+/* "594 ms of 867 ms (69 %); findings explain 590 ms, 4 ms unexplained". */
+static int say_loss(const struct longer_steps *longer, struct buffer *text)
+{
+    int64_t rest_ns = longer->lost_ns - longer->explained_ns;
+    if (longer->lost_ns <= 0)
+        return buffer_append_text(text, "none of ") || text_time(text, longer->whole_ns);
+    if (text_time(text, longer->lost_ns) || buffer_append_text(text, " of ") ||
+        text_time(text, longer->whole_ns) || buffer_append_text(text, " (") ||
+        percent_of(longer->lost_ns, longer->whole_ns, text) || buffer_append_byte(text, ')'))
+        return -1;
+    if (longer->explained_ns <= 0)
+        return buffer_append_text(text, "; no finding explains this");
+    return buffer_append_text(text, "; findings explain ") || text_time(text, longer->explained_ns) ||
+           (rest_ns > 0 && (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
+                            buffer_append_text(text, " unexplained")));
+}
+
+/* "coverage: 576 of 704 operations (128 without a duration)" */
+static int say_coverage(const struct scope *scope, struct buffer *text)
+{
+    struct buffer gaps = BUFFER_INIT;
+    int failed =
+        buffer_printf(text, "coverage: %lld of %lld operations", (long long)scope->judged,
+                      (long long)(scope->operations - scope->warm_up)) ||
+        scope_name_gaps(scope, &gaps) ||
+        (gaps.length && (buffer_append_text(text, " (") || buffer_append(text, gaps.data, gaps.length) ||
+                         buffer_append_byte(text, ')'))) ||
+        buffer_append_byte(text, '\n');
+    buffer_release(&gaps);
+    return failed;
+}
+
+static int say_lost(const struct judgement *judgement, struct buffer *text)
+{
+    const struct scope *scope = &judgement->scope;
+    int64_t unjudged = scope->operations - scope->warm_up - scope->judged;
+    if (judgement->longer.whole_ns <= 0)
+        return 0;
+    const char *lost = judgement->stopped_step >= 0    ? "time lost before the job stopped: "
+                       : judgement->job->excerpt_count ? "time lost in the loaded steps: "
+                                                       : "time lost: ";
+    return buffer_append_text(text, lost) || say_loss(&judgement->longer, text) ||
+           buffer_append_byte(text, '\n') || (unjudged > 0 && say_coverage(scope, text));
+}
+
+/* "run 2 (traces-b): ", by which --run takes it. */
+static int say_run(const struct job *job, struct buffer *text)
+{
+    return buffer_printf(text, "run %lld (", (long long)job->run_id) ||
+                   escape_terminal(text, job->run_name, strlen(job->run_name)) ||
+                   buffer_append_text(text, "): ")
+               ? -1
+               : 0;
+}
+
+int headline_say_job(const struct judgement *judgement, int names_run, struct buffer *text)
+{
+    if (!judgement->scope.operations)
+        return 0;
+    if (text->length && buffer_append_byte(text, '\n'))
+        return -1;
+    if (names_run && say_run(judgement->job, text))
+        return -1;
+    return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||
+                   say_lost(judgement, text) || buffer_append_byte(text, '\n')
+               ? -1
+               : 0;
+}
+
+/* "2.45 ms (10 % of the median step) in a single step" */
+static int say_fault(int64_t time_ns, int64_t step_ns, const char *of, const char *when, struct buffer *text)
+{
+    double percent = 100 * (double)time_ns / (double)step_ns;
+    return text_time(text, time_ns) ||
+           buffer_printf(text, " (%.*f %%%s) %s", percent < 9.95, percent, of, when);
+}
+
+/* What would have been seen; nothing where nothing would. */
+static int say_sight(const struct judgement *judgement, struct buffer *text)
+{
+    const struct smallest_fault *smallest = &judgement->smallest;
+    int64_t step_ns = judgement->baseline->median_step_ns;
+    if (smallest->one_step_ns == TIME_UNKNOWN || step_ns <= 0)
+        return 0;
+    if (buffer_append_text(text, judgement->job->excerpt_count
+                                     ? "    Detection limit for one slow rank in the loaded steps: "
+                                     : "    Detection limit for one slow rank: ") ||
+        say_fault(smallest->one_step_ns, step_ns, " of the median step", "in a single step", text) ||
+        buffer_append_text(text, ", ") ||
+        say_fault(smallest->three_steps_ns, step_ns, "", "in three consecutive steps", text))
+        return -1;
+    if (smallest->every_step_ns == TIME_UNKNOWN)
+        return buffer_append_text(text,
+                                  "; a rank that is slow in every step cannot be detected: too few peers\n");
+    return buffer_append_text(text, ", ") ||
+           say_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
+}
+
+/* A line of what was analyzed, and how small a fault would have shown. */
+static int say_judged(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer gaps = BUFFER_INIT;
+    int failed = buffer_append_text(text, "    Coverage: ") || scope_say_judged(&judgement->scope, text) ||
+                 scope_say_gaps(&judgement->scope, &gaps) ||
+                 (gaps.length && (buffer_append_text(text, ". Not analyzed: ") ||
+                                  buffer_append(text, gaps.data, gaps.length))) ||
+                 buffer_append_byte(text, '\n');
+    buffer_release(&gaps);
+    return failed || say_sight(judgement, text) ? -1 : 0;
+}
+
+static int say_partly_judged(const struct judgement *judgement, struct buffer *text)
+{
+    return buffer_append_text(text, NO_PROBLEM_FOUND " in the part of the job that could be analyzed: ") ||
+                   scope_say_judged(&judgement->scope, text) ||
+                   buffer_append_text(text, "\n    Not analyzed: ") ||
+                   scope_say_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
+                   say_sight(judgement, text)
+               ? -1
+               : 0;
+}
+
+static int say_undetermined(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer said = BUFFER_INIT;
+    int failed = standstill_say_reason(&judgement->standstill, judgement->job, &said) ||
+                 buffer_append_text(text, "the rank at fault cannot be determined: ") ||
+                 escape_terminal(text, said.data, said.length);
+    buffer_clear(&said);
+    failed = failed || standstill_say_remedy(&judgement->standstill, judgement->job, &said) ||
+             buffer_append_text(text, ".\n    Next: ") || escape_terminal(text, said.data, said.length) ||
+             buffer_append_text(text, ".\n");
+    buffer_release(&said);
+    return failed;
+}
+
+int headline_say_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
+{
+    const struct scope *scope = &judgement->scope;
+    int is_longer = longer_steps_alarm(&judgement->longer);
+    if (names_run && scope->blindness == BLIND_NO_OPERATIONS && !scope->operations)
+        return 0;
+    if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
+        return -1;
+    if (judgement->standstill.is_known && say_undetermined(judgement, text))
+        return -1;
+    if (is_longer && (scope->blindness == BLIND_NOT || scope->blindness == BLIND_LITTLE))
+        return buffer_append_text(text, "steps became longer; the rank at fault cannot be determined\n") ||
+               say_judged(judgement, text);
+    if (judgement->standstill.is_known)
+        return 0;
+    if (scope->blindness != BLIND_NOT)
+        return buffer_append_text(
+                   text, is_longer ? "steps became longer; not enough data to find the rank at fault: "
+                                   : NOT_ENOUGH_DATA ": ") ||
+               scope_say_blindness(scope, text) || buffer_append_byte(text, '\n');
+    if (scope_is_partial(scope))
+        return say_partly_judged(judgement, text);
+    return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || say_judged(judgement, text);
+}

@@ -1,0 +1,129 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "report/stalls.h"
+#include "report/verdicts.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+/* A run that is diagnosed: its findings, and which of its ranks a seat is. */
+struct decided {
+    const struct stalls *stalls;
+    const struct findings *findings;
+    const int32_t *rank_of_seat; /* -1: none of the run */
+};
+
+static int has_peer(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if (finding->peers[i] == rank)
+            return 1;
+    return 0;
+}
+
+/* Whether a finding blames the edge: one of its own side, and of the other ends that it names, if it does. */
+static int blames(const struct finding *finding, int32_t sender, int32_t receiver)
+{
+    int32_t near = finding->receives ? receiver : sender, far = finding->receives ? sender : receiver;
+    return finding->kind == FINDING_NETWORK && finding_is_told(finding) && finding_has_rank(finding, near) &&
+           (!finding->peer_count || has_peer(finding, far));
+}
+
+static const struct finding *blaming(const struct decided *decided, const struct stalls_edge *edge)
+{
+    int32_t sender = decided->rank_of_seat[edge->sender], receiver = decided->rank_of_seat[edge->receiver];
+    const struct finding *best = NULL;
+    for (size_t i = 0; sender >= 0 && receiver >= 0 && i < decided->findings->count; i++) {
+        const struct finding *finding = &decided->findings->items[i];
+        if (blames(finding, sender, receiver) && (!best || finding_is_before(finding, best)))
+            best = finding;
+    }
+    return best;
+}
+
+static enum stalls_verdict verdict_of(const struct finding *finding)
+{
+    if (finding->pause_ns > 0)
+        return STALLS_PAUSED;
+    if (finding->peer_count == 1)
+        return STALLS_SLOW_LINK;
+    return finding->receives ? STALLS_SLOW_RECEIVER : STALLS_SLOW_SENDER;
+}
+
+/* What its own verdict rests on stays where that is of the same steps. */
+static int has_steps_of(const struct stalls_edge *edge, const struct finding *finding)
+{
+    return stalls_is_slow(edge->measured) && edge->first_step <= finding->last_step &&
+           finding->first_step <= edge->last_step;
+}
+
+static void decide(const struct decided *decided, struct stalls *stalls, size_t at)
+{
+    struct stalls_edge *edge = &stalls->edges[at];
+    const struct finding *finding = blaming(decided, edge);
+    if (!finding) {
+        if (stalls_is_slow(edge->measured))
+            edge->verdict = STALLS_NOT_CONFIRMED;
+        return;
+    }
+    edge->verdict = verdict_of(finding);
+    if (!has_steps_of(edge, finding))
+        stalls_measure_steps(stalls, at, finding->first_step, finding->last_step);
+}
+
+/* Seats of ranks are those of the roster; a job has those of its run. */
+static int32_t *ranks_of_seats(const struct stalls *stalls, const struct job *job)
+{
+    int32_t *ranks = array_new(stalls->seat_count, sizeof *ranks);
+    for (size_t i = 0; ranks && i < stalls->seat_count; i++)
+        ranks[i] = -1;
+    for (size_t i = 0; ranks && i < job->rank_count; i++) {
+        int32_t seat = roster_rank(&stalls->roster, job->ranks[i].id);
+        if (seat >= 0)
+            ranks[seat] = (int32_t)i;
+    }
+    return ranks;
+}
+
+int edges_take_verdicts_of(struct stalls *stalls, int32_t run, const struct job *job,
+                           const struct findings *findings, struct error *error)
+{
+    int32_t *ranks = ranks_of_seats(stalls, job);
+    const struct decided decided = {stalls, findings, ranks};
+    if (!ranks)
+        return error_no_memory(error);
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        if (stalls->edges[i].run == run)
+            decide(&decided, stalls, i);
+    free(ranks);
+    return 0;
+}
+
+static int take_verdicts(struct stalls *stalls, int32_t run, struct store *store,
+                         const struct diagnose_options *options, struct error *error)
+{
+    struct job job;
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
+    if (job_load(&job, store, stalls->runs[run].id, error))
+        return -1;
+    int failed = findings_find(&findings, &job, &baseline, &transfers, options, error) ||
+                 edges_take_verdicts_of(stalls, run, &job, &findings, error);
+    free(transfers);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    job_release(&job);
+    return failed ? -1 : 0;
+}
+
+int edges_take_verdicts(struct stalls *stalls, struct store *store, struct error *error)
+{
+    struct diagnose_options options;
+    int failed = diagnose_options_usual(&options, store, error);
+    for (size_t i = 0; !failed && i < stalls->run_count; i++)
+        if (stalls->runs[i].network_steps)
+            failed = take_verdicts(stalls, (int32_t)i, store, &options, error);
+    return failed;
+}

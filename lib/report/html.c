@@ -1,0 +1,361 @@
+#include "report/html.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "report/internal.h"
+#include "report/report.h"
+#include "report/stalls.h"
+#include "report/verdicts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_EDGES_LISTED = 40 };
+
+/* As stalls judges without options. */
+static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall = 0.03};
+
+/* Seats that are an end of an edge, in their order. */
+static size_t number_ends(const struct stalls *stalls, const char **names, size_t *place_of)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stalls->seat_count; i++)
+        place_of[i] = SIZE_MAX;
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        place_of[stalls->edges[i].sender] = place_of[stalls->edges[i].receiver] = 0;
+    for (size_t i = 0; i < stalls->seat_count; i++)
+        if (place_of[i] == 0) {
+            names[count] = stalls->seats[i].name;
+            place_of[i] = count++;
+        }
+    return count;
+}
+
+static void fill_edges(const struct stalls *stalls, const size_t *place_of, struct html_edge *edges)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++) {
+        const struct stalls_edge *edge = &stalls->edges[i];
+        edges[i] = (struct html_edge){.sender = place_of[edge->sender],
+                                      .receiver = place_of[edge->receiver],
+                                      .wait_us = stalls_median_us(&edge->send),
+                                      .is_blamed = stalls_is_slow(edge->verdict),
+                                      .verdict = stalls_verdict_name(edge->verdict)};
+    }
+}
+
+static int put_matrix(const struct html_run *run, const struct stalls *stalls)
+{
+    const char **names = array_new(stalls->seat_count + 1, sizeof *names);
+    size_t *place_of = array_new(stalls->seat_count + 1, sizeof *place_of);
+    struct html_edge *edges = array_new(stalls->edge_count + 1, sizeof *edges);
+    int failed = !names || !place_of || !edges;
+    if (!failed) {
+        struct html_matrix matrix = {.ends = names,
+                                     .end_count = number_ends(stalls, names, place_of),
+                                     .edges = edges,
+                                     .edge_count = stalls->edge_count};
+        fill_edges(stalls, place_of, edges);
+        failed = html_add_matrix(run->page, &matrix);
+    }
+    free(names);
+    free(place_of);
+    free(edges);
+    return failed ? -1 : 0;
+}
+
+/* Whether an edge was slow, to blame or not: the list of them is open then. */
+static int has_trouble(const struct stalls *stalls)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        if (stalls_is_slow(stalls->edges[i].measured) || stalls_is_slow(stalls->edges[i].verdict))
+            return 1;
+    return 0;
+}
+
+static int put_edges(const struct html_run *run, const struct stalls *stalls, struct table *table)
+{
+    static const struct html_table how = {.caption = "Links, longest stall first",
+                                          .bars = "send_wait_us_p50",
+                                          .most_rows = MOST_EDGES_LISTED,
+                                          .rest_stands = "ncclprof stalls"};
+    table->columns[AT_COMMUNICATOR].hidden = 1;
+    return html_run_section(run, "edges", "Network links") || put_matrix(run, stalls) ||
+                   buffer_printf(run->page, "<details%s><summary>Each link</summary>\n",
+                                 has_trouble(stalls) ? " open" : "") ||
+                   html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
+                   html_section_end(run->whole)
+               ? -1
+               : 0;
+}
+
+static int judge(const struct html_run *run, struct stalls *stalls, struct error *error)
+{
+    return stalls_load_names(stalls, run->store, run->job->run_id, error) ||
+           stalls_load_steps(stalls, run->store, error) || stalls_judge(stalls, &usual, error) ||
+           (stalls->run_count && edges_take_verdicts_of(stalls, 0, run->job, run->findings, error));
+}
+
+/* Who sends to whom, and what that waited: where network steps were recorded. */
+static int html_add_edges(const struct html_run *run, struct error *error)
+{
+    struct stalls stalls;
+    struct table table;
+    if (!run->job->traffic_count)
+        return 0;
+    stalls_init(&stalls);
+    table_init(&table, "stalls");
+    int failed = judge(run, &stalls, error);
+    if (!failed && stalls.edge_count) {
+        failed = stalls_show_edges(&stalls, &(struct only_edge){0}, &table, error);
+        if (!failed && put_edges(run, &stalls, &table))
+            failed = error_no_memory(error);
+    }
+    table_release(&table);
+    stalls_release(&stalls);
+    return failed ? -1 : 0;
+}
+
+/* The whole of what can be said of a store's jobs as one document. */
+
+enum { OPTION_OUTPUT, OPTION_RUN };
+
+static const struct analysis_option options[] = {
+    {"output", 'o', "FILE", "output file; - for standard output", NULL},
+    RUN_OPTION,
+};
+
+static const struct column columns[] = {
+    {.name = "file", .type = CELL_TEXT, .description = "file that was written"},
+    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
+    {.name = "runs", .type = CELL_INTEGER, .description = "number of jobs"},
+    {.name = "findings",
+     .type = CELL_INTEGER,
+     .description =
+         "number of findings: those of medium or high confidence, and those of a job that stopped"},
+};
+
+enum { AT_FILE, AT_SIZE, AT_RUNS, AT_FINDINGS, COLUMN_COUNT };
+
+/* The report while it grows. */
+struct report {
+    const struct analysis_request *request;
+    struct diagnose_options diagnose;
+    struct html_page page;
+    size_t runs;
+    size_t done;
+    size_t findings;
+    size_t operations;
+    int judged;         /* something of some run was */
+    int undetermined;   /* a run stands still, and its record cannot say for whom */
+    struct buffer name; /* of the last run */
+};
+
+static int add_sections(const struct html_run *run, struct error *error)
+{
+    if (html_add_verdict(run, error) || html_add_findings(run, error))
+        return -1;
+    if (html_add_steps(run) || html_add_timeline(run))
+        return error_no_memory(error);
+    return html_add_bandwidth(run, error) || html_add_edges(run, error) || html_add_clocks(run, error) ||
+                   html_add_coverage(run, error)
+               ? -1
+               : 0;
+}
+
+/* Notes of a run are its own: they go where its coverage is told. */
+static int add_judged(struct report *report, struct html_run *run, struct judged_run *judged,
+                      struct error *error)
+{
+    findings_sort(&judged->findings);
+    int failed =
+        buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
+            ? error_no_memory(error)
+            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_told(run) > 0,
+                          run->notes, error);
+    failed = failed || add_sections(run, error);
+    if (!failed && buffer_append_byte(run->data, '}'))
+        failed = error_no_memory(error);
+    report->findings += failed ? 0 : html_run_told(run);
+    report->judged |= run->judgement->scope.blindness == BLIND_NOT;
+    report->undetermined |= run->judgement->standstill.is_known;
+    return failed ? -1 : 0;
+}
+
+static int add_run(struct report *report, int64_t run_id, struct error *error)
+{
+    struct judged_run judged;
+    struct table notes;
+    if (judged_run_init(&judged, report->request->store, run_id, &report->diagnose, error))
+        return -1;
+    table_init(&notes, "html");
+    struct html_run run = {.store = report->request->store,
+                           .filter = report->request->filter,
+                           .job = &judged.job,
+                           .baseline = &judged.baseline,
+                           .findings = &judged.findings,
+                           .transfers = judged.transfers,
+                           .judgement = &judged.judgement,
+                           .notes = &notes,
+                           .names_run = report->runs > 1,
+                           .runs = report->runs,
+                           .whole = &report->page,
+                           .page = &report->page.body,
+                           .data = &report->page.data};
+    buffer_clear(&report->name);
+    int failed = buffer_append_text(&report->name, judged.job.run_name)
+                     ? error_no_memory(error)
+                     : add_judged(report, &run, &judged, error);
+    report->done++;
+    report->operations += judged.job.operation_count;
+    table_release(&notes);
+    judged_run_release(&judged);
+    return failed ? -1 : 0;
+}
+
+/* What is to be said of the store as a whole goes where warnings of the result do, and into the report. */
+static int add_notes(struct report *report, const struct table *notes)
+{
+    struct html_page *page = &report->page;
+    if (!notes->warning_count)
+        return 0;
+    if (html_section_begin(page, "notes", "Notes on the traces", "Notes on the traces") ||
+        buffer_append_text(&page->body, "<ul>\n"))
+        return -1;
+    for (size_t i = 0; i < notes->warning_count; i++)
+        if (html_element(&page->body, "li", notes->warnings[i]))
+            return -1;
+    return buffer_append_text(&page->body, "</ul>\n") || html_section_end(page) ? -1 : 0;
+}
+
+static int add_runs(struct report *report, const struct runs *runs, struct table *notes, struct error *error)
+{
+    struct store *store = report->request->store;
+    int failed = caution_witnesses(store, runs, notes, error) || caution_copies(store, runs, notes, error) ||
+                 caution_records(store, runs, notes, error) ||
+                 caution_no_operations(store, runs, notes, error) || caution_rules_off(notes, error);
+    for (size_t i = 0; !failed && i < runs->count; i++)
+        failed = add_run(report, runs->ids[i], error);
+    if (!failed && add_notes(report, notes))
+        failed = error_no_memory(error);
+    return failed || html_add_ledger(store, &report->page, error) ? -1 : 0;
+}
+
+/* "traces-b: 1 finding", "2 runs: nothing stands out". */
+static int say_title(const struct report *report, struct buffer *title)
+{
+    int failed = report->runs == 1 ? buffer_append(title, report->name.data, report->name.length)
+                                   : buffer_printf(title, "%zu runs", report->runs);
+    return failed || (report->findings ? buffer_printf(title, ": %zu finding%s", report->findings,
+                                                       report->findings == 1 ? "" : "s")
+                      : report->undetermined
+                          ? buffer_append_text(title, ": the rank at fault cannot be determined")
+                      : report->judged ? buffer_append_text(title, ": no problem found")
+                                       : buffer_append_text(title, ": not enough data"))
+               ? -1
+               : 0;
+}
+
+static int write_page(const struct report *report, struct output *output, struct error *error)
+{
+    struct buffer title = BUFFER_INIT;
+    int failed = say_title(report, &title) ? error_no_memory(error)
+                                           : html_page_write(&report->page, title.data,
+                                                             "NCCL communication of all ranks: which rank "
+                                                             "delayed the job, since when, and what it cost.",
+                                                             output, error);
+    buffer_release(&title);
+    return failed;
+}
+
+/* That the file cannot be written is said before anything is analysed. */
+static int make_page(struct report *report, const char *path, const struct runs *runs, struct table *notes,
+                     uint64_t *bytes, struct error *error)
+{
+    struct output *output = output_open(path, OUTPUT_PLAIN, error);
+    if (!output)
+        return -1;
+    if (add_runs(report, runs, notes, error) || write_page(report, output, error)) {
+        output_discard(output);
+        return -1;
+    }
+    *bytes = output_bytes(output);
+    return output_close(output, error);
+}
+
+static int add_row(const struct report *report, const char *path, uint64_t bytes,
+                   struct analysis_result *result, struct error *error)
+{
+    struct table *table = &result->table;
+    if (table_add_row(table, error) || table_set_text(table, AT_FILE, path, error))
+        return -1;
+    table_set_integer(table, AT_SIZE, (int64_t)bytes);
+    table_set_integer(table, AT_RUNS, (int64_t)report->runs);
+    table_set_integer(table, AT_FINDINGS, (int64_t)report->findings);
+    return escape_terminal(&result->text, path, strlen(path)) ||
+                   buffer_printf(&result->text, ": %.1f KiB, %zu run%s, %zu finding%s\n",
+                                 (double)bytes / 1024, report->runs, report->runs == 1 ? "" : "s",
+                                 report->findings, report->findings == 1 ? "" : "s")
+               ? error_no_memory(error)
+               : 0;
+}
+
+static int make_report(struct report *report, const char *path, const struct runs *runs,
+                       struct analysis_result *result, struct error *error)
+{
+    uint64_t bytes;
+    if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        diagnose_options_usual(&report->diagnose, report->request->store, error) ||
+        make_page(report, path, runs, &result->table, &bytes, error))
+        return -1;
+    result->wrote_output = strcmp(path, "-") == 0;
+    result->unjudged = !report->operations && !report->findings;
+    return add_row(report, path, bytes, result, error);
+}
+
+/* Of the filters those that choose what is drawn. */
+static int check(const struct analysis_request *request, struct error *error)
+{
+    const struct filter *filter = request->filter;
+    if (!request->values[OPTION_OUTPUT])
+        return error_set(error, "missing option --output");
+    return filter && (filter->tag || filter->communicator || filter->sort || filter->top)
+               ? error_set(error,
+                           "--tag, --communicator, --sort and --top do not apply to html; --rank, --host and "
+                           "--step choose what its timeline shows")
+               : 0;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct report report = {.request = request};
+    struct runs runs;
+    if (check(request, error)) {
+        *usage = 1;
+        return -1;
+    }
+    if (runs_choose(&runs, request, OPTION_RUN, error))
+        return -1;
+    report.runs = runs.count;
+    int failed = make_report(&report, request->values[OPTION_OUTPUT], &runs, result, error);
+    html_page_release(&report.page);
+    buffer_release(&report.name);
+    runs_release(&runs);
+    return failed;
+}
+
+const struct analysis analysis_html = {
+    .name = "html",
+    .summary = "write one self-contained HTML report",
+    .description =
+        "Writes one HTML file without external resources: findings with their evidence plotted, a "
+        "rank-by-step heat map, timelines of selected steps, bandwidth, network links, clock offsets and "
+        "coverage.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_TAG) | FILTER_BIT(FILTER_COMMUNICATOR) | FILTER_BIT(FILTER_SORT) |
+                        FILTER_BIT(FILTER_TOP),
+    .filters_itself = 1,
+    .run = run,
+};

@@ -1,0 +1,396 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "report/html.h"
+#include "report/internal.h"
+#include "report/report.h"
+#include "report/steps.h"
+#include "report/verdicts.h"
+#include "store/store.h"
+
+#include "schemas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "run 2 (traces-b): 1 finding": of several runs that is all that leads to one. */
+static int say_link(const struct html_run *run, struct buffer *text)
+{
+    size_t told = html_run_told(run);
+    if (buffer_printf(text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name))
+        return -1;
+    if (told)
+        return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
+    if (run->judgement->standstill.is_known)
+        return buffer_append_text(text, "cannot be determined");
+    return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "no problem found"
+                                                                                 : "not enough data");
+}
+
+int html_run_section(const struct html_run *run, const char *key, const char *heading)
+{
+    struct buffer id = BUFFER_INIT, text = BUFFER_INIT, link = BUFFER_INIT;
+    int is_linked = !run->names_run || strcmp(key, "summary") == 0;
+    int failed = buffer_printf(&id, "run-%lld-%s", (long long)run->job->run_id, key) ||
+                 (run->names_run &&
+                  buffer_printf(&text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name)) ||
+                 buffer_append_text(&text, heading) ||
+                 (run->names_run ? say_link(run, &link) : buffer_append_text(&link, heading)) ||
+                 html_section_begin(run->whole, id.data, text.data, is_linked ? link.data : NULL);
+    buffer_release(&id);
+    buffer_release(&text);
+    buffer_release(&link);
+    return failed ? -1 : 0;
+}
+
+size_t html_run_told(const struct html_run *run)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < run->findings->count; i++)
+        told += finding_is_told(&run->findings->items[i]) != 0;
+    return told;
+}
+
+enum { MOST_PHASES = 60, MOST_CLOCKS = 1024, MOST_REASONS = 40, MOST_OPTIONS = 16 };
+
+/* What report is asked: its options' fallbacks, but for two. */
+static int ask_report(const struct html_run *run, struct analysis_result *result, struct error *error)
+{
+    const char *values[MOST_OPTIONS] = {NULL};
+    char number[32];
+    int usage = 0;
+    snprintf(number, sizeof number, "%lld", (long long)run->job->run_id);
+    for (size_t i = 0; i < analysis_report.option_count && i < MOST_OPTIONS; i++) {
+        const struct analysis_option *option = &analysis_report.options[i];
+        values[i] = strcmp(option->name, "by-tag") == 0 ? "1"
+                    : strcmp(option->name, "run") == 0  ? number
+                                                        : option->fallback;
+    }
+    struct analysis_request request = {.store = run->store, .values = values};
+    return analysis_report.run(&request, result, &usage, error);
+}
+
+static int put_bandwidth(const struct html_run *run, const struct table *table)
+{
+    static const struct html_table how = {
+        .caption = "Operations by phase (tag) and function; medians; bus bandwidth as defined by nccl-tests",
+        .bars = "transfer_busbw_gbs_p50",
+        .most_rows = MOST_PHASES,
+        .rest_stands = "ncclprof report --by-tag"};
+    if (!table->row_count)
+        return 0;
+    return html_run_section(run, "bandwidth", "Bandwidth by phase") ||
+                   html_add_table(run->page, table, &how) || html_section_end(run->whole)
+               ? -1
+               : 0;
+}
+
+int html_add_bandwidth(const struct html_run *run, struct error *error)
+{
+    struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
+    table_init(&result.table, analysis_report.name);
+    int failed = ask_report(run, &result, error);
+    if (!failed && put_bandwidth(run, &result.table))
+        failed = error_no_memory(error);
+    table_release(&result.table);
+    buffer_release(&result.text);
+    buffer_release(&result.json);
+    return failed;
+}
+
+/* "All of 8 ranks are aligned, the least sure within 3.40 us". */
+static int say_clocks(const struct job *job, struct buffer *text)
+{
+    size_t ranks = 0, aligned = 0;
+    int64_t worst_ns = 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        const struct job_rank *rank = &job->ranks[i];
+        int is_aligned = rank->clock_method != CLOCK_NONE && rank->clock_method != CLOCK_CONTRADICTORY;
+        ranks += rank->count > 0;
+        aligned += rank->count > 0 && is_aligned;
+        if (rank->count && is_aligned && rank->clock_uncertainty_ns > worst_ns)
+            worst_ns = rank->clock_uncertainty_ns;
+    }
+    return buffer_printf(text, "The clocks of %zu of %zu ranks are aligned; the largest error bound is ",
+                         aligned, ranks) ||
+           text_time(text, worst_ns) ||
+           buffer_append_text(text, ". Delays are computed from durations, not from clocks.");
+}
+
+static int put_clocks(const struct html_run *run, const struct table *table)
+{
+    static const struct html_table how = {.caption = "Clock offset of each rank relative to the first rank",
+                                          .bars = "uncertainty_us",
+                                          .most_rows = MOST_CLOCKS,
+                                          .rest_stands = "ncclprof clocks"};
+    struct buffer text = BUFFER_INIT;
+    int failed = html_run_section(run, "clocks", "Clocks") || say_clocks(run->job, &text) ||
+                 html_put(run->page, "p", &text) ||
+                 buffer_append_text(run->page, "<details><summary>Each rank</summary>\n") ||
+                 html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
+                 html_section_end(run->whole);
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+int html_add_clocks(const struct html_run *run, struct error *error)
+{
+    struct table table;
+    table_init(&table, "clocks");
+    int failed = clock_rows_begin(&table, error) || clock_rows_add(run->job, &table, error);
+    for (size_t i = 0; !failed && i < table.warning_count; i++)
+        failed = table_add_warning(run->notes, error, "%s", table.warnings[i]);
+    if (!failed && table.row_count) {
+        table.columns[table_find_column(&table, "run")].hidden = 1;
+        failed = put_clocks(run, &table) ? error_no_memory(error) : 0;
+    }
+    table_release(&table);
+    return failed ? -1 : 0;
+}
+
+static int put_item(struct buffer *page, const char *name, struct buffer *value)
+{
+    return html_element(page, "dt", name) || html_put(page, "dd", value) ? -1 : 0;
+}
+
+static int put_scope(const struct html_run *run)
+{
+    const struct scope *scope = &run->judgement->scope;
+    const struct job *job = run->job;
+    struct buffer text = BUFFER_INIT;
+    int failed =
+        buffer_append_text(run->page, "<dl>\n") || scope_say_judged(scope, &text) ||
+        put_item(run->page, "Analyzed", &text) || scope_say_gaps(scope, &text) ||
+        (!text.length && buffer_append_text(&text, "nothing")) ||
+        put_item(run->page, "Not analyzed", &text) ||
+        buffer_printf(&text, "%zu of %lld", job_recorded_ranks(job), (long long)job->expected_ranks) ||
+        put_item(run->page, "Ranks with a trace", &text) ||
+        buffer_printf(&text, "%s", job->step_source ? job->step_source : "nothing") ||
+        put_item(run->page, "Steps detected from", &text) ||
+        buffer_printf(&text, "%lld of %zu", (long long)job->timed_operations, job->operation_count) ||
+        put_item(run->page, "Operations with timestamps", &text) ||
+        buffer_printf(
+            &text,
+            "%lld missing between other operations, %lld in damaged lines, %lld dropped by the recorder",
+            (long long)job->missing_sequence, (long long)job->damaged_lines, (long long)job->lost_events) ||
+        put_item(run->page, "Lost", &text) || buffer_append_text(run->page, "</dl>\n");
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+static int put_notes(const struct html_run *run)
+{
+    const struct table *notes = run->notes;
+    if (!notes->warning_count)
+        return 0;
+    if (html_element(run->page, "h3", "Notes") || buffer_append_text(run->page, "<ul>\n"))
+        return -1;
+    for (size_t i = 0; i < notes->warning_count; i++)
+        if (html_element(run->page, "li", notes->warnings[i]))
+            return -1;
+    return buffer_append_text(run->page, "</ul>\n");
+}
+
+int html_add_coverage(const struct html_run *run, struct error *error)
+{
+    return html_run_section(run, "coverage", "Coverage") || put_scope(run) || put_notes(run) ||
+                   html_section_end(run->whole)
+               ? error_no_memory(error)
+               : 0;
+}
+
+static int copy_row(struct table *table, const struct cell *cells, struct error *error)
+{
+    if (table_add_row(table, error))
+        return -1;
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (cells[i].type == CELL_INTEGER)
+            table_set_integer(table, i, cells[i].integer);
+        else if (cells[i].type == CELL_TEXT && table_set_text(table, i, cells[i].text, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_ledger(struct store *store, struct table *table, struct error *error)
+{
+    const struct query_limits no_limits = {.seconds = 0};
+    const struct cell *cells;
+    struct query *query = query_open(store, schema_info_info_ledger, &no_limits, error);
+    if (!query)
+        return -1;
+    int more = 1;
+    for (size_t i = 0; i < query_head(query)->column_count; i++) {
+        struct column column = query_head(query)->columns[i];
+        column.name = table_keep_text(table, column.name);
+        if (!column.name || table_add_column(table, column, error)) {
+            query_close(query);
+            return error_no_memory(error);
+        }
+    }
+    while (more == 1 && (more = query_next(query, &cells, error)) == 1)
+        if (copy_row(table, cells, error))
+            more = -1;
+    query_close(query);
+    return more;
+}
+
+static int put_ledger(struct html_page *page, const struct table *table)
+{
+    static const struct html_table how = {
+        .caption = "By reason", .most_rows = MOST_REASONS, .rest_stands = "ncclprof info --ledger"};
+    return html_section_begin(page, "ledger", "Skipped input", "Skipped input") ||
+                   html_element(&page->body, "p",
+                                "Skipped input: unreadable lines (damage = 1) and lines of types that "
+                                "ncclprof does not store.") ||
+                   html_add_table(&page->body, table, &how) || html_section_end(page)
+               ? -1
+               : 0;
+}
+
+int html_add_ledger(struct store *store, struct html_page *page, struct error *error)
+{
+    struct table table;
+    table_init(&table, "info");
+    int failed = read_ledger(store, &table, error);
+    if (!failed && table.row_count && put_ledger(page, &table))
+        failed = error_no_memory(error);
+    table_release(&table);
+    return failed ? -1 : 0;
+}
+
+/* Of all runs of a report together: a byte each, and room for the rest of five megabytes. */
+enum { MOST_CELLS = 1 << 20 };
+
+/* What the figure is made of. */
+struct picture {
+    const struct html_run *run;
+    int64_t usual_ns;
+    size_t steps;
+    struct rank_step *of; /* owned, as are the marks */
+    struct html_heat_mark *marks;
+    size_t mark_count;
+    size_t mark_capacity;
+};
+
+static void fill_rank(struct heat_map *map, const struct picture *picture, size_t rank, size_t layer,
+                      int64_t usual_ns)
+{
+    const struct job *job = picture->run->job;
+    const struct rank_step *of = &picture->of[rank * (size_t)job->step_count + (size_t)job->first_step];
+    map->rows[rank] =
+        (struct heat_row){.process = job->ranks[rank].name, .host = job->ranks[rank].facts.host, .ranks = 1};
+    for (size_t step = 0; step < picture->steps; step++) {
+        int64_t ns = steps_map_ns(&of[step], layer, usual_ns);
+        if (ns != TIME_UNKNOWN)
+            map->values[rank * picture->steps + step] = (double)ns / 1e3;
+    }
+}
+
+static void mark_cells(struct heat_map *map, const struct picture *picture)
+{
+    for (size_t i = 0; i < picture->mark_count; i++)
+        for (int64_t step = picture->marks[i].first_step; step <= picture->marks[i].last_step; step++)
+            if (step >= map->first_step && step < map->first_step + (int64_t)picture->steps)
+                map->marked[picture->marks[i].rank * picture->steps + (size_t)(step - map->first_step)] = 1;
+}
+
+static int make_map(struct heat_map *map, const void *context, size_t layer, int is_whole)
+{
+    const struct picture *picture = context;
+    const struct job *job = picture->run->job;
+    if (heat_map_init(map, job->rank_count, picture->steps, &heat_share_of_step))
+        return -1;
+    map->first_step = job->first_step;
+    map->is_usual = picture->usual_ns != TIME_UNKNOWN;
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        fill_rank(map, picture, rank, layer, is_whole ? TIME_UNKNOWN : picture->usual_ns);
+    if (map->is_usual)
+        map->unit_us = (double)picture->usual_ns / 1e3;
+    else
+        heat_map_measure(map);
+    mark_cells(map, picture);
+    return 0;
+}
+
+/* A mark for each row of steps of a rank that a finding covers. */
+static int mark_rank(struct picture *picture, const struct finding *finding, size_t rank)
+{
+    for (int32_t step = finding->first_step, end; step <= finding->last_step; step = end + 1) {
+        for (end = step; end <= finding->last_step && finding_has_step(finding, end); end++)
+            ;
+        if (end == step)
+            continue;
+        if (array_reserve((void **)&picture->marks, &picture->mark_capacity, picture->mark_count + 1,
+                          sizeof *picture->marks))
+            return -1;
+        picture->marks[picture->mark_count++] =
+            (struct html_heat_mark){rank, step, end - 1, finding_kind_name(finding->kind)};
+    }
+    return 0;
+}
+
+static int read_marks(const struct html_run *run, struct picture *picture)
+{
+    for (size_t i = 0; i < run->findings->count; i++) {
+        const struct finding *finding = &run->findings->items[i];
+        for (size_t rank = 0; rank < run->job->rank_count; rank++)
+            if (finding_is_told(finding) && finding->first_step >= 0 &&
+                finding_has_rank(finding, (int32_t)rank) && mark_rank(picture, finding, rank))
+                return -1;
+    }
+    return 0;
+}
+
+static int draw(struct picture *picture)
+{
+    const struct html_run *run = picture->run;
+    picture->of = rank_steps_new(run->job, run->baseline);
+    if (!picture->of || read_marks(run, picture))
+        return -1;
+    struct html_heat heat = {.run = run->job->run_id,
+                             .rank_count = run->job->rank_count,
+                             .first_step = run->job->first_step,
+                             .steps = picture->steps,
+                             .marks = picture->marks,
+                             .mark_count = picture->mark_count,
+                             .usual_ns = picture->usual_ns,
+                             .most_cells = MOST_CELLS / run->runs,
+                             .make = make_map,
+                             .context = picture};
+    for (size_t i = 0; i < HTML_HEAT_LAYERS; i++) {
+        heat.layers[i].key = steps_map_word(i);
+        heat.layers[i].title = steps_map_title(i);
+    }
+    /* What is usual is what length is held against; where nothing is, it is the length that shows. */
+    if (picture->usual_ns == TIME_UNKNOWN)
+        heat.layers[0].title = "Duration of the step";
+    return html_add_heat(run->page, run->data, &heat);
+}
+
+static int add_picture(const struct html_run *run)
+{
+    int32_t steps = run->job->step_count - run->job->first_step;
+    struct picture picture = {
+        .run = run, .usual_ns = run->judgement->shares.usual_step_ns, .steps = steps > 0 ? (size_t)steps : 0};
+    if (steps <= 0 || !run->job->rank_count)
+        return html_element(run->page, "p",
+                            "No steps were detected in the traces, so there is nothing to draw.");
+    int failed = html_element(run->page, "p",
+                              "A rank that waits is a victim. A rank with its own delay makes others wait. "
+                              "Values are within 2 % of those of ncclprof steps --map --format json.") ||
+                 draw(&picture);
+    free(picture.of);
+    free(picture.marks);
+    return failed ? -1 : 0;
+}
+
+int html_add_steps(const struct html_run *run)
+{
+    return html_run_section(run, "steps", "Rank by step") || add_picture(run) || html_section_end(run->whole)
+               ? -1
+               : 0;
+}

@@ -1,0 +1,290 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "report/verdicts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What rounds of a run (job/load.h) find, once they are gone: told of by one job, which has the names of the
+ * run, the steps of all rounds, and of operations only those in which findings show first.
+ */
+struct rounds {
+    struct job *job; /* borrowed: as job_plan made it */
+    struct findings findings;
+    struct judgement later; /* sums of the later rounds: judgement_add_round */
+    struct quote *quotes;   /* operations that findings name, in job->operations */
+    size_t quote_count;
+    size_t quote_capacity;
+    size_t instance_capacity;
+    size_t operations; /* of the later rounds */
+    int64_t timed_operations;
+};
+
+/* An operation that a finding names: its row in the store, and the number that the finding has of it. */
+struct quote {
+    int64_t id;
+    int32_t number;
+    int32_t rank;
+    int32_t source; /* in the tags of rounds->job; -1 */
+};
+
+/* The steps of all rounds. */
+static int take_steps(struct job *job, const struct chosen_steps *chosen)
+{
+    struct job_excerpt *excerpts = NULL;
+    size_t count = 0, capacity = 0;
+    unsigned char *taken = array_new((size_t)job->step_count + 1, 1);
+    int failed = !taken;
+    for (size_t i = 0; !failed && i < chosen->count; i++)
+        for (size_t j = 0; j < chosen->rounds[i].count; j++) {
+            const struct job_excerpt *excerpt = &chosen->rounds[i].excerpts[j];
+            memset(taken + excerpt->first, 1, (size_t)(excerpt->end - excerpt->first));
+        }
+    for (int32_t step = 0; !failed && step < job->step_count; step++) {
+        if (!taken[step])
+            continue;
+        if (!count || excerpts[count - 1].end < step) {
+            failed = array_reserve((void **)&excerpts, &capacity, count + 1, sizeof *excerpts);
+            if (failed)
+                break;
+            excerpts[count++].first = step;
+        }
+        excerpts[count - 1].end = step + 1;
+    }
+    free(taken);
+    if (!failed)
+        return job_take_excerpts(job, excerpts, count);
+    free(excerpts);
+    return -1;
+}
+
+/* All return -1 when memory is out; release it whatever comes back. */
+static int rounds_init(struct rounds *rounds, struct job *names, const struct chosen_steps *chosen)
+{
+    *rounds = (struct rounds){.job = names, .later = {.scope = {.first_step = INT32_MAX, .last_step = -1}}};
+    return take_steps(names, chosen);
+}
+
+static int keep_text(struct rounds *rounds, const char *text, int32_t *number)
+{
+    int64_t kept = text ? intern_put(&rounds->job->tags, text, strlen(text)) : -1;
+    *number = (int32_t)kept;
+    return text && kept < 0 ? -1 : 0;
+}
+
+/* The number of an operation of a round from then on. */
+static int quote(struct rounds *rounds, const struct job *job, int32_t *operation)
+{
+    struct quote quote = {.number = (int32_t)rounds->quote_count};
+    if (*operation < 0)
+        return 0;
+    if (array_reserve((void **)&rounds->quotes, &rounds->quote_capacity, rounds->quote_count + 1,
+                      sizeof *rounds->quotes) ||
+        keep_text(rounds, job_source(job, (size_t)*operation), &quote.source))
+        return -1;
+    quote.id = job_operation_id(job, (size_t)*operation);
+    quote.rank = job->operations[*operation].rank;
+    *operation = quote.number;
+    rounds->quotes[rounds->quote_count++] = quote;
+    return 0;
+}
+
+/* Of an instance its communicator is told; its members are gone. */
+static int keep_instance(struct rounds *rounds, const struct job *job, int32_t *number)
+{
+    struct job *to = rounds->job;
+    if (*number < 0)
+        return 0;
+    if (array_reserve((void **)&to->instances, &rounds->instance_capacity, to->instance_count + 1,
+                      sizeof *to->instances))
+        return -1;
+    to->instances[to->instance_count] = job->instances[*number];
+    to->instances[to->instance_count].members = 0;
+    *number = (int32_t)to->instance_count++;
+    return 0;
+}
+
+static int32_t step_in(const struct rounds *rounds, const struct job *job, int32_t step)
+{
+    return step < 0 ? step : job_loaded_step(rounds->job, job_run_step(job, step));
+}
+
+/* Puts what a finding says of the job of its round in terms of the one that is told of. */
+static int carry(struct rounds *rounds, const struct job *job, struct finding *finding)
+{
+    finding->first_step = step_in(rounds, job, finding->first_step);
+    finding->last_step = step_in(rounds, job, finding->last_step);
+    finding->breaks = job_breaks_in(rounds->job, finding->first_step, finding->last_step);
+    finding->numbers = finding->numbers ? rounds->job->step_numbers : NULL;
+    int failed = keep_text(rounds, job_tag(job, finding->tag), &finding->tag) ||
+                 quote(rounds, job, &finding->operation) || quote(rounds, job, &finding->called) ||
+                 keep_instance(rounds, job, &finding->instance);
+    for (size_t i = 0; !failed && i < finding->phase_count; i++)
+        failed = keep_text(rounds, job_tag(job, finding->phases[i].tag), &finding->phases[i].tag);
+    return failed;
+}
+
+static int carry_all(struct rounds *rounds, const struct job *job, struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (carry(rounds, job, &findings->items[i]))
+            return -1;
+    return findings_unite_round(&rounds->findings, findings, rounds->job);
+}
+
+/* Keeps what a later round found, `findings` with their details: they are empty then. */
+static int rounds_keep(struct rounds *rounds, const struct judgement *judgement, struct findings *findings)
+{
+    const struct job *job = judgement->job;
+    for (size_t i = findings->count; i > 0; i--) {
+        const struct finding *finding = &findings->items[i - 1];
+        if (!finding_is_of_steps(finding) || finding->last_step <= job->first_step)
+            findings_remove(findings, i - 1);
+    }
+    rounds->operations += job->operation_count;
+    rounds->timed_operations += job->timed_operations;
+    rounds->findings.unweighed += findings->unweighed;
+    return judgement_add_round(&rounds->later, judgement) || carry_all(rounds, job, findings) ? -1 : 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct quote *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+/* Operations of the job, as records are looked up by (job/record.h). */
+static int lay_out_quotes(struct rounds *rounds)
+{
+    struct job *job = rounds->job;
+    size_t count = rounds->quote_count;
+    job->operations = array_new(count, sizeof *job->operations);
+    job->read_order = array_new(count, sizeof *job->read_order);
+    job->sources = array_new(count, sizeof *job->sources);
+    if (!job->operations || !job->read_order || !job->sources)
+        return -1;
+    job->operation_count = count;
+    array_sort(rounds->quotes, count, sizeof *rounds->quotes, by_id);
+    for (size_t i = 0; i < count; i++) {
+        const struct quote *quote = &rounds->quotes[i];
+        if ((!i || quote->id != rounds->quotes[i - 1].id) && id_runs_add(&job->operation_ids, quote->id))
+            return -1;
+        job->operations[quote->number] = (struct job_operation){.rank = quote->rank, .tag = -1};
+        job->sources[quote->number] = quote->source;
+        job->read_order[quote->number] = (int32_t)job->operation_ids.count - 1;
+    }
+    return 0;
+}
+
+/*
+ * Adds the first round, which comes last: `findings` are then those of all, in steps of rounds->job, and the
+ * judgement is of all.
+ */
+static int rounds_end(struct rounds *rounds, struct judgement *judgement, struct findings *findings)
+{
+    struct findings all = *findings;
+    if (carry_all(rounds, judgement->job, findings) || lay_out_quotes(rounds) ||
+        judgement_add_round(judgement, &rounds->later))
+        return -1;
+    /* Who stopped the job, and what else is no finding's, is the first round's. */
+    all.items = rounds->findings.items;
+    all.count = rounds->findings.count;
+    all.capacity = rounds->findings.capacity;
+    all.unweighed += rounds->findings.unweighed;
+    rounds->findings = (struct findings){0};
+    findings_release(findings);
+    *findings = all;
+    judgement->told = rounds->job;
+    return 0;
+}
+
+static void rounds_release(struct rounds *rounds)
+{
+    findings_release(&rounds->findings);
+    judgement_release(&rounds->later);
+    free(rounds->quotes);
+    *rounds = (struct rounds){0};
+}
+
+/* A run of which the job is loaded. On failure it is to be released. */
+static int judge(struct judged_run *run, const struct diagnose_options *options, struct error *error)
+{
+    if (findings_find(&run->findings, &run->job, &run->baseline, &run->transfers, options, error))
+        return -1;
+    run->operations = run->job.operation_count;
+    run->timed_operations = run->job.timed_operations;
+    return judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options) ||
+                   findings_detail(&run->findings, &run->job, &run->baseline, run->transfers)
+               ? error_no_memory(error)
+               : 0;
+}
+
+static int judge_later(struct rounds *rounds, const struct chosen_steps *chosen, size_t number,
+                       const struct diagnose_options *options, struct error *error)
+{
+    struct judged_run round = {.transfers = NULL};
+    if (job_load_round(&round.job, rounds->job, chosen, number, error))
+        return -1;
+    int failed = judge(&round, options, error);
+    if (!failed && rounds_keep(rounds, &round.judgement, &round.findings))
+        failed = error_no_memory(error);
+    judged_run_release(&round);
+    return failed;
+}
+
+/* The first round comes last: it stays. */
+static int judge_rounds(struct judged_run *run, const struct chosen_steps *chosen,
+                        const struct diagnose_options *options, struct error *error)
+{
+    struct rounds rounds;
+    int failed = rounds_init(&rounds, &run->all, chosen) ? error_no_memory(error) : 0;
+    for (size_t i = 1; !failed && i < chosen->count; i++)
+        failed = judge_later(&rounds, chosen, i, options, error);
+    failed = failed || job_load_round(&run->job, &run->all, chosen, 0, error) || judge(run, options, error);
+    run->operations += rounds.operations;
+    run->timed_operations += rounds.timed_operations;
+    if (!failed && rounds_end(&rounds, &run->judgement, &run->findings))
+        failed = error_no_memory(error);
+    rounds_release(&rounds);
+    return failed;
+}
+
+static int judge_one(struct judged_run *run, const struct chosen_steps *chosen,
+                     const struct diagnose_options *options, struct error *error)
+{
+    if (chosen->count) {
+        int failed = job_load_round(&run->job, &run->all, chosen, 0, error);
+        job_release(&run->all);
+        return failed || judge(run, options, error);
+    }
+    run->job = run->all;
+    run->all = (struct job){.store = NULL};
+    return job_load_rest(&run->job, error) || judge(run, options, error);
+}
+
+int judged_run_init(struct judged_run *run, struct store *store, int64_t run_id,
+                    const struct diagnose_options *options, struct error *error)
+{
+    struct chosen_steps chosen;
+    *run = (struct judged_run){.transfers = NULL};
+    if (job_plan(&chosen, &run->all, store, run_id, options->memory_bytes, error))
+        return -1;
+    int failed = chosen.count > 1 ? judge_rounds(run, &chosen, options, error)
+                                  : judge_one(run, &chosen, options, error);
+    chosen_steps_release(&chosen);
+    if (failed)
+        judged_run_release(run);
+    return failed;
+}
+
+void judged_run_release(struct judged_run *run)
+{
+    judgement_release(&run->judgement);
+    free(run->transfers);
+    baseline_release(&run->baseline);
+    findings_release(&run->findings);
+    job_release(&run->job);
+    job_release(&run->all);
+}

@@ -1,0 +1,361 @@
+#include "base/base.h"
+#include "model/model.h"
+#include "report/groups.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void report_groups_init(struct report_groups *report)
+{
+    *report = (struct report_groups){.filter = {.last_step = INT64_MAX}};
+    intern_init(&report->texts);
+    intern_init(&report->group_names);
+}
+
+void report_groups_release(struct report_groups *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        free(report->groups[i].transfer_ns.values);
+        free(report->groups[i].effective_ns.values);
+        free(report->groups[i].wait_ns.values);
+        free(report->groups[i].transfer_gbs.values);
+        free(report->groups[i].effective_gbs.values);
+        free(report->groups[i].transfer_message_gbs.values);
+        free(report->groups[i].effective_message_gbs.values);
+    }
+    free(report->groups);
+    free(report->numbers);
+    intern_release(&report->texts);
+    intern_release(&report->group_names);
+}
+
+int report_groups_is_by(const struct report_groups *report, enum report_key key)
+{
+    for (size_t i = 0; i < report->by_count; i++)
+        if (report->by[i] == key)
+            return 1;
+    return 0;
+}
+
+int64_t report_groups_text(struct report_groups *report, const char *text)
+{
+    if (!text)
+        return -1;
+    int64_t number = intern_put(&report->texts, text, strlen(text));
+    return number < 0 ? -2 : number;
+}
+
+static int samples_add(struct samples *samples, int64_t value)
+{
+    if (array_reserve((void **)&samples->values, &samples->capacity, samples->count + 1,
+                      sizeof *samples->values))
+        return -1;
+    samples->values[samples->count++] = value;
+    return 0;
+}
+
+int64_t samples_percentile(struct samples *samples, double part)
+{
+    if (!samples->count)
+        return 0;
+    size_t rank = (size_t)ceil(part * (double)samples->count);
+    return select_integer(samples->values, samples->count, rank ? rank - 1 : 0);
+}
+
+static int64_t bits_of(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+double samples_real(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static int is_in(const struct report_groups *report, const struct report_group *group,
+                 const struct report_row *row)
+{
+    for (size_t i = 0; i < report->by_count; i++)
+        if (group->key[i] != row->key[report->by[i]])
+            return 0;
+    return 1;
+}
+
+/* The keys' numbers as text, for want of a map with so long keys. */
+static size_t name_group(const struct report_groups *report, const struct report_row *row, char *name)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < report->by_count; i++)
+        for (unsigned j = 0; j < sizeof(int64_t) * 2; j++)
+            name[length++] = (char)('a' + ((uint64_t)row->key[report->by[i]] >> (4 * j) & 15));
+    return length;
+}
+
+static struct report_group *find_group(struct report_groups *report, const struct report_row *row)
+{
+    char name[KEY_COUNT * sizeof(int64_t) * 2];
+    if (report->latest < report->count && is_in(report, &report->groups[report->latest], row))
+        return &report->groups[report->latest];
+    int64_t number = intern_put(&report->group_names, name, name_group(report, row, name));
+    if (number < 0 || array_reserve((void **)&report->groups, &report->capacity, (size_t)number + 1,
+                                    sizeof *report->groups))
+        return NULL;
+    if ((size_t)number == report->count) {
+        struct report_group *group = &report->groups[report->count++];
+        *group = (struct report_group){.last_instance = -1,
+                                       .last_effective_ns = TIME_UNKNOWN,
+                                       .communicator = row->communicator,
+                                       .function = row->function};
+        for (size_t i = 0; i < report->by_count; i++)
+            group->key[i] = row->key[report->by[i]];
+    }
+    report->latest = (size_t)number;
+    return &report->groups[number];
+}
+
+static int add_bandwidth(struct samples *gbs, int64_t time_ns, int64_t bytes, double factor)
+{
+    if (time_ns == TIME_UNKNOWN || bytes < 0 || time_ns <= 0)
+        return 0;
+    return samples_add(gbs, bits_of((double)bytes / (double)time_ns * factor));
+}
+
+/* A time and, where the size is known, the bandwidth: bytes a nanosecond are GB/s. */
+static int add_time(struct samples *times, struct samples *gbs, int64_t time_ns, int64_t size_bytes,
+                    double factor)
+{
+    if (time_ns == TIME_UNKNOWN)
+        return 0;
+    return samples_add(times, time_ns) || add_bandwidth(gbs, time_ns, size_bytes, factor) ? -1 : 0;
+}
+
+/* The time and the bandwidths of what an instance took, all waiting included. */
+static int add_effective(struct report_group *group, const struct report_row *row)
+{
+    enum function function = (enum function)row->function;
+    int64_t size = row->key[KEY_SIZE], message = call_message_of_size(function, size, row->ranks);
+    if (row->effective_ns == TIME_UNKNOWN)
+        return 0;
+    group->effective_total_ns += (double)row->effective_ns;
+    group->last_effective_ns = row->effective_ns;
+    return add_time(&group->effective_ns, &group->effective_gbs, row->effective_ns, size,
+                    function_busbw_factor(function, row->ranks)) ||
+                   add_bandwidth(&group->effective_message_gbs, row->effective_ns, message,
+                                 call_bandwidth_factor(function, row->ranks))
+               ? -1
+               : 0;
+}
+
+static void drop_last(struct samples *samples, int64_t time_ns, int64_t bytes)
+{
+    if (samples->count && bytes >= 0 && time_ns > 0)
+        samples->count--;
+}
+
+/* Another operation of the same instance in the group: the longer one counts. */
+static int add_again(struct report_group *group, const struct report_row *row)
+{
+    int64_t size = row->key[KEY_SIZE], last_ns = group->last_effective_ns;
+    if (!row->is_own || row->effective_ns == TIME_UNKNOWN ||
+        (last_ns != TIME_UNKNOWN && row->effective_ns <= last_ns))
+        return 0;
+    if (last_ns != TIME_UNKNOWN) {
+        group->effective_ns.count--;
+        group->effective_total_ns -= (double)last_ns;
+        drop_last(&group->effective_gbs, last_ns, size);
+        drop_last(&group->effective_message_gbs, last_ns,
+                  call_message_of_size((enum function)row->function, size, row->ranks));
+    }
+    return add_effective(group, row);
+}
+
+static int add_sample(struct report_group *group, const struct report_row *row)
+{
+    group->samples++;
+    if (row->effective_ns != TIME_UNKNOWN) {
+        group->effective_total_ns += (double)row->effective_ns;
+        if (samples_add(&group->effective_ns, row->effective_ns))
+            return -1;
+    }
+    if (row->effective_gbs > 0) {
+        group->sample_bandwidths++;
+        group->logarithms += log(row->effective_gbs);
+    }
+    return row->effective_gbs >= 0 ? samples_add(&group->effective_gbs, bits_of(row->effective_gbs)) : 0;
+}
+
+int report_groups_add(struct report_groups *report, const struct report_row *row)
+{
+    struct report_group *group = find_group(report, row);
+    if (!group)
+        return -1;
+    if (row->is_sample)
+        return add_sample(group, row);
+    group->operations += row->operations;
+    group->is_mixed |= group->function != row->function || group->communicator != row->communicator;
+    if (row->instance == group->last_instance)
+        return add_again(group, row);
+    int64_t size = row->key[KEY_SIZE];
+    enum function function = (enum function)row->function;
+    int64_t message = call_message_of_size(function, size, row->ranks);
+    group->last_effective_ns = TIME_UNKNOWN;
+    group->message_bytes += message > 0 ? message : 0;
+    group->last_instance = row->instance;
+    group->instances++;
+    group->bytes += size > 0 ? size : 0;
+    return (row->wait_ns != TIME_UNKNOWN && samples_add(&group->wait_ns, row->wait_ns)) ||
+                   add_time(&group->transfer_ns, &group->transfer_gbs, row->transfer_ns, size,
+                            function_busbw_factor(function, row->ranks)) ||
+                   add_bandwidth(&group->transfer_message_gbs, row->transfer_ns, message,
+                                 call_bandwidth_factor(function, row->ranks)) ||
+                   add_effective(group, row)
+               ? -1
+               : 0;
+}
+
+static int compare_numbers(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int is_text(enum report_key key)
+{
+    return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN && key != KEY_DEVICE && key != KEY_PEER;
+}
+
+/* Ranks by number, texts by their letters; what is not known comes last. */
+static int compare_key(const struct report_groups *report, enum report_key key, int64_t left, int64_t right)
+{
+    if (left == right || left < 0 || right < 0)
+        return left == right ? 0 : left < 0 ? 1 : -1;
+    if (!is_text(key))
+        return compare_numbers(left, right);
+    int order = key == KEY_RANK ? compare_numbers(report->numbers[left], report->numbers[right]) : 0;
+    return order ? order : strcmp(intern_text(&report->texts, left), intern_text(&report->texts, right));
+}
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const struct report_groups *report = context;
+    const struct report_group *left = a, *right = b;
+    for (size_t i = 0; i < report->by_count; i++)
+        if ((report->by[i] == KEY_STEP || report->by[i] == KEY_TIME) && left->key[i] != right->key[i])
+            return compare_key(report, report->by[i], left->key[i], right->key[i]);
+    if (left->effective_total_ns != right->effective_total_ns)
+        return left->effective_total_ns > right->effective_total_ns ? -1 : 1;
+    for (size_t i = 0; i < report->by_count; i++) {
+        int order = compare_key(report, report->by[i], left->key[i], right->key[i]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+void report_groups_sort(struct report_groups *report)
+{
+    if (report->count)
+        qsort_r(report->groups, report->count, sizeof *report->groups, by_place, report);
+}
+
+static int take_places(struct report_places *places, struct report_groups *report)
+{
+    const struct roster *roster = places->roster;
+    places->ranks = array_new(roster->rank_count, sizeof *places->ranks);
+    if (!places->ranks)
+        return -1;
+    for (size_t i = 0; i < roster->rank_count; i++) {
+        const struct roster_facts *facts = &roster->ranks[i].facts;
+        struct report_place *place = &places->ranks[i];
+        place->host = report_groups_text(report, facts->host);
+        place->gpu_serial = report_groups_text(report, facts->gpu_serial);
+        place->vm = report_groups_text(report, facts->vm);
+        place->device = facts->gpu >= 0 ? facts->gpu : -1;
+        if (place->host < -1 || place->gpu_serial < -1 || place->vm < -1)
+            return -1;
+    }
+    return 0;
+}
+
+int report_places_init(struct report_places *places, const struct roster *roster,
+                       struct report_groups *report)
+{
+    *places = (struct report_places){.roster = roster};
+    return take_places(places, report);
+}
+
+void report_places_release(struct report_places *places)
+{
+    free(places->ranks);
+    places->ranks = NULL;
+}
+
+/* The rank (index) that is such a number of a communicator (index); -1. */
+static int32_t report_places_seat(const struct report_places *places, int32_t communicator, int64_t number)
+{
+    return job_seated(&places->roster->communicators[communicator], number);
+}
+
+int64_t report_places_global_rank(const struct report_places *places, int32_t communicator, int64_t number)
+{
+    const struct job_communicator *of = &places->roster->communicators[communicator];
+    if (number >= 0 && (uint64_t)number < of->member_count)
+        return of->members[number];
+    int32_t rank = report_places_seat(places, communicator, number);
+    return rank < 0 ? -1 : places->roster->ranks[rank].global_rank;
+}
+
+/* Hosts tell; virtual machines where no host is known. */
+static int64_t node_of(const struct report_places *places, int32_t rank)
+{
+    const struct report_place *place = &places->ranks[rank];
+    return place->host >= 0 ? place->host : place->vm;
+}
+
+/* What NCCL itself counted decides: several containers may have one name. 1, 0; -1: hosts are to be asked. */
+static int cross_by_count(const struct job_communicator *communicator, int is_pair)
+{
+    int64_t nodes = communicator->node_count;
+    if (nodes <= 0)
+        return -1;
+    if (nodes == 1)
+        return 0;
+    return !is_pair || nodes == communicator->size ? 1 : -1;
+}
+
+int report_places_cross(const struct report_places *places, int32_t communicator)
+{
+    const struct job_communicator *of = &places->roster->communicators[communicator];
+    int crosses = cross_by_count(of, 0);
+    if (crosses >= 0)
+        return crosses;
+    int64_t node = -1;
+    int is_known = of->size > 0;
+    for (int64_t i = 0; i < of->size && is_known; i++) {
+        int32_t rank = report_places_seat(places, communicator, i);
+        int64_t at = rank < 0 ? -1 : node_of(places, rank);
+        if (at >= 0 && node >= 0 && at != node)
+            return 1;
+        is_known = at >= 0;
+        node = at;
+    }
+    return is_known ? 0 : -1;
+}
+
+int report_places_pair_crosses(const struct report_places *places, int32_t communicator, int64_t one,
+                               int64_t other)
+{
+    int crosses = cross_by_count(&places->roster->communicators[communicator], 1);
+    if (crosses >= 0)
+        return crosses;
+    int32_t left = report_places_seat(places, communicator, one);
+    int32_t right = report_places_seat(places, communicator, other);
+    int64_t left_node = left < 0 ? -1 : node_of(places, left);
+    int64_t right_node = right < 0 ? -1 : node_of(places, right);
+    return left_node < 0 || right_node < 0 ? -1 : left_node != right_node;
+}

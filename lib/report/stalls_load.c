@@ -1,0 +1,418 @@
+#include "base/base.h"
+#include "model/model.h"
+#include "report/stalls.h"
+#include "store/store.h"
+
+#include "schemas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The ends of edges: ranks by the numbers that network steps are given with. */
+
+static int take_runs(struct stalls *stalls)
+{
+    const struct roster *roster = &stalls->roster;
+    stalls->runs = array_new(roster->run_count, sizeof *stalls->runs);
+    if (!stalls->runs)
+        return -1;
+    for (; stalls->run_count < roster->run_count; stalls->run_count++) {
+        const struct roster_run *run = &roster->runs[stalls->run_count];
+        int32_t steps = (int32_t)run->step_count;
+        stalls->runs[stalls->run_count] =
+            (struct stalls_run){.id = run->id, .step_count = steps, .first_step = steps > 1};
+    }
+    return 0;
+}
+
+/* Takes `name` over, which may be NULL when memory was out. */
+static int32_t add_seat(struct stalls *stalls, int32_t run, int64_t global_rank, char *name)
+{
+    if (!name || array_reserve((void **)&stalls->seats, &stalls->seat_capacity, stalls->seat_count + 1,
+                               sizeof *stalls->seats)) {
+        free(name);
+        return -1;
+    }
+    stalls->seats[stalls->seat_count] =
+        (struct stalls_seat){.run = run, .global_rank = global_rank, .name = name};
+    return (int32_t)stalls->seat_count++;
+}
+
+/* A seat for each rank, of the same number. */
+static int take_ranks(struct stalls *stalls)
+{
+    const struct roster *roster = &stalls->roster;
+    for (size_t i = 0; i < roster->rank_count; i++) {
+        const struct roster_rank *rank = &roster->ranks[i];
+        if (add_seat(stalls, rank->run, rank->global_rank, strdup(rank->name)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error)
+{
+    if (roster_load(&stalls->roster, store, run_id, error) ||
+        roster_load_members(&stalls->roster, store, run_id, error))
+        return -1;
+    return take_runs(stalls) || take_ranks(stalls) ? error_no_memory(error) : 0;
+}
+
+/* A rank that nothing else is known of. */
+static int32_t make_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
+{
+    const struct job_communicator *of = &stalls->roster.communicators[communicator];
+    struct buffer name = BUFFER_INIT;
+    if (buffer_printf(&name, "rank %lld of communicator ", (long long)rank) ||
+        (of->hash ? buffer_printf(&name, "0x%llx", (unsigned long long)of->hash)
+                  : buffer_append_text(&name, of->label))) {
+        buffer_release(&name);
+        return -1;
+    }
+    return add_seat(stalls, of->run, -1, buffer_detach(&name));
+}
+
+int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
+{
+    int32_t seat = roster_rank_in(&stalls->roster, communicator, rank);
+    const struct map_key key = {{(uint64_t)communicator, (uint64_t)rank}};
+    int added;
+    int64_t *made = seat < 0 ? map_put(&stalls->made_seats, key, (int64_t)stalls->seat_count, &added) : NULL;
+    if (seat >= 0 || !made)
+        return seat;
+    return added ? make_seat(stalls, communicator, rank) : (int32_t)*made;
+}
+
+/*
+ * Every network step of a store, once, in the order of its files. What is kept of a step is its wait; the
+ * rest is summed by edge, kind of operation and training step.
+ */
+
+enum {
+    NOT_IN_STEP = -1,
+    NOT_FOUND = -2,
+    SPANS_AT_ONCE = 1 << 18 /* an operation of more counts as several */
+};
+
+/* What was found for the row before, of the sending or of the receiving side: the next is often alike. */
+struct recent {
+    int64_t member;
+    int64_t peer;
+    int64_t channel;
+    int64_t edge; /* of those three; NOT_FOUND yet */
+    struct map_key cell_key;
+    int64_t cell; /* of that edge; -1 not yet */
+};
+
+/* When the first proxy operation of a training step began on a rank. */
+struct beginning {
+    int32_t run;
+    int32_t seat;
+    int32_t step;
+    int64_t at_ns;
+};
+
+struct reader {
+    struct stalls *stalls;
+    struct map beginning_of; /* seat, training step -> index of the next */
+    struct beginning *beginnings;
+    size_t beginning_count;
+    size_t beginning_capacity;
+    struct spans spans; /* of `operation` */
+    int64_t operation;
+    int64_t place; /* of `operation`; NOT_FOUND yet */
+    int64_t member_id;
+    int64_t member; /* of member_id */
+    int member_known;
+    struct recent recent[2];
+    struct map_key progress_key; /* of the entry of beginning_of that was looked for last */
+    int64_t progress_ns;         /* what it holds, or later */
+    int progress_known;
+};
+
+static int same_key(const struct map_key *a, const struct map_key *b)
+{
+    return !memcmp(a, b, sizeof *a);
+}
+
+static int64_t find_edge(struct stalls *stalls, int32_t communicator, int32_t sender, int32_t receiver,
+                         int64_t channel)
+{
+    int32_t of = stalls->by_communicator ? communicator : -1;
+    int32_t on = stalls->by_channel && channel >= 0 && channel <= INT32_MAX ? (int32_t)channel : -1;
+    const struct map_key key = {
+        {(uint64_t)(int64_t)of, (uint64_t)sender, (uint64_t)receiver, (uint64_t)(int64_t)on}};
+    int added;
+    int64_t *number = map_put(&stalls->edge_of, key, (int64_t)stalls->edge_count, &added);
+    if (!number || !added)
+        return number ? *number : -1;
+    if (array_reserve((void **)&stalls->edges, &stalls->edge_capacity, stalls->edge_count + 1,
+                      sizeof *stalls->edges))
+        return -1;
+    const struct job_communicator *between = &stalls->roster.communicators[communicator];
+    stalls->edges[stalls->edge_count] = (struct stalls_edge){.run = between->run,
+                                                             .sender = sender,
+                                                             .receiver = receiver,
+                                                             .communicator = of,
+                                                             .label = of < 0 ? "" : between->label,
+                                                             .channel = on,
+                                                             .first_step = -1,
+                                                             .last_step = -1,
+                                                             .wait_mean_ns = -1,
+                                                             .usual_mean_ns = -1};
+    return (int64_t)stalls->edge_count++;
+}
+
+enum {
+    COLUMN_OPERATION,
+    COLUMN_MEMBER,
+    COLUMN_DIRECTION,
+    COLUMN_CHANNEL,
+    COLUMN_PEER,
+    COLUMN_BEGIN,
+    COLUMN_STEPS,
+    COLUMN_STEP,
+    COLUMN_TAG,
+    COLUMN_FUNCTION,
+    COLUMN_BYTES
+};
+
+/* Operations of one function, size and tag on communicators of one size: the same work. */
+static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t communicator)
+{
+    const char *tag = statement_text(row, COLUMN_TAG);
+    int64_t number = tag ? intern_put(&stalls->tags, tag, strlen(tag)) : -1;
+    if (tag && number < 0)
+        return -1;
+    const struct job_communicator *of = &stalls->roster.communicators[communicator];
+    const struct map_key key = {{(uint64_t)of->run << 32 | (uint64_t)statement_integer(row, COLUMN_FUNCTION),
+                                 (uint64_t)statement_integer_or(row, COLUMN_BYTES, -1), (uint64_t)number,
+                                 (uint64_t)of->size}};
+    int added;
+    int64_t *place = map_put(&stalls->place_of, key, (int64_t)stalls->place_count, &added);
+    if (!place)
+        return -1;
+    stalls->place_count += (size_t)added;
+    return *place;
+}
+
+static int64_t find_cell(struct stalls *stalls, struct recent *recent, int64_t edge, int64_t place,
+                         int64_t step, int received)
+{
+    const struct map_key key = {{(uint64_t)edge, (uint64_t)place, (uint64_t)step, (uint64_t)received}};
+    if (recent->cell >= 0 && same_key(&recent->cell_key, &key))
+        return recent->cell;
+    int added;
+    int64_t *number = map_put(&stalls->cell_of, key, (int64_t)stalls->cell_count, &added);
+    if (!number)
+        return -1;
+    recent->cell_key = key;
+    recent->cell = *number;
+    if (!added)
+        return *number;
+    if (array_reserve((void **)&stalls->cells, &stalls->cell_capacity, stalls->cell_count + 1,
+                      sizeof *stalls->cells))
+        return -1;
+    stalls->cells[stalls->cell_count] = (struct stalls_cell){
+        .edge = (int32_t)edge, .place = (int32_t)place, .step = (int32_t)step, .received = received};
+    return (int64_t)stalls->cell_count++;
+}
+
+/* A step whose wait for the network has no end says nothing about how long it lasted. */
+static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_number, int received,
+                    const struct proxy_step *step)
+{
+    struct stalls_edge *edge = &reader->stalls->edges[edge_number];
+    const struct interval_ns *network = &step->wait[WAIT_NETWORK];
+    reader->stalls->runs[edge->run].network_steps++;
+    edge->sent_steps += !received;
+    if (!received && (spans_add(&reader->spans, cell_number, STALLS_GPU, &step->wait[WAIT_GPU]) ||
+                      spans_add(&reader->spans, cell_number, STALLS_PEER, &step->wait[WAIT_PEER])))
+        return -1;
+    if (network->begin_ns == TIME_UNKNOWN || network->end_ns == TIME_UNKNOWN ||
+        network->end_ns < network->begin_ns)
+        return 0;
+    int64_t wait_ns = network->end_ns - network->begin_ns;
+    if (!received && wait_ns > edge->send_wait_max_ns)
+        edge->send_wait_max_ns = wait_ns;
+    if (cell_number >= 0) {
+        struct stalls_cell *cell = &reader->stalls->cells[cell_number];
+        cell->steps++;
+        cell->wait_ns += wait_ns;
+    }
+    return spans_add(&reader->spans, cell_number, STALLS_NETWORK, network) ||
+           stalls_add_wait(received ? &edge->receive : &edge->send, wait_ns);
+}
+
+static int note_progress(struct reader *reader, int64_t seat, int64_t step, int64_t begin_ns)
+{
+    const struct map_key key = {{(uint64_t)seat, (uint64_t)step}};
+    int32_t run = reader->stalls->seats[seat].run;
+    if (step < 0 || step > INT32_MAX || run < 0 || begin_ns == TIME_UNKNOWN)
+        return 0;
+    if (reader->progress_known && same_key(&reader->progress_key, &key) && begin_ns >= reader->progress_ns)
+        return 0;
+    int added;
+    int64_t *at = map_put(&reader->beginning_of, key, (int64_t)reader->beginning_count, &added);
+    if (!at || array_reserve((void **)&reader->beginnings, &reader->beginning_capacity,
+                             reader->beginning_count + 1, sizeof *reader->beginnings))
+        return -1;
+    if (added)
+        reader->beginnings[reader->beginning_count++] =
+            (struct beginning){run, (int32_t)seat, (int32_t)step, begin_ns};
+    else if (begin_ns < reader->beginnings[*at].at_ns)
+        reader->beginnings[*at].at_ns = begin_ns;
+    reader->progress_key = key;
+    reader->progress_ns = begin_ns;
+    reader->progress_known = 1;
+    return 0;
+}
+
+static int64_t find_member(struct reader *reader, int64_t id)
+{
+    if (!reader->member_known || reader->member_id != id) {
+        const struct roster_member *member = roster_member(&reader->stalls->roster, id);
+        reader->member = member ? (int64_t)member->rank << 32 | member->communicator : -1;
+        reader->member_id = id;
+        reader->member_known = 1;
+    }
+    return reader->member;
+}
+
+/* The edge that a row's steps are on; -1 when memory is out. */
+static int64_t edge_of_row(struct reader *reader, struct statement *row, struct recent *recent,
+                           int64_t member, int received)
+{
+    int64_t channel = statement_integer(row, COLUMN_CHANNEL), number = statement_integer(row, COLUMN_PEER);
+    if (recent->edge != NOT_FOUND && recent->member == member && recent->peer == number &&
+        recent->channel == channel)
+        return recent->edge;
+    int32_t communicator = (int32_t)(member & 0xffffffff), seat = (int32_t)(member >> 32);
+    int32_t peer = stalls_seat(reader->stalls, communicator, number);
+    int64_t edge = peer < 0 ? -1
+                            : find_edge(reader->stalls, communicator, received ? peer : seat,
+                                        received ? seat : peer, channel);
+    *recent = (struct recent){.member = member,
+                              .peer = number,
+                              .channel = channel,
+                              .edge = edge < 0 ? NOT_FOUND : edge,
+                              .cell = -1};
+    return edge;
+}
+
+/* Returns 1 when the row's steps belong to nobody that is asked about, -1 when memory is out. */
+static int place_row(struct reader *reader, struct statement *row, int64_t *edge, int64_t *cell,
+                     int *received)
+{
+    *received = statement_integer(row, COLUMN_DIRECTION) == DIRECTION_RECV;
+    struct recent *recent = &reader->recent[*received];
+    int64_t member = find_member(reader, statement_integer_or(row, COLUMN_MEMBER, -1));
+    if (member < 0)
+        return 1;
+    int64_t step = statement_integer_or(row, COLUMN_STEP, NOT_IN_STEP);
+    if (reader->place == NOT_FOUND || reader->operation < 0)
+        reader->place = find_place(reader->stalls, row, (int32_t)(member & 0xffffffff));
+    if (reader->place < 0 ||
+        note_progress(reader, member >> 32, step, statement_integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
+        return -1;
+    *edge = edge_of_row(reader, row, recent, member, *received);
+    *cell = -1;
+    if (*edge >= 0 && step >= 0 &&
+        (*cell = find_cell(reader->stalls, recent, *edge, reader->place, step, *received)) < 0)
+        return -1;
+    return *edge < 0 ? -1 : 0;
+}
+
+static int read_steps(struct reader *reader, struct statement *row, struct error *error)
+{
+    int64_t operation = statement_integer_or(row, COLUMN_OPERATION, -1), edge, cell;
+    int received;
+    size_t length;
+    const void *blob = statement_blob(row, COLUMN_STEPS, &length);
+    struct unpack unpack;
+    struct proxy_step step;
+    if ((operation != reader->operation || spans_count(&reader->spans) > SPANS_AT_ONCE) &&
+        spans_sum(&reader->spans, reader->stalls->cells))
+        return error_no_memory(error);
+    if (operation != reader->operation)
+        reader->place = NOT_FOUND;
+    reader->operation = operation;
+    if (!blob)
+        return 0;
+    if (unpack_steps(&unpack, blob, length, statement_integer_or(row, COLUMN_BEGIN, 0)))
+        return error_set(error, "operation %lld has damaged proxy steps", (long long)operation);
+    int placed = place_row(reader, row, &edge, &cell, &received);
+    if (placed < 0)
+        return error_no_memory(error);
+    if (placed) {
+        reader->stalls->detached_steps += operation < 0 ? (int64_t)unpack.left : 0;
+        return 0;
+    }
+    int more;
+    while ((more = unpack_next_step(&unpack, &step)) == 1)
+        if (add_step(reader, edge, (int32_t)cell, received, &step))
+            return error_no_memory(error);
+    return more ? error_set(error, "operation %lld has damaged proxy steps", (long long)operation) : 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct beginning *left = a, *right = b;
+    if (left->run != right->run)
+        return left->run < right->run ? -1 : 1;
+    if (left->seat != right->seat)
+        return left->seat < right->seat ? -1 : 1;
+    return (left->step > right->step) - (left->step < right->step);
+}
+
+/* From the first proxy operation of a step to that of the next, on one rank. `lengths` has room for all. */
+static void measure_run(struct stalls_run *run, const struct beginning *first, size_t count, int64_t *lengths)
+{
+    size_t found = 0;
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct beginning *here = &first[i], *there = &first[i + 1];
+        if (here->step >= run->first_step && there->seat == here->seat && there->step == here->step + 1 &&
+            there->step < run->step_count && there->at_ns > here->at_ns)
+            lengths[found++] = there->at_ns - here->at_ns;
+    }
+    run->median_step_ns = found ? median_of(lengths, found) : 0;
+}
+
+static int measure_steps(struct reader *reader)
+{
+    struct beginning *all = reader->beginnings;
+    size_t count = reader->beginning_count;
+    int64_t *lengths = array_new(count + 1, sizeof *lengths);
+    if (!lengths)
+        return -1;
+    array_sort(all, count, sizeof *all, by_place);
+    for (size_t i = 0, end; i < count; i = end) {
+        end = i + 1;
+        while (end < count && all[end].run == all[i].run)
+            end++;
+        measure_run(&reader->stalls->runs[all[i].run], &all[i], end - i, lengths);
+    }
+    free(lengths);
+    return 0;
+}
+
+int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error)
+{
+    struct reader reader = {.stalls = stalls,
+                            .operation = -1,
+                            .place = NOT_FOUND,
+                            .recent = {{.edge = NOT_FOUND}, {.edge = NOT_FOUND}}};
+    map_init(&reader.beginning_of);
+    struct statement *row = store_prepare(store, schema_analysis_stalls_steps, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (read_steps(&reader, row, error))
+            more = -1;
+    statement_free(row);
+    if (!more && (spans_sum(&reader.spans, stalls->cells) || measure_steps(&reader)))
+        more = error_no_memory(error);
+    spans_release(&reader.spans);
+    map_release(&reader.beginning_of);
+    free(reader.beginnings);
+    return more;
+}

@@ -1,0 +1,350 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "report/steps.h"
+
+#include <stdlib.h>
+
+static int by_tag(const void *a, const void *b)
+{
+    const struct phase_time *left = a, *right = b;
+    if (left->tag != right->tag)
+        return left->tag < right->tag ? -1 : 1;
+    return (left->step > right->step) - (left->step < right->step);
+}
+
+/* The time of a phase in a step, of all ranks so far. `numbers` says where each one is. NULL: no memory. */
+static struct phase_time *time_of(struct phase_times *times, struct map *numbers, int32_t step, int32_t tag)
+{
+    int added;
+    const struct map_key key = {{(uint64_t)(uint32_t)tag << 32 | (uint32_t)step}};
+    const int64_t *number = map_put(numbers, key, (int64_t)times->count, &added);
+    if (!number)
+        return NULL;
+    if (added) {
+        if (array_reserve((void **)&times->items, &times->capacity, times->count + 1, sizeof *times->items))
+            return NULL;
+        times->items[times->count++] = (struct phase_time){.step = step, .tag = tag};
+    }
+    return &times->items[*number];
+}
+
+/* A rank's timeline, shared out over its phases: each operation's end is where its phase has got to. */
+static int phase_times_add_rank(struct phase_times *times, struct map *numbers, const struct job *job,
+                                const struct job_rank *rank)
+{
+    int64_t before_ns = TIME_UNKNOWN;
+    struct phase_time *time = NULL;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->end_ns == TIME_UNKNOWN || operation->step < 0)
+            continue;
+        if (!time || time->step != operation->step || time->tag != operation->tag)
+            time = time_of(times, numbers, operation->step, operation->tag);
+        if (!time)
+            return -1;
+        if (before_ns != TIME_UNKNOWN && operation->end_ns > before_ns)
+            time->time_ns += operation->end_ns - before_ns;
+        if (before_ns == TIME_UNKNOWN || operation->end_ns > before_ns)
+            before_ns = operation->end_ns;
+    }
+    return 0;
+}
+
+/* The mean over ranks. */
+static void take_means(struct phase_times *times, size_t ranks)
+{
+    array_sort(times->items, times->count, sizeof *times->items, by_tag);
+    for (size_t i = 0; i < times->count; i++) {
+        times->items[i].ranks = (int32_t)ranks;
+        times->items[i].time_ns /= (int64_t)ranks;
+    }
+}
+
+/* Fills in what is usual of a phase: of the steps that have it. Step 0 is warm-up where there are others. */
+static int find_usual(struct phase_times *times)
+{
+    int64_t *list = array_new(times->count + 1, sizeof *list);
+    if (!list)
+        return -1;
+    for (size_t i = 0, next; i < times->count; i = next) {
+        size_t count = 0;
+        for (next = i; next < times->count && times->items[next].tag == times->items[i].tag; next++)
+            if (times->items[next].step > 0)
+                list[count++] = times->items[next].time_ns;
+        int64_t usual_ns = count ? quiet_of(list, count) : times->items[i].time_ns;
+        for (size_t k = i; k < next; k++)
+            times->items[k].usual_ns = usual_ns;
+    }
+    free(list);
+    return 0;
+}
+
+int phase_times_init(struct phase_times *times, const struct job *job)
+{
+    size_t ranks = job_recorded_ranks(job);
+    struct map numbers;
+    int failed = 0;
+    *times = (struct phase_times){.items = NULL};
+    map_init(&numbers);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = phase_times_add_rank(times, &numbers, job, &job->ranks[i]);
+    map_release(&numbers);
+    if (failed)
+        return -1;
+    take_means(times, ranks ? ranks : 1);
+    return find_usual(times);
+}
+
+void phase_times_release(struct phase_times *times)
+{
+    free(times->items);
+    *times = (struct phase_times){.items = NULL};
+}
+
+/* Fills in tag and grew_ns of the steps. -1 when memory is out. */
+static int phase_times_grown(const struct job *job, struct step_summary *summaries)
+{
+    struct phase_times times;
+    int failed = phase_times_init(&times, job);
+    for (size_t i = 0; !failed && i < times.count; i++) {
+        const struct phase_time *time = &times.items[i];
+        struct step_summary *summary = &summaries[time->step];
+        if (time->step < job->step_count && time->time_ns - time->usual_ns > summary->grew_ns) {
+            summary->grew_ns = time->time_ns - time->usual_ns;
+            summary->tag = time->tag;
+        }
+    }
+    phase_times_release(&times);
+    return failed;
+}
+
+/* The first start of its operations in common time. */
+static void note_begin(const struct job *job, int32_t rank, int32_t step, int64_t *begin_ns)
+{
+    struct job_range range = job_operations_in(job, rank, step, step);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step != step || operation->start_ns == TIME_UNKNOWN)
+            continue;
+        int64_t start_ns = job_common_time(job, operation, operation->start_ns);
+        if (start_ns != TIME_UNKNOWN && (*begin_ns == TIME_UNKNOWN || start_ns < *begin_ns))
+            *begin_ns = start_ns;
+    }
+}
+
+static void find_begin(const struct job *job, int32_t step, struct step_summary *summary)
+{
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        note_begin(job, (int32_t)rank, step, &summary->begin_ns);
+}
+
+/*
+ * Adds what the members of an instance waited for the last of them to `waited`, of which there is one a rank.
+ * What they waited in all; TIME_UNKNOWN where that cannot be read.
+ */
+static int64_t add_waits(const struct job *job, const struct job_instance *instance, int64_t *waited)
+{
+    int32_t last = instance->members == instance->expected ? arrival_last(job, instance) : -1;
+    int64_t sum = 0;
+    if (last < 0)
+        return TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++)
+        sum += arrival_stay_ns(job, job_member_at(job, instance, i)) - arrival_stay_ns(job, last);
+    waited[job->operations[last].rank] += sum;
+    return sum;
+}
+
+/* Who was waited for most in a step. Whether that can be told. */
+static int find_last(const struct job *job, int32_t step, int64_t *waited, struct step_summary *summary)
+{
+    struct job_range range = job_instances_in(job, step, step);
+    int is_told = 0;
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        waited[rank] = 0;
+    for (size_t i = range.first; i < range.end; i++)
+        is_told |= add_waits(job, &job->instances[job->by_step[i]], waited) != TIME_UNKNOWN;
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        if (waited[rank] > summary->last_waited_ns) {
+            summary->last_waited_ns = waited[rank];
+            summary->last_rank = (int32_t)rank;
+        }
+    return is_told;
+}
+
+/* The times of ranks in a step, summed. */
+struct sums {
+    int64_t ranks;
+    int64_t lasted_ns; /* of those whose step is known to have lasted so long */
+    int64_t communication_ns;
+    int64_t waiting_ns;
+};
+
+/* Steps and ranks, and what each thread measures them with. */
+struct measuring {
+    const struct job *job;
+    struct step_summary *summaries;
+    struct rank_times times;
+    unsigned char *are_waits_told; /* owned: of each step */
+    struct bench {
+        int64_t *waited;           /* owned, as is all that follows: by rank */
+        struct rank_time *of_rank; /* by step, as are the sums */
+        struct sums *sums;
+        struct rank_times_bench bench;
+    } * benches; /* owned */
+    size_t bench_count;
+};
+
+static int measure_steps(void *context, size_t worker, size_t first, size_t end)
+{
+    const struct measuring *measuring = context;
+    for (size_t step = first; step < end; step++) {
+        struct step_summary *summary = &measuring->summaries[step];
+        find_begin(measuring->job, (int32_t)step, summary);
+        measuring->are_waits_told[step] = (unsigned char)find_last(
+            measuring->job, (int32_t)step, measuring->benches[worker].waited, summary);
+    }
+    return 0;
+}
+
+/* Where the step is known to have lasted, those that do not know how long theirs was say nothing. */
+static void add_rank(struct sums *sums, const struct rank_time *time, int is_lasting)
+{
+    if (time->communication_ns == TIME_UNKNOWN || (is_lasting && time->lasted_ns <= 0))
+        return;
+    sums->ranks++;
+    sums->lasted_ns += is_lasting ? time->lasted_ns : 0;
+    sums->communication_ns += time->communication_ns;
+    sums->waiting_ns += time->waiting_ns;
+}
+
+static int measure_ranks(void *context, size_t worker, size_t first, size_t end)
+{
+    const struct measuring *measuring = context;
+    struct bench *bench = &measuring->benches[worker];
+    for (size_t rank = first; rank < end; rank++) {
+        rank_times_measure(&measuring->times, &bench->bench, (int32_t)rank, bench->of_rank);
+        for (int32_t step = 0; step < measuring->job->step_count; step++)
+            add_rank(&bench->sums[step], &bench->of_rank[step],
+                     measuring->summaries[step].duration_ns != TIME_UNKNOWN);
+    }
+    return 0;
+}
+
+/* The same part of the step as of all ranks' time in it; where nobody knows how long that was, the mean. */
+static int64_t part_of(const struct sums *sums, int64_t part_ns, int64_t duration_ns)
+{
+    if (!sums->ranks)
+        return TIME_UNKNOWN;
+    if (duration_ns == TIME_UNKNOWN || sums->lasted_ns <= 0)
+        return part_ns / sums->ranks;
+    return scale(1, (double)duration_ns * (double)part_ns / (double)sums->lasted_ns + 0.5);
+}
+
+static void conclude(const struct measuring *measuring)
+{
+    for (int32_t step = 0; step < measuring->job->step_count; step++) {
+        struct step_summary *summary = &measuring->summaries[step];
+        struct sums all = {0};
+        for (size_t i = 0; i < measuring->bench_count; i++) {
+            const struct sums *some = &measuring->benches[i].sums[step];
+            all.ranks += some->ranks;
+            all.lasted_ns += some->lasted_ns;
+            all.communication_ns += some->communication_ns;
+            all.waiting_ns += some->waiting_ns;
+        }
+        summary->communication_ns = part_of(&all, all.communication_ns, summary->duration_ns);
+        summary->waiting_ns = measuring->are_waits_told[step]
+                                  ? part_of(&all, all.waiting_ns, summary->duration_ns)
+                                  : TIME_UNKNOWN;
+    }
+}
+
+static int measuring_init(struct measuring *measuring, const struct baseline *baseline)
+{
+    const struct job *job = measuring->job;
+    size_t steps = (size_t)job->step_count + 1;
+    measuring->bench_count = job_threads(job);
+    measuring->are_waits_told = array_new(steps, 1);
+    measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
+    if (rank_times_init(&measuring->times, job, baseline) || !measuring->are_waits_told ||
+        !measuring->benches)
+        return -1;
+    for (size_t i = 0; i < measuring->bench_count; i++) {
+        struct bench *bench = &measuring->benches[i];
+        bench->waited = array_new(job->rank_count + 1, sizeof *bench->waited);
+        bench->of_rank = array_new(steps, sizeof *bench->of_rank);
+        bench->sums = array_new(steps, sizeof *bench->sums);
+        if (rank_times_bench_init(&bench->bench, &measuring->times) || !bench->waited || !bench->of_rank ||
+            !bench->sums)
+            return -1;
+    }
+    return 0;
+}
+
+static void measuring_release(struct measuring *measuring)
+{
+    for (size_t i = 0; measuring->benches && i < measuring->bench_count; i++) {
+        struct bench *bench = &measuring->benches[i];
+        free(bench->waited);
+        free(bench->of_rank);
+        free(bench->sums);
+        rank_times_bench_release(&bench->bench);
+    }
+    free(measuring->benches);
+    free(measuring->are_waits_told);
+    rank_times_release(&measuring->times);
+}
+
+static int measure(const struct job *job, const struct baseline *baseline, struct step_summary *summaries)
+{
+    struct measuring measuring = {.job = job, .summaries = summaries};
+    int failed = measuring_init(&measuring, baseline) ||
+                 parallel_for((size_t)job->step_count, 1, measuring.bench_count, measure_steps, &measuring) ||
+                 parallel_for(job->rank_count, 1, measuring.bench_count, measure_ranks, &measuring);
+    if (!failed)
+        conclude(&measuring);
+    measuring_release(&measuring);
+    return failed;
+}
+
+int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns)
+{
+    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
+    size_t count = 0;
+    if (!list)
+        return -1;
+    for (int32_t step = baseline->first_step; baseline->step_ns && step < baseline->step_count; step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            list[count++] = baseline->step_ns[step];
+    *usual_ns = quiet_of(list, count);
+    free(list);
+    return 0;
+}
+
+static int begin_all(const struct job *job, const struct baseline *baseline, struct step_summary *summaries)
+{
+    int64_t usual_ns;
+    if (step_usual_ns(baseline, &usual_ns))
+        return -1;
+    for (int32_t step = 0; step < job->step_count; step++)
+        summaries[step] = (struct step_summary){
+            .begin_ns = TIME_UNKNOWN,
+            .duration_ns = step < baseline->step_count ? baseline->step_ns[step] : TIME_UNKNOWN,
+            .usual_ns = usual_ns,
+            .last_rank = -1,
+            .tag = -1};
+    return 0;
+}
+
+struct step_summary *step_summaries_new(const struct job *job, const struct baseline *baseline)
+{
+    struct step_summary *summaries = array_new((size_t)job->step_count + 1, sizeof *summaries);
+    if (summaries && (begin_all(job, baseline, summaries) || measure(job, baseline, summaries) ||
+                      phase_times_grown(job, summaries))) {
+        free(summaries);
+        return NULL;
+    }
+    return summaries;
+}

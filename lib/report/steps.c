@@ -1,0 +1,508 @@
+#include "report/steps.h"
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "report/internal.h"
+#include "report/report.h"
+#include "report/verdicts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct column steps_map_columns[] = {
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank, or null if unknown"},
+    {.name = "process", .type = CELL_TEXT, .description = "name of that rank"},
+    {.name = "host", .type = CELL_TEXT, .description = "host of the rank, if known"},
+    {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
+    {.name = "duration_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "duration of the step on that rank"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "Step time above baseline"},
+    {.name = "waiting_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "Waiting for the last rank to arrive"},
+    {.name = "own_us", .type = CELL_REAL, .unit = "us", .description = "Own delay"},
+    {.name = "finding",
+     .type = CELL_TEXT,
+     .description = "finding of diagnose that covers that rank and step"},
+    JOB_COLUMN,
+};
+
+enum {
+    AT_RANK,
+    AT_PROCESS,
+    AT_HOST,
+    STEPS_MAP_AT_STEP,
+    STEPS_MAP_AT_DURATION,
+    STEPS_MAP_AT_LONGER,
+    STEPS_MAP_AT_WAITING,
+    AT_OWN,
+    STEPS_MAP_AT_FINDING,
+    STEPS_MAP_AT_RUN,
+    STEPS_MAP_COLUMN_COUNT
+};
+
+/* The words of --value and the columns that they draw. */
+static const struct {
+    const char *word;
+    int column;
+} drawn[STEPS_MAP_VALUES] = {
+    {"length", STEPS_MAP_AT_LONGER}, {"waiting", STEPS_MAP_AT_WAITING}, {"own", AT_OWN}};
+
+const char *steps_map_word(size_t number)
+{
+    return number < STEPS_MAP_VALUES ? drawn[number].word : NULL;
+}
+
+const char *steps_map_title(size_t number)
+{
+    return steps_map_columns[drawn[number].column].description;
+}
+
+int64_t steps_map_ns(const struct rank_step *of, size_t number, int64_t usual_ns)
+{
+    switch (drawn[number].column) {
+    case STEPS_MAP_AT_WAITING:
+        return of->waiting_ns;
+    case AT_OWN:
+        return of->own_ns;
+    default:
+        return of->duration_ns == TIME_UNKNOWN || usual_ns == TIME_UNKNOWN ? of->duration_ns
+                                                                           : of->duration_ns - usual_ns;
+    }
+}
+
+static const char *column_of(const char *word, size_t length)
+{
+    for (size_t i = 0; i < STEPS_MAP_VALUES; i++)
+        if (strlen(drawn[i].word) == length && strncmp(drawn[i].word, word, length) == 0)
+            return steps_map_columns[drawn[i].column].name;
+    return NULL;
+}
+
+/* Each once. */
+static void draw(struct drawing *drawing, const char *column)
+{
+    for (size_t i = 0; i < drawing->count; i++)
+        if (drawing->columns[i] == column)
+            return;
+    drawing->columns[drawing->count++] = column;
+}
+
+/* The table's columns, and what of them is drawn: `list` has words with commas between. -1 with an error
+ * where one is none. */
+static int steps_map_begin(const char *list, struct analysis_result *result, struct error *error)
+{
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        const char *column = column_of(at, length);
+        if (!column)
+            return error_set(error, "invalid --value '%.*s': expected length, waiting or own", (int)length,
+                             at);
+        draw(&result->drawing, column);
+    }
+    return table_add_columns(&result->table, steps_map_columns, STEPS_MAP_COLUMN_COUNT, error);
+}
+
+static void set_time(struct table *table, size_t column, int64_t ns)
+{
+    if (ns != TIME_UNKNOWN)
+        table_set_real(table, column, (double)ns / 1e3);
+}
+
+/* The finding that covers a step of a rank and costs most; NULL. */
+static const struct finding *steps_map_covering(const struct findings *findings, int32_t rank, int32_t step)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding_is_told(finding) && finding_has_rank(finding, rank) && finding_has_step(finding, step) &&
+            (!best || finding->lost_ns > best->lost_ns))
+            best = finding;
+    }
+    return best;
+}
+
+/* What the rows of a job are made of. */
+struct source {
+    const struct job *job;
+    const struct findings *findings;
+    const struct rank_step *steps;
+    int64_t usual_ns;
+};
+
+static int steps_map_add_step(const struct source *source, int32_t rank, int32_t step, struct table *table,
+                              struct error *error)
+{
+    const struct job *job = source->job;
+    const struct job_rank *who = &job->ranks[rank];
+    const struct rank_step *of = &source->steps[(size_t)rank * (size_t)job->step_count + (size_t)step];
+    const struct finding *finding = steps_map_covering(source->findings, rank, step);
+    int64_t usual_ns = source->usual_ns;
+    if (table_add_row(table, error))
+        return -1;
+    if (who->global_rank >= 0)
+        table_set_integer(table, AT_RANK, who->global_rank);
+    table_set_integer(table, STEPS_MAP_AT_STEP, step);
+    set_time(table, STEPS_MAP_AT_DURATION, of->duration_ns);
+    for (size_t i = 0; i < STEPS_MAP_VALUES; i++)
+        if (drawn[i].column != STEPS_MAP_AT_LONGER || usual_ns != TIME_UNKNOWN)
+            set_time(table, (size_t)drawn[i].column, steps_map_ns(of, i, usual_ns));
+    table_set_integer(table, STEPS_MAP_AT_RUN, job->run_id);
+    return table_set_text(table, AT_PROCESS, who->name, error) ||
+                   (who->facts.host && table_set_text(table, AT_HOST, who->facts.host, error)) ||
+                   (finding &&
+                    table_set_text(table, STEPS_MAP_AT_FINDING, finding_kind_name(finding->kind), error))
+               ? -1
+               : 0;
+}
+
+/* The rows of a job. `usual_ns` is what its steps take that nothing made longer; TIME_UNKNOWN. */
+static int steps_map_add(const struct job *job, const struct baseline *baseline,
+                         const struct findings *findings, int64_t usual_ns, struct table *table,
+                         struct error *error)
+{
+    struct rank_step *steps = rank_steps_new(job, baseline);
+    struct source source = {.job = job, .findings = findings, .steps = steps, .usual_ns = usual_ns};
+    int failed = steps ? 0 : error_no_memory(error);
+    for (int32_t rank = 0; rank < (int32_t)job->rank_count && !failed; rank++)
+        for (int32_t step = job->first_step; step < job->step_count && !failed; step++)
+            failed = steps_map_add_step(&source, rank, step, table, error);
+    free(steps);
+    return failed ? -1 : 0;
+}
+
+/* A row for each training step, or for each phase of each. */
+
+enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
+
+static const struct analysis_option options[] = {
+    {"by", 0, "KEY", "step: one row per step; tag: one row per phase of each step", "step"},
+    RUN_OPTION,
+    {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
+    {"svg", 0, NULL, "write the heat maps as one SVG document", NULL},
+    {"value", 0, "VALUE,...",
+     "values to draw: length (step time above baseline), waiting (wait time), own (own delay)",
+     "waiting,own"},
+};
+
+static const struct column columns[] = {
+    {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
+    {.name = "begin_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "start of its first operation, after the first operation of the job"},
+    {.name = "duration_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "from a rank's first operation to that of its next step, median over ranks"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
+    {.name = "communication_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "time with at least one operation on the rank's GPU, averaged over ranks"},
+    {.name = "waiting_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "part of communication spent waiting for the last rank to arrive"},
+    {.name = "last_rank",
+     .type = CELL_INTEGER,
+     .description = "rank that the others waited for most; it may be at fault or delayed by another rank"},
+    {.name = "last_process", .type = CELL_TEXT, .hidden = 1, .description = "name of that rank"},
+    {.name = "waited_for_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "total time that all other ranks waited for it"},
+    {.name = "tag",
+     .type = CELL_TEXT,
+     .description = "phase that became slower, by at least " MIN_GAIN_PERCENT " % of the baseline step"},
+    {.name = "grew_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "by how much the phase became slower, mean over ranks"},
+    {.name = "finding", .type = CELL_TEXT, .description = "finding of diagnose that covers the step"},
+    JOB_COLUMN,
+};
+
+enum {
+    AT_STEP,
+    AT_BEGIN,
+    AT_DURATION,
+    AT_LONGER,
+    AT_COMMUNICATION,
+    AT_WAITING,
+    AT_LAST_RANK,
+    AT_LAST_PROCESS,
+    AT_WAITED_FOR,
+    AT_TAG,
+    AT_GREW,
+    AT_FINDING,
+    AT_RUN,
+    COLUMN_COUNT
+};
+
+static const struct column phase_columns[] = {
+    {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase: the operations with this tag"},
+    {.name = "duration_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "sum over its operations, each from the end of the previous operation to its own end; "
+                    "mean over ranks"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
+    JOB_COLUMN,
+};
+
+enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COLUMNS };
+
+struct settings {
+    struct diagnose_options diagnose;
+    int by_tag;
+    int as_map;
+};
+
+/* The finding that covers a step and costs most; NULL. */
+static const struct finding *covering(const struct findings *findings, int32_t step)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding_is_told(finding) && finding_has_step(finding, step) &&
+            (!best || finding->lost_ns > best->lost_ns))
+            best = finding;
+    }
+    return best;
+}
+
+static int set_finding(const struct job *job, const struct finding *finding, struct table *table,
+                       struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    if (!finding)
+        return 0;
+    int failed =
+        buffer_printf(&text, "%s, rank %s", finding_kind_name(finding->kind), job->ranks[finding->rank].name)
+            ? error_no_memory(error)
+            : table_set_text(table, AT_FINDING, text.data, error);
+    buffer_release(&text);
+    return failed;
+}
+
+static int set_last(const struct job *job, const struct step_summary *summary, struct table *table,
+                    struct error *error)
+{
+    if (summary->last_rank < 0)
+        return 0;
+    const struct job_rank *rank = &job->ranks[summary->last_rank];
+    if (rank->global_rank >= 0)
+        table_set_integer(table, AT_LAST_RANK, rank->global_rank);
+    set_time(table, AT_WAITED_FOR, summary->last_waited_ns);
+    return table_set_text(table, AT_LAST_PROCESS, rank->name, error);
+}
+
+/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
+static int add_step(const struct job *job, int32_t step, const struct step_summary *summary,
+                    int64_t origin_ns, const struct findings *findings, double min_gain, struct table *table,
+                    struct error *error)
+{
+    int has_usual = summary->usual_ns != TIME_UNKNOWN;
+    int has_grown = has_usual && (double)summary->grew_ns >= min_gain * (double)summary->usual_ns;
+    const char *tag = has_grown ? job_tag(job, summary->tag) : NULL;
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, AT_STEP, step);
+    if (summary->begin_ns != TIME_UNKNOWN)
+        set_time(table, AT_BEGIN, summary->begin_ns - origin_ns);
+    set_time(table, AT_DURATION, summary->duration_ns);
+    if (has_usual && summary->duration_ns != TIME_UNKNOWN)
+        set_time(table, AT_LONGER, summary->duration_ns - summary->usual_ns);
+    set_time(table, AT_COMMUNICATION, summary->communication_ns);
+    set_time(table, AT_WAITING, summary->waiting_ns);
+    if (has_grown)
+        set_time(table, AT_GREW, summary->grew_ns);
+    table_set_integer(table, AT_RUN, job->run_id);
+    return set_last(job, summary, table, error) || (tag && table_set_text(table, AT_TAG, tag, error)) ||
+           set_finding(job, covering(findings, step), table, error);
+}
+
+/* The first of all begins; TIME_UNKNOWN. */
+static int64_t origin_of(const struct job *job, const struct step_summary *summaries)
+{
+    int64_t origin_ns = TIME_UNKNOWN;
+    for (int32_t step = job->first_step; step < job->step_count; step++)
+        if (summaries[step].begin_ns != TIME_UNKNOWN &&
+            (origin_ns == TIME_UNKNOWN || summaries[step].begin_ns < origin_ns))
+            origin_ns = summaries[step].begin_ns;
+    return origin_ns;
+}
+
+static int add_rows(const struct job *job, const struct step_summary *summaries,
+                    const struct findings *findings, double min_gain, struct table *table,
+                    struct error *error)
+{
+    int64_t origin_ns = origin_of(job, summaries);
+    int failed = 0;
+    for (int32_t step = job->first_step; !failed && step < job->step_count; step++)
+        failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
+    return failed;
+}
+
+static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
+                     const struct settings *settings, struct table *table, struct error *error)
+{
+    struct step_summary *summaries = step_summaries_new(job, baseline);
+    if (!summaries)
+        return error_no_memory(error);
+    int64_t usual_ns = job->step_count ? summaries[job->first_step].usual_ns : TIME_UNKNOWN;
+    int failed = settings->as_map
+                     ? steps_map_add(job, baseline, findings, usual_ns, table, error)
+                     : add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
+    free(summaries);
+    return failed;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct phase_time *left = a, *right = b;
+    if (left->step != right->step)
+        return left->step < right->step ? -1 : 1;
+    return (left->tag > right->tag) - (left->tag < right->tag);
+}
+
+static int add_phase(const struct job *job, const struct phase_time *time, struct table *table,
+                     struct error *error)
+{
+    const char *tag = job_tag(job, time->tag);
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, PHASE_STEP, time->step);
+    set_time(table, PHASE_DURATION, time->time_ns);
+    set_time(table, PHASE_LONGER, time->time_ns - time->usual_ns);
+    table_set_integer(table, PHASE_RUN, job->run_id);
+    return tag && table_set_text(table, PHASE_TAG, tag, error);
+}
+
+static int add_phases(const struct job *job, struct table *table, struct error *error)
+{
+    struct phase_times times;
+    int failed = phase_times_init(&times, job) ? error_no_memory(error) : 0;
+    array_sort(times.items, times.count, sizeof *times.items, by_step);
+    for (size_t i = 0; !failed && i < times.count; i++)
+        failed = add_phase(job, &times.items[i], table, error);
+    phase_times_release(&times);
+    return failed;
+}
+
+static int warn(const struct job *job, struct table *table, struct error *error)
+{
+    if (job->step_count == 0)
+        return table_add_warning(table, error, "run %lld: no training steps detected",
+                                 (long long)job->run_id);
+    return job->timed_operations ? 0
+                                 : table_add_warning(table, error,
+                                                     "run %lld: the trace has no timestamps: the parts of a "
+                                                     "step cannot be determined",
+                                                     (long long)job->run_id);
+}
+
+static int add_run(struct job *job, const struct settings *settings, struct table *table, struct error *error)
+{
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
+    int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
+                 caution_parts(job, table, error);
+    if (!failed && settings->by_tag)
+        return add_phases(job, table, error);
+    failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
+             add_steps(job, &baseline, &findings, settings, table, error);
+    if (!failed && !settings->as_map && !job->has_global_ranks)
+        table->columns[AT_LAST_PROCESS].hidden = 0;
+    free(transfers);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    return failed;
+}
+
+static int read_settings(const struct analysis_request *request, struct settings *settings,
+                         struct error *error)
+{
+    const char *by = request->values[OPTION_BY];
+    *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0,
+                                  .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
+    if (!settings->by_tag && strcmp(by, "step") != 0)
+        return error_set(error, "invalid --by '%s': expected step or tag", by);
+    if (settings->by_tag && settings->as_map)
+        return error_set(error, "--by tag cannot be used with --map");
+    if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
+        return error_set(error, "--value needs --map or --svg");
+    return 0;
+}
+
+static int begin_table(const struct analysis_request *request, const struct settings *settings,
+                       struct analysis_result *result, int *usage, struct error *error)
+{
+    if (!settings->as_map)
+        return settings->by_tag ? table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error)
+                                : table_add_columns(&result->table, columns, COLUMN_COUNT, error);
+    result->drawing.as_svg = request->values[OPTION_SVG] != NULL;
+    *usage = steps_map_begin(request->values[OPTION_VALUE], result, error) != 0;
+    return *usage ? -1 : 0;
+}
+
+/* The column that tells runs apart. */
+static int run_column(const struct settings *settings, const struct table *table)
+{
+    return settings->by_tag ? PHASE_RUN : settings->as_map ? table_find_column(table, "run") : AT_RUN;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct settings settings;
+    struct runs runs;
+    if (read_settings(request, &settings, error)) {
+        *usage = 1;
+        return -1;
+    }
+    if (begin_table(request, &settings, result, usage, error) ||
+        diagnose_options_usual(&settings.diagnose, request->store, error) ||
+        runs_choose(&runs, request, OPTION_RUN, error))
+        return -1;
+    result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;
+    int failed = caution_no_operations(request->store, &runs, &result->table, error);
+    for (size_t i = 0; !failed && i < runs.count; i++) {
+        struct job job;
+        failed = job_load(&job, request->store, runs.ids[i], error);
+        if (failed)
+            break;
+        failed = add_run(&job, &settings, &result->table, error);
+        job_release(&job);
+    }
+    runs_release(&runs);
+    return failed ? -1 : 0;
+}
+
+static const char *option_word(size_t option, size_t number)
+{
+    static const char *const keys[] = {"step", "tag"};
+    if (option == OPTION_VALUE)
+        return steps_map_word(number);
+    return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;
+}
+
+const struct analysis analysis_steps = {
+    .name = "steps",
+    .summary = "show the time of each training step and what made it slow",
+    .description =
+        "One row per training step: start, duration, communication and wait time, the rank that others "
+        "waited for most, the phase that became slower, and the finding of diagnose for this step.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
+    .word = option_word,
+    .run = run,
+};

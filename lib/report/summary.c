@@ -1,0 +1,458 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "report/groups.h"
+#include "report/steps.h"
+#include "report/verdicts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where one step does not tell, the sum would be of fewer steps than its whole. */
+static void add(int64_t *sum_ns, int64_t step_ns)
+{
+    if (*sum_ns != TIME_UNKNOWN)
+        *sum_ns = step_ns == TIME_UNKNOWN ? TIME_UNKNOWN : *sum_ns + step_ns;
+}
+
+int time_shares_measure(struct time_shares *shares, const struct job *job, const struct baseline *baseline)
+{
+    *shares = (struct time_shares){
+        .communication_ns = TIME_UNKNOWN, .waiting_ns = TIME_UNKNOWN, .usual_step_ns = TIME_UNKNOWN};
+    /* Without times steps are counted in lines. */
+    if (!baseline->step_ns || !(job->timed_operations || job->traffic_count))
+        return 0;
+    struct step_summary *steps = step_summaries_new(job, baseline);
+    if (!steps)
+        return -1;
+    shares->communication_ns = shares->waiting_ns = 0;
+    for (int32_t step = baseline->first_step; step < baseline->step_count && step < job->step_count; step++) {
+        if (steps[step].duration_ns == TIME_UNKNOWN)
+            continue;
+        shares->steps_ns += steps[step].duration_ns;
+        add(&shares->communication_ns, steps[step].communication_ns);
+        add(&shares->waiting_ns, steps[step].waiting_ns);
+        shares->usual_step_ns = steps[step].usual_ns;
+    }
+    free(steps);
+    if (shares->steps_ns <= 0)
+        shares->communication_ns = shares->waiting_ns = TIME_UNKNOWN;
+    return 0;
+}
+
+/* So small a part of a store may be in runs that were not judged. */
+enum { PART_LEFT_OUT = 10 };
+
+/* The first step that does not end, of those that findings name; -1. */
+static int32_t stopped_in(const struct findings *findings)
+{
+    int32_t first = -1;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->stops_job && finding->first_step >= 0 && (first < 0 || finding->first_step < first))
+            first = finding->first_step;
+    }
+    return first;
+}
+
+int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
+                   const struct findings *findings, const struct diagnose_options *options)
+{
+    *judgement = (struct judgement){
+        .job = job, .told = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
+    scope_measure(&judgement->scope, job, baseline);
+    /* What moves between two looks of NCCL's RAS does not stand still, and where no end is ever recorded that
+     * one is lacking says nothing. */
+    if (!findings_stop_job(findings) && !job->watch.has_moved && judgement->scope.blindness != BLIND_NO_ENDS)
+        judgement->standstill = findings->standstill;
+    return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
+                   smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
+                   time_shares_measure(&judgement->shares, job, baseline) ||
+                   job_count_hosts(job, &judgement->hosts)
+               ? -1
+               : 0;
+}
+
+void judgement_release(struct judgement *judgement)
+{
+    longer_steps_release(&judgement->longer);
+}
+
+int64_t judgement_waiting_ns(const struct judgement *judgement)
+{
+    int64_t waiting_ns = judgement->shares.waiting_ns;
+    return waiting_ns == TIME_UNKNOWN ? TIME_UNKNOWN
+                                      : scale(waiting_ns, (double)judgement->scope.recorded_ranks);
+}
+
+/* Of several runs, a share is told where each tells it. */
+static void add_time(int64_t *sum_ns, int64_t time_ns)
+{
+    if (*sum_ns != TIME_UNKNOWN)
+        *sum_ns = time_ns == TIME_UNKNOWN ? TIME_UNKNOWN : *sum_ns + time_ns;
+}
+
+int judgement_add_round(struct judgement *judgement, const struct judgement *round)
+{
+    struct time_shares *shares = &judgement->shares;
+    scope_add_round(&judgement->scope, &round->scope);
+    shares->steps_ns += round->shares.steps_ns;
+    add_time(&shares->communication_ns, round->shares.communication_ns);
+    add_time(&shares->waiting_ns, round->shares.waiting_ns);
+    return longer_steps_add_round(&judgement->longer, &round->longer);
+}
+
+static void add_shares(struct summary *summary, const struct judgement *judgement)
+{
+    const struct time_shares *shares = &judgement->shares;
+    summary->shares.steps_ns += shares->steps_ns;
+    summary->shares.usual_step_ns = shares->usual_step_ns;
+    add_time(&summary->shares.communication_ns, shares->communication_ns);
+    add_time(&summary->shares.waiting_ns, shares->waiting_ns);
+    add_time(&summary->waiting_gpu_ns, judgement_waiting_ns(judgement));
+}
+
+/* Whether a part of the steps that were not loaded stands out, or nothing is known of them. */
+static int is_unseen(const struct job *job)
+{
+    return job->excerpt_count &&
+           (!job->screened.is_told || job->screened.left_steps > job_run_steps(job) / PART_LEFT_OUT);
+}
+
+/* {"run": 1, "reason": "...", "remedy": "...", "us": null} */
+static int add_undetermined(const struct judgement *judgement, struct buffer *json)
+{
+    struct buffer reason = BUFFER_INIT, remedy = BUFFER_INIT;
+    int failed = standstill_say_reason(&judgement->standstill, judgement->job, &reason) ||
+                 standstill_say_remedy(&judgement->standstill, judgement->job, &remedy) ||
+                 buffer_append_text(json, json->length ? ",{" : "{") ||
+                 text_json_integer(json, "run", judgement->job->run_id) ||
+                 text_json_string(json, "reason", reason.data) ||
+                 text_json_string(json, "remedy", remedy.data) || text_json_key(json, "us") ||
+                 buffer_append_text(json, "null}");
+    buffer_release(&reason);
+    buffer_release(&remedy);
+    return failed;
+}
+
+int summary_add_run(struct summary *summary, const struct judgement *judgement)
+{
+    const struct scope *scope = &judgement->scope;
+    summary->runs++;
+    summary->ranks += scope->recorded_ranks;
+    summary->hosts = judgement->hosts && summary->hosts != COUNT_UNKNOWN
+                         ? summary->hosts + (int64_t)judgement->hosts
+                         : COUNT_UNKNOWN;
+    summary->steps += job_run_steps(judgement->job) - judgement->job->first_step;
+    summary->median_step_ns = judgement->baseline->median_step_ns;
+    summary->operations += scope->operations;
+    summary->judged += scope->judged;
+    if (scope->blindness != BLIND_NOT || scope_is_partial(scope) || is_unseen(judgement->job))
+        summary->doubtful += scope->operations;
+    for (int gap = 0; gap < GAP_COUNT; gap++)
+        summary->gaps[gap] += scope->gaps[gap];
+    summary->whole_ns += judgement->longer.whole_ns;
+    summary->lost_ns += judgement->longer.lost_ns;
+    summary->explained_ns += judgement->longer.explained_ns;
+    add_shares(summary, judgement);
+    summary->smallest = judgement->smallest;
+    summary->longer_steps |= longer_steps_alarm(&judgement->longer);
+    if (judgement->standstill.is_known && add_undetermined(judgement, &summary->undetermined))
+        return -1;
+    return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
+}
+
+void summary_release(struct summary *summary)
+{
+    buffer_release(&summary->longer);
+    buffer_release(&summary->undetermined);
+}
+
+int summary_is_doubtful(const struct summary *summary)
+{
+    return !summary->operations || summary->undetermined.length ||
+           summary->doubtful > summary->operations / PART_LEFT_OUT;
+}
+
+static int add_smallest(const struct summary *summary, struct buffer *json)
+{
+    const struct smallest_fault *smallest = &summary->smallest;
+    if (summary->runs != 1)
+        return text_json_key(json, "smallest_fault") || buffer_append_text(json, "null");
+    return text_json_key(json, "smallest_fault") || buffer_append_byte(json, '{') ||
+           text_json_us(json, "one_step_us", smallest->one_step_ns) ||
+           text_json_us(json, "three_steps_us", smallest->three_steps_ns) ||
+           text_json_us(json, "every_step_us", smallest->every_step_ns) || buffer_append_byte(json, '}');
+}
+
+static int add_gaps(const struct summary *summary, struct buffer *json)
+{
+    struct scope scope = {0};
+    for (int gap = 0; gap < GAP_COUNT; gap++)
+        scope.gaps[gap] = summary->gaps[gap];
+    return text_json_key(json, "not_judged") || buffer_append_byte(json, '{') ||
+           scope_add_gaps(&scope, json) || buffer_append_byte(json, '}');
+}
+
+/* A part of a time; null where either is not known. */
+static int add_share(struct buffer *json, const char *name, int64_t part_ns, int64_t whole_ns)
+{
+    return text_json_key(json, name) ||
+           (part_ns == TIME_UNKNOWN || whole_ns <= 0
+                ? buffer_append_text(json, "null")
+                : buffer_printf(json, "%.4f", (double)part_ns / (double)whole_ns));
+}
+
+static const double HOUR_NS = 3600e9;
+
+/* What the job's time went into, and what of it was lost. */
+static int add_times(const struct summary *summary, struct buffer *json)
+{
+    const struct time_shares *shares = &summary->shares;
+    int is_one = summary->runs == 1;
+    int64_t step_ns = is_one && summary->median_step_ns ? summary->median_step_ns : TIME_UNKNOWN;
+    int64_t waiting_ns = shares->steps_ns > 0 ? summary->waiting_gpu_ns : TIME_UNKNOWN;
+    return text_json_us(json, "step_us_p50", step_ns) ||
+           text_json_us(json, "step_us_usual", is_one ? shares->usual_step_ns : TIME_UNKNOWN) ||
+           add_share(json, "communication_share", shares->communication_ns, shares->steps_ns) ||
+           add_share(json, "waiting_share", shares->waiting_ns, shares->steps_ns) ||
+           text_json_key(json, "waiting_gpu_hours") ||
+           (waiting_ns == TIME_UNKNOWN ? buffer_append_text(json, "null")
+                                       : buffer_printf(json, "%.6g", (double)waiting_ns / HOUR_NS)) ||
+           text_json_us(json, "steps_us", summary->whole_ns) ||
+           text_json_us(json, "lost_us", summary->lost_ns) ||
+           text_json_us(json, "explained_us", summary->explained_ns) ||
+           text_json_us(json, "unexplained_us", summary->lost_ns - summary->explained_ns);
+}
+
+int summary_add_json(const struct summary *summary, struct buffer *json)
+{
+    return buffer_append_text(json, "\"summary\":{") || text_json_integer(json, "ranks", summary->ranks) ||
+                   text_json_key(json, "hosts") ||
+                   (summary->hosts == COUNT_UNKNOWN || !summary->hosts
+                        ? buffer_append_text(json, "null")
+                        : buffer_printf(json, "%lld", (long long)summary->hosts)) ||
+                   text_json_integer(json, "steps", summary->steps) || add_times(summary, json) ||
+                   text_json_key(json, "longer_steps") || buffer_append_byte(json, '[') ||
+                   buffer_append(json, summary->longer.data, summary->longer.length) ||
+                   buffer_append_byte(json, ']') || text_json_key(json, "undetermined") ||
+                   buffer_append_byte(json, '[') ||
+                   buffer_append(json, summary->undetermined.data, summary->undetermined.length) ||
+                   buffer_append_byte(json, ']') ||
+                   text_json_integer(json, "judged_operations", summary->judged) ||
+                   text_json_integer(json, "operations", summary->operations) || add_gaps(summary, json) ||
+                   add_smallest(summary, json) || buffer_append_byte(json, '}')
+               ? -1
+               : 0;
+}
+
+int caution_scope(const struct judgement *judgement, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    if (judgement->scope.blindness != BLIND_LITTLE)
+        return 0;
+    int failed =
+        scope_say_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not analyzed: ") ||
+                scope_say_gaps(&judgement->scope, &text)
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "run %lld: only this part of the job could be analyzed: %s",
+                                (long long)judgement->job->run_id, text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+static const double SECOND_NS = 1e9, GB_BYTES = 1e9;
+
+static double seconds(int64_t time_ns)
+{
+    return time_ns == TIME_UNKNOWN ? (double)NAN : (double)time_ns / SECOND_NS;
+}
+
+static double ratio(int64_t part_ns, int64_t whole_ns)
+{
+    return part_ns == TIME_UNKNOWN || whole_ns <= 0 ? (double)NAN : (double)part_ns / (double)whole_ns;
+}
+
+/* Figures of the whole run. */
+static int add_run(struct metrics *metrics, const struct judged_run *run)
+{
+    const struct job *job = &run->job;
+    const struct judgement *judged = &run->judgement;
+    const struct time_shares *shares = &judged->shares;
+    const struct longer_steps *longer = &judged->longer;
+    const struct metric_label labels[] = {{"run", job->run_name}, {NULL, NULL}};
+    int64_t median_ns = run->baseline.median_step_ns;
+    const struct {
+        enum metric metric;
+        double value;
+    } figures[] = {
+        {METRIC_RANKS, (double)judged->scope.recorded_ranks},
+        {METRIC_EXPECTED_RANKS, (double)job->expected_ranks},
+        {METRIC_STEPS, (double)(job->step_count - job->first_step)},
+        {METRIC_STEP_MEDIAN, median_ns ? seconds(median_ns) : (double)NAN},
+        {METRIC_STEP_USUAL, seconds(shares->usual_step_ns)},
+        {METRIC_COMMUNICATION, ratio(shares->communication_ns, shares->steps_ns)},
+        {METRIC_WAITING, ratio(shares->waiting_ns, shares->steps_ns)},
+        {METRIC_TIME, seconds(longer->whole_ns)},
+        {METRIC_LOST, seconds(longer->lost_ns)},
+        {METRIC_EXPLAINED, seconds(longer->explained_ns)},
+        {METRIC_UNEXPLAINED_STEPS, longer_steps_alarm(longer) ? 1 : 0},
+        {METRIC_STOPPED, findings_stop_job(&run->findings) ? 1 : 0},
+        {METRIC_RECORDS, (double)(judged->scope.operations - judged->scope.warm_up)},
+        {METRIC_JUDGED, (double)judged->scope.judged},
+        {METRIC_MISSING, (double)job->missing_sequence},
+        {METRIC_DAMAGED_LINES, (double)job->damaged_lines},
+        {METRIC_LOST_EVENTS, (double)job->lost_events},
+    };
+    int failed = 0;
+    for (size_t i = 0; !failed && i < sizeof figures / sizeof *figures; i++)
+        failed = metrics_add(metrics, figures[i].metric, labels, figures[i].value);
+    return failed;
+}
+
+/* Zeros too: an alarm asks for a change. */
+static int add_counts(struct metrics *metrics, const struct judged_run *run)
+{
+    int counts[FINDING_KINDS][CONFIDENCE_HIGH + 1] = {{0}};
+    int failed = 0;
+    for (size_t i = 0; i < run->findings.count; i++)
+        counts[run->findings.items[i].kind][run->findings.items[i].confidence]++;
+    for (int kind = 0; kind < FINDING_KINDS; kind++)
+        for (int confidence = 0; confidence <= CONFIDENCE_HIGH && !failed; confidence++) {
+            const struct metric_label labels[] = {
+                {"run", run->job.run_name},
+                {"kind", finding_kind_name((enum finding_kind)kind)},
+                {"confidence", confidence_name((enum confidence)confidence)},
+                {NULL, NULL}};
+            failed = metrics_add(metrics, METRIC_FINDINGS, labels, counts[kind][confidence]);
+        }
+    return failed;
+}
+
+/* Findings of one kind, unit, phase and confidence: to Prometheus they are one. */
+struct told_finding {
+    const struct finding *finding;
+    struct buffer unit;
+    int64_t lost_ns;
+    int32_t first_step; /* -1: not known */
+    int32_t last_step;
+};
+
+static struct told_finding *find_alike(struct told_finding *told, size_t count,
+                                       const struct told_finding *wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (told[i].finding->kind == wanted->finding->kind && told[i].finding->tag == wanted->finding->tag &&
+            told[i].finding->confidence == wanted->finding->confidence &&
+            strcmp(told[i].unit.data, wanted->unit.data) == 0)
+            return &told[i];
+    return NULL;
+}
+
+static void unite(struct told_finding *told, const struct finding *finding)
+{
+    told->lost_ns += finding->lost_ns;
+    if (finding->first_step < 0)
+        return;
+    if (told->first_step < 0 || finding->first_step < told->first_step)
+        told->first_step = finding->first_step;
+    if (finding->last_step > told->last_step)
+        told->last_step = finding->last_step;
+}
+
+/* Those that diagnose tells unasked. -1 when memory is out. */
+static int collect(const struct judged_run *run, struct told_finding *told, size_t *count)
+{
+    for (size_t i = 0; i < run->findings.count; i++) {
+        const struct finding *finding = &run->findings.items[i];
+        struct told_finding *next = &told[*count];
+        if (!finding_is_told(finding))
+            continue;
+        *next = (struct told_finding){.finding = finding, .first_step = -1, .last_step = -1};
+        if (finding_name_unit(finding, &run->job, &next->unit)) {
+            buffer_release(&next->unit);
+            return -1;
+        }
+        struct told_finding *alike = find_alike(told, *count, next);
+        if (alike)
+            buffer_release(&next->unit);
+        else
+            ++*count;
+        unite(alike ? alike : next, finding);
+    }
+    return 0;
+}
+
+static int add_finding(struct metrics *metrics, const struct job *job, const struct told_finding *told)
+{
+    const struct metric_label labels[] = {{"run", job->run_name},
+                                          {"kind", finding_kind_name(told->finding->kind)},
+                                          {"unit", told->unit.data},
+                                          {"phase", job_tag(job, told->finding->tag)},
+                                          {"confidence", confidence_name(told->finding->confidence)},
+                                          {NULL, NULL}};
+    return metrics_add(metrics, METRIC_FINDING_LOST, labels, seconds(told->lost_ns)) ||
+           (told->first_step >= 0 &&
+            (metrics_add(metrics, METRIC_FINDING_FIRST_STEP, labels, told->first_step) ||
+             metrics_add(metrics, METRIC_FINDING_LAST_STEP, labels, told->last_step)));
+}
+
+static int add_findings(struct metrics *metrics, const struct judged_run *run)
+{
+    size_t count = 0;
+    struct told_finding *told = array_new(run->findings.count + 1, sizeof *told);
+    int failed = !told || collect(run, told, &count);
+    for (size_t i = 0; i < count; i++) {
+        failed = failed || add_finding(metrics, &run->job, &told[i]);
+        buffer_release(&told[i].unit);
+    }
+    free(told);
+    return failed;
+}
+
+static double median(struct samples *samples)
+{
+    return samples->count ? samples_real(samples_percentile(samples, 0.5)) * GB_BYTES : (double)NAN;
+}
+
+enum { BY_TAG, BY_FUNCTION };
+
+static int add_group(struct metrics *metrics, const struct job *job, const struct report_groups *report,
+                     struct report_group *group)
+{
+    int64_t tag = group->key[BY_TAG], function = group->key[BY_FUNCTION];
+    const struct metric_label labels[] = {
+        {"run", job->run_name},
+        {"function", function < 0 ? NULL : intern_text(&report->texts, function)},
+        {"tag", tag < 0 ? NULL : intern_text(&report->texts, tag)},
+        {NULL, NULL}};
+    return metrics_add(metrics, METRIC_TRANSFER_BUSBW, labels, median(&group->transfer_gbs)) ||
+           metrics_add(metrics, METRIC_EFFECTIVE_BUSBW, labels, median(&group->effective_gbs)) ||
+           metrics_add(metrics, METRIC_OPERATIONS, labels, (double)group->instances) ||
+           metrics_add(metrics, METRIC_OPERATION_BYTES, labels, (double)group->bytes);
+}
+
+static int add_bandwidths(struct metrics *metrics, const struct job *job, struct error *error)
+{
+    struct report_groups report;
+    report_groups_init(&report);
+    report.by[BY_TAG] = KEY_TAG;
+    report.by[BY_FUNCTION] = KEY_FUNCTION;
+    report.by_count = BY_FUNCTION + 1;
+    int failed = report_groups_read(&report, job->store, job->run_id, error);
+    for (size_t i = 0; !failed && i < report.count; i++)
+        if (add_group(metrics, job, &report, &report.groups[i]))
+            failed = error_no_memory(error);
+    report_groups_release(&report);
+    return failed;
+}
+
+int run_metrics_add(struct metrics *metrics, const struct judged_run *run, struct error *error)
+{
+    if (add_run(metrics, run) || add_counts(metrics, run) || add_findings(metrics, run))
+        return error_no_memory(error);
+    return add_bandwidths(metrics, &run->job, error);
+}

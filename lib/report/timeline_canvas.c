@@ -1,0 +1,314 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "report/timeline.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int lanes_place(struct lanes *lanes, int64_t begin_ns, int64_t end_ns)
+{
+    int lane = 0;
+    while (lane < lanes->count && lanes->end_ns[lane] > begin_ns)
+        lane++;
+    if (lane == LANES_MOST)
+        return -1;
+    lanes->count += lane == lanes->count;
+    lanes->end_ns[lane] = end_ns;
+    return lane;
+}
+
+static void take_least(int64_t *least_ns, int64_t time_ns)
+{
+    if (time_ns != TIME_UNKNOWN && (*least_ns == TIME_UNKNOWN || time_ns < *least_ns))
+        *least_ns = time_ns;
+}
+
+/* An operation's first moment on its host's clock. */
+static int64_t first_of(const struct job *job, const struct job_operation *operation, const struct call *call)
+{
+    int64_t device_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->end_ns;
+    int64_t first_ns = device_ns == TIME_UNKNOWN ? TIME_UNKNOWN : device_ns + job_delay(job, operation);
+    take_least(&first_ns, call->begin_ns);
+    return first_ns;
+}
+
+/* What to add to times on a rank's host's clock to have those on its wall; TIME_UNKNOWN. */
+static int find_wall(const struct job *job, const struct job_rank *rank, int64_t *wall_ns,
+                     struct error *error)
+{
+    struct job_record record;
+    *wall_ns = TIME_UNKNOWN;
+    if (!rank->count)
+        return 0;
+    int failed = job_find_record(job, rank->first, &record, error);
+    if (!failed && record.wall_ns != TIME_UNKNOWN)
+        *wall_ns = record.wall_ns - record.at_ns;
+    job_record_release(&record);
+    return failed;
+}
+
+/* When each rank began, on its host's clock. */
+static void find_firsts(struct common_clock *clock, const struct call *calls)
+{
+    const struct job *job = clock->job;
+    for (size_t i = 0; i < job->rank_count; i++)
+        clock->own_ns[i] = TIME_UNKNOWN;
+    for (size_t i = 0; i < job->operation_count; i++)
+        take_least(&clock->own_ns[job->operations[i].rank], first_of(job, &job->operations[i], &calls[i]));
+    for (size_t i = 0; i < job->rank_count; i++)
+        take_least(&clock->origin_ns, job_common_host_time(&job->ranks[i], clock->own_ns[i]));
+}
+
+/* By the first rank that others are aligned with. */
+static int find_wall_at_origin(struct common_clock *clock, struct error *error)
+{
+    const struct job *job = clock->job;
+    size_t rank = 0;
+    while (rank < job->rank_count &&
+           (job->ranks[rank].clock_method != CLOCK_REFERENCE || clock->own_ns[rank] == TIME_UNKNOWN))
+        rank++;
+    if (rank == job->rank_count)
+        return 0;
+    if (find_wall(job, &job->ranks[rank], &clock->wall_ns, error))
+        return -1;
+    if (clock->wall_ns != TIME_UNKNOWN)
+        clock->wall_ns += clock->own_ns[rank] -
+                          (job_common_host_time(&job->ranks[rank], clock->own_ns[rank]) - clock->origin_ns);
+    return 0;
+}
+
+/* Ranks that are not aligned, by their wall clocks: `walls_ns` is what those have more than their hosts'. */
+static int read_walls(struct common_clock *clock, int64_t *walls_ns, struct error *error)
+{
+    const struct job *job = clock->job;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        walls_ns[i] = TIME_UNKNOWN;
+        if (clock->own_ns[i] == TIME_UNKNOWN || job_is_aligned(&job->ranks[i]))
+            continue;
+        if (clock->wall_ns != TIME_UNKNOWN && find_wall(job, &job->ranks[i], &walls_ns[i], error))
+            return -1;
+        clock->adrift += walls_ns[i] == TIME_UNKNOWN;
+    }
+    return 0;
+}
+
+/* The first of all may be on a rank that is only known by its wall clock. */
+static void place_by_wall(struct common_clock *clock, const int64_t *walls_ns)
+{
+    const struct job *job = clock->job;
+    int64_t first_ns = clock->wall_ns;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (walls_ns[i] != TIME_UNKNOWN)
+            take_least(&first_ns, clock->own_ns[i] + walls_ns[i]);
+    if (clock->wall_ns != TIME_UNKNOWN)
+        clock->origin_ns -= clock->wall_ns - first_ns;
+    clock->wall_ns = first_ns;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (walls_ns[i] != TIME_UNKNOWN)
+            clock->own_ns[i] = first_ns - walls_ns[i];
+}
+
+/* Reads wall clocks from the job's store. */
+static int common_clock_init(struct common_clock *clock, const struct job *job, const struct call *calls,
+                             struct error *error)
+{
+    *clock = (struct common_clock){.job = job, .origin_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+    clock->own_ns = array_new(job->rank_count, sizeof *clock->own_ns);
+    int64_t *walls_ns = array_new(job->rank_count, sizeof *walls_ns);
+    int failed = clock->own_ns && walls_ns ? 0 : error_no_memory(error);
+    if (!failed)
+        find_firsts(clock, calls);
+    failed = failed || find_wall_at_origin(clock, error) || read_walls(clock, walls_ns, error);
+    if (!failed)
+        place_by_wall(clock, walls_ns);
+    free(walls_ns);
+    return failed ? -1 : 0;
+}
+
+static void common_clock_release(struct common_clock *clock)
+{
+    free(clock->own_ns);
+    *clock = (struct common_clock){0};
+}
+
+int64_t common_clock_host(const struct common_clock *clock, int32_t rank, int64_t host_ns)
+{
+    const struct job_rank *of = &clock->job->ranks[rank];
+    if (host_ns == TIME_UNKNOWN || clock->own_ns[rank] == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    int64_t at_ns = job_is_aligned(of) ? job_common_host_time(of, host_ns) - clock->origin_ns
+                                       : host_ns - clock->own_ns[rank];
+    return at_ns > 0 ? at_ns : 0;
+}
+
+/* A time on an operation's device timeline; likewise. */
+static int64_t common_clock_device(const struct common_clock *clock, const struct job_operation *operation,
+                                   int64_t time_ns)
+{
+    return time_ns == TIME_UNKNOWN
+               ? TIME_UNKNOWN
+               : common_clock_host(clock, operation->rank, time_ns + job_delay(clock->job, operation));
+}
+
+static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
+{
+    return time_ns != TIME_UNKNOWN ? time_ns : otherwise_ns;
+}
+
+static struct call call_of(const struct operation *recorded)
+{
+    return (struct call){
+        .begin_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
+        .end_ns = first_known(recorded->enqueue.end_ns, recorded->api.end_ns),
+        .stream = recorded->stream,
+    };
+}
+
+struct keyed *operations_by_id(const struct job *job)
+{
+    struct keyed *ids = array_new(job->operation_count, sizeof *ids);
+    struct keyed *scratch = array_new(job->operation_count, sizeof *scratch);
+    for (size_t i = 0; ids && scratch && i < job->operation_count; i++)
+        ids[i] = (struct keyed){job_operation_id(job, i), (int32_t)i};
+    if (ids && scratch)
+        keyed_sort(ids, scratch, job->operation_count);
+    if (!scratch) {
+        free(ids);
+        ids = NULL;
+    }
+    free(scratch);
+    return ids;
+}
+
+static int read_all(const struct job *job, const struct keyed *ids, struct call *calls, struct error *error)
+{
+    struct operation_cursor *cursor = operation_cursor_open(job->store, job->run_id, error);
+    struct stored_operation stored;
+    size_t near = 0;
+    int more = cursor ? 1 : -1;
+    while (more == 1 && (more = operation_cursor_next(cursor, &stored, error)) == 1) {
+        int64_t at = find_id(ids, job->operation_count, sizeof *ids, near, stored.id);
+        if (at < 0)
+            continue;
+        calls[ids[at].index] = call_of(&stored.operation);
+        near = (size_t)at + 1;
+    }
+    operation_cursor_close(cursor);
+    return more;
+}
+
+/* Reads that of all operations of a job, one each, in their order: *calls is freed by the caller. */
+static int calls_read(const struct job *job, struct call **calls, struct error *error)
+{
+    struct keyed *ids = operations_by_id(job);
+    *calls = array_new(job->operation_count, sizeof **calls);
+    int failed = !ids || !*calls ? error_no_memory(error) : read_all(job, ids, *calls, error);
+    free(ids);
+    if (!failed)
+        return 0;
+    free(*calls);
+    *calls = NULL;
+    return -1;
+}
+
+int canvas_init(struct canvas *canvas, const struct job *job, const struct findings *findings,
+                const struct timeline_selection *selection, struct output *output,
+                struct timeline_counts *counts, struct error *error)
+{
+    *canvas = (struct canvas){.job = job, .selection = selection, .findings = findings, .counts = counts};
+    *counts = (struct timeline_counts){.most_uncertain = -1};
+    if (perfetto_open(&canvas->perfetto, output, error) || calls_read(job, &canvas->calls, error))
+        return -1;
+    return common_clock_init(&canvas->clock, job, canvas->calls, error);
+}
+
+void canvas_release(struct canvas *canvas)
+{
+    common_clock_release(&canvas->clock);
+    perfetto_release(&canvas->perfetto);
+    free(canvas->calls);
+    canvas->calls = NULL;
+}
+
+static int is_text(const char *wanted, const char *text)
+{
+    return !wanted || (text && strcmp(wanted, text) == 0);
+}
+
+int canvas_shows(const struct canvas *canvas, size_t operation)
+{
+    const struct job *job = canvas->job;
+    const struct job_operation *of = &job->operations[operation];
+    const struct timeline_selection *selection = canvas->selection;
+    return selection->ranks[of->rank] &&
+           (!selection->has_steps ||
+            (of->step >= selection->first_step && of->step <= selection->last_step)) &&
+           is_text(selection->tag, job_tag(job, of->tag)) &&
+           is_text(selection->communicator, job->communicators[of->communicator].label);
+}
+
+int64_t canvas_begin_ns(const struct canvas *canvas, size_t operation)
+{
+    const struct job_operation *of = &canvas->job->operations[operation];
+    if (of->start_ns != TIME_UNKNOWN || of->end_ns != TIME_UNKNOWN)
+        return common_clock_device(&canvas->clock, of,
+                                   of->start_ns != TIME_UNKNOWN ? of->start_ns : of->end_ns);
+    return common_clock_host(&canvas->clock, of->rank, canvas->calls[operation].begin_ns);
+}
+
+int64_t canvas_end_ns(const struct canvas *canvas, size_t operation)
+{
+    const struct job_operation *of = &canvas->job->operations[operation];
+    if (of->start_ns != TIME_UNKNOWN || of->end_ns != TIME_UNKNOWN)
+        return common_clock_device(&canvas->clock, of, of->end_ns);
+    return common_clock_host(&canvas->clock, of->rank, canvas->calls[operation].end_ns);
+}
+
+/* The first numbers are those of processes. */
+uint64_t canvas_process(int32_t rank)
+{
+    return (uint64_t)(int64_t)rank + 1;
+}
+
+static int add_track(struct canvas *canvas, const struct strip *strip, uint64_t *id, struct error *error)
+{
+    *id = canvas->job->rank_count + ++canvas->tracks;
+    const struct perfetto_track track = {
+        .id = *id,
+        .parent = strip->rank == NO_RANK ? 0 : canvas_process(strip->rank),
+        .name = strip->name,
+        .description = strip->description,
+    };
+    return perfetto_add_track(&canvas->perfetto, &track, error);
+}
+
+int strip_place(struct canvas *canvas, struct strip *strip, int64_t begin_ns, int64_t end_ns, int *lane,
+                struct error *error)
+{
+    int before = strip->lanes.count;
+    *lane = lanes_place(&strip->lanes, begin_ns, end_ns);
+    canvas->counts->crowded += *lane < 0;
+    return strip->lanes.count > before ? add_track(canvas, strip, &strip->tracks[*lane], error) : 0;
+}
+
+int strip_draw(struct canvas *canvas, struct strip *strip, struct perfetto_event *event, int64_t end_ns,
+               struct error *error)
+{
+    int lane;
+    struct perfetto *perfetto = &canvas->perfetto;
+    int is_mark = end_ns == TIME_UNKNOWN;
+    if (strip_place(canvas, strip, event->at_ns, is_mark ? event->at_ns : end_ns, &lane, error))
+        return -1;
+    if (lane < 0)
+        return 0;
+    event->track = strip->tracks[lane];
+    if (is_mark)
+        return perfetto_mark(perfetto, event, error);
+    if (perfetto_begin(perfetto, event, error))
+        return -1;
+    return end_ns == INT64_MAX ? 0 : perfetto_end(perfetto, event->track, end_ns, error);
+}

@@ -1,0 +1,489 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "output/output.h"
+#include "report/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int draw_call(struct canvas *canvas, struct strip *strip, size_t at, struct error *error)
+{
+    const struct job *job = canvas->job;
+    const struct job_operation *operation = &job->operations[at];
+    const char *name = function_name((enum function)operation->function), *source = job_source(job, at);
+    const struct perfetto_argument arguments[] = {
+        {"communicator", job->communicators[operation->communicator].label, 0},
+        {"number", NULL, job->instances[operation->instance].sequence},
+        {"source", source, 0}};
+    int64_t begin_ns = common_clock_host(&canvas->clock, strip->rank, canvas->calls[at].begin_ns);
+    int64_t end_ns = common_clock_host(&canvas->clock, strip->rank, canvas->calls[at].end_ns);
+    struct perfetto_event event = {.at_ns = begin_ns,
+                                   .category = "call",
+                                   .name = name ? name : "operation",
+                                   .arguments = arguments,
+                                   .argument_count = source ? 3 : 2};
+    if (end_ns != TIME_UNKNOWN && end_ns < begin_ns)
+        end_ns = begin_ns;
+    return strip_draw(canvas, strip, &event, end_ns, error);
+}
+
+/* What a rank's host did for each operation: from the call until it was enqueued, or the moment of the call.
+ */
+static int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
+{
+    const struct job_rank *of = &canvas->job->ranks[rank];
+    struct strip strip = {.rank = rank,
+                          .name = "calls",
+                          .description = "Host: from the call until the operation was enqueued."};
+    struct keyed *begins = array_new(of->count, sizeof *begins);
+    struct keyed *scratch = array_new(of->count, sizeof *scratch);
+    size_t count = 0;
+    int failed = begins && scratch ? 0 : error_no_memory(error);
+    for (size_t i = of->first; !failed && i < of->first + of->count; i++)
+        if (canvas_shows(canvas, i) && canvas->calls[i].begin_ns != TIME_UNKNOWN)
+            begins[count++] = (struct keyed){canvas->calls[i].begin_ns, (int32_t)i};
+    if (!failed)
+        keyed_sort(begins, scratch, count);
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = draw_call(canvas, &strip, (size_t)begins[i].index, error);
+    free(begins);
+    free(scratch);
+    return failed ? -1 : 0;
+}
+
+/* When steps began and ended on all ranks whose clocks are aligned, [step], on the one clock; TIME_UNKNOWN.
+ */
+struct step_span {
+    int64_t begin_ns;
+    int64_t end_ns;
+};
+
+/* What is said of one. */
+struct words {
+    struct buffer name;
+    struct buffer text;
+    struct buffer advice;
+};
+
+static int say(const struct canvas *canvas, const struct finding *finding, struct words *words)
+{
+    buffer_clear(&words->name);
+    buffer_clear(&words->text);
+    buffer_clear(&words->advice);
+    return buffer_printf(&words->name, "%s: ", finding_kind_name(finding->kind)) ||
+           finding_name_unit(finding, canvas->job, &words->name) ||
+           finding_say(finding, canvas->job, &words->text) ||
+           finding_advise(finding, canvas->job, 0, &words->advice);
+}
+
+/* From when it shows first, else from its first step. */
+static int64_t begin_of(const struct canvas *canvas, const struct finding *finding,
+                        const struct step_span *spans)
+{
+    int64_t begin_ns =
+        finding->operation >= 0 ? canvas_begin_ns(canvas, (size_t)finding->operation) : TIME_UNKNOWN;
+    if (begin_ns == TIME_UNKNOWN && finding->first_step >= 0)
+        begin_ns = spans[finding->first_step].begin_ns;
+    return begin_ns == TIME_UNKNOWN ? 0 : begin_ns;
+}
+
+/* To the end of its last step; for good, where the job stood still; else it has none. */
+static int64_t end_of(const struct finding *finding, const struct step_span *spans, int64_t begin_ns)
+{
+    if (finding->stops_job)
+        return INT64_MAX;
+    int64_t end_ns = finding->last_step >= 0 ? spans[finding->last_step].end_ns : TIME_UNKNOWN;
+    return end_ns > begin_ns ? end_ns : TIME_UNKNOWN;
+}
+
+static int draw_findings_draw(struct canvas *canvas, const struct finding *finding,
+                              const struct step_span *spans, struct strip *strip, const struct words *words,
+                              struct error *error)
+{
+    const struct perfetto_argument arguments[] = {
+        {"text", words->text.data, 0},
+        {"confidence", confidence_name(finding->confidence), 0},
+        {"evidence", finding->evidence.data ? finding->evidence.data : "", 0},
+        {"next", words->advice.data, 0},
+        {"lost_us", NULL, finding->lost_ns / 1000},
+    };
+    struct perfetto_event event = {.at_ns = begin_of(canvas, finding, spans),
+                                   .category = "finding",
+                                   .name = words->name.data,
+                                   .arguments = arguments,
+                                   .argument_count = sizeof arguments / sizeof *arguments};
+    return strip_draw(canvas, strip, &event, end_of(finding, spans, event.at_ns), error);
+}
+
+static int accuses_shown(const struct canvas *canvas, const struct finding *finding)
+{
+    for (size_t i = 0; i < canvas->job->rank_count; i++)
+        if (canvas->selection->ranks[i] && finding_has_rank(finding, (int32_t)i))
+            return 1;
+    return 0;
+}
+
+static int is_drawn(const struct canvas *canvas, const struct finding *finding, int32_t rank)
+{
+    const struct timeline_selection *selection = canvas->selection;
+    int in_steps = finding->first_step >= 0 && finding->first_step <= selection->last_step &&
+                   finding->last_step >= selection->first_step;
+    return finding_is_told(finding) && (!selection->has_steps || in_steps) &&
+           (rank == NO_RANK ? accuses_shown(canvas, finding) : finding_has_rank(finding, rank));
+}
+
+/*
+ * Findings over the steps that they are of, with what they say: those that accuse a rank on a track of it, or
+ * with NO_RANK all that accuse one that is drawn.
+ */
+static int draw_findings(struct canvas *canvas, const struct step_span *spans, int32_t rank,
+                         struct error *error)
+{
+    const struct findings *findings = canvas->findings;
+    struct words words = {.name = BUFFER_INIT, .text = BUFFER_INIT, .advice = BUFFER_INIT};
+    struct strip strip = {.rank = rank,
+                          .name = rank == NO_RANK ? "findings" : "Findings",
+                          .description = "Findings of ncclprof diagnose. Click on a finding for details."};
+    int failed = 0;
+    for (size_t i = 0; !failed && i < findings->count; i++) {
+        if (!is_drawn(canvas, &findings->items[i], rank))
+            continue;
+        canvas->counts->findings += rank == NO_RANK;
+        failed = say(canvas, &findings->items[i], &words)
+                     ? error_no_memory(error)
+                     : draw_findings_draw(canvas, &findings->items[i], spans, &strip, &words, error);
+    }
+    buffer_release(&words.name);
+    buffer_release(&words.text);
+    buffer_release(&words.advice);
+    return failed ? -1 : 0;
+}
+
+static int never_ended(const struct job_operation *operation)
+{
+    return operation->unfinished && operation->end_ns == TIME_UNKNOWN;
+}
+
+static void widen(const struct canvas *canvas, size_t operation, struct step_span *span)
+{
+    int64_t begin_ns = canvas_begin_ns(canvas, operation), end_ns = canvas_end_ns(canvas, operation);
+    if (begin_ns == TIME_UNKNOWN)
+        return;
+    if (span->begin_ns == TIME_UNKNOWN || begin_ns < span->begin_ns)
+        span->begin_ns = begin_ns;
+    end_ns = never_ended(&canvas->job->operations[operation]) ? INT64_MAX
+             : end_ns == TIME_UNKNOWN                         ? begin_ns
+                                                              : end_ns;
+    if (end_ns > span->end_ns)
+        span->end_ns = end_ns;
+}
+
+/* An array with nothing known. */
+static struct step_span *new_spans(const struct job *job)
+{
+    struct step_span *spans = array_new((size_t)job->step_count, sizeof *spans);
+    for (int32_t step = 0; spans && step < job->step_count; step++)
+        spans[step] = (struct step_span){TIME_UNKNOWN, TIME_UNKNOWN};
+    return spans;
+}
+
+static void add_rank(const struct canvas *canvas, int32_t rank, struct step_span *spans)
+{
+    const struct job *job = canvas->job;
+    const struct job_rank *of = &job->ranks[rank];
+    for (size_t i = of->first; i < of->first + of->count; i++)
+        if (job->operations[i].step >= 0)
+            widen(canvas, i, &spans[job->operations[i].step]);
+}
+
+/* A step lasts until the next begins. */
+static void join_spans(const struct job *job, struct step_span *spans)
+{
+    int64_t next_ns = TIME_UNKNOWN;
+    for (int32_t step = job->step_count - 1; step >= 0; step--) {
+        if (next_ns != TIME_UNKNOWN && spans[step].begin_ns != TIME_UNKNOWN)
+            spans[step].end_ns = next_ns > spans[step].begin_ns ? next_ns : spans[step].begin_ns;
+        next_ns = spans[step].begin_ns != TIME_UNKNOWN ? spans[step].begin_ns : next_ns;
+    }
+}
+
+/* Owned by the caller (free); NULL when memory is out. */
+static struct step_span *step_spans_new(const struct canvas *canvas)
+{
+    const struct job *job = canvas->job;
+    struct step_span *spans = new_spans(job);
+    for (int32_t rank = 0; spans && rank < (int32_t)job->rank_count; rank++)
+        if (job_is_aligned(&job->ranks[rank]))
+            add_rank(canvas, rank, spans);
+    if (spans)
+        join_spans(job, spans);
+    return spans;
+}
+
+/* Drawing the steps of a rank, one after the other, on one track. */
+struct drawing {
+    struct canvas *canvas;
+    int32_t rank;
+    struct strip strip;
+    struct keyed *ends; /* owned, as the next: when operations of a step ended, and which these are */
+    struct keyed *scratch;
+};
+
+static int has_step(const struct timeline_selection *selection, int32_t step)
+{
+    return !selection->has_steps || (step >= selection->first_step && step <= selection->last_step);
+}
+
+/* The operations of a step, or without steps all, in the order in which they ended. */
+static size_t list_ends(struct drawing *drawing, int32_t step)
+{
+    const struct job *job = drawing->canvas->job;
+    const struct job_rank *rank = &job->ranks[drawing->rank];
+    struct job_range range = {rank->first, rank->first + rank->count};
+    size_t count = 0;
+    if (step >= 0)
+        range = job_operations_in(job, drawing->rank, step, step);
+    for (size_t i = range.first; i < range.end; i++) {
+        struct step_span span = {TIME_UNKNOWN, TIME_UNKNOWN};
+        if (job->operations[i].step == step)
+            widen(drawing->canvas, i, &span);
+        if (span.begin_ns != TIME_UNKNOWN)
+            drawing->ends[count++] = (struct keyed){span.end_ns, (int32_t)i};
+    }
+    keyed_sort(drawing->ends, drawing->scratch, count);
+    return count;
+}
+
+static int draw_phase(struct drawing *drawing, uint64_t track, int32_t tag, int64_t begin_ns, int64_t end_ns,
+                      struct error *error)
+{
+    struct canvas *canvas = drawing->canvas;
+    const char *wanted = canvas->selection->tag, *name = job_tag(canvas->job, tag);
+    if (!name || (wanted && strcmp(wanted, name) != 0))
+        return 0;
+    const struct perfetto_event event = {
+        .track = track, .at_ns = begin_ns, .category = "phase", .name = name};
+    if (perfetto_begin(&canvas->perfetto, &event, error))
+        return -1;
+    return end_ns == INT64_MAX ? 0 : perfetto_end(&canvas->perfetto, track, end_ns, error);
+}
+
+/* From the span's begin on: what lasts longer is in the next step. */
+static int draw_phases(struct drawing *drawing, int32_t step, uint64_t track, const struct step_span *span,
+                       struct error *error)
+{
+    const struct job *job = drawing->canvas->job;
+    size_t count = list_ends(drawing, step);
+    int64_t begin_ns = span->begin_ns;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < count; i++) {
+        int32_t tag = job->operations[drawing->ends[i].index].tag;
+        int64_t end_ns = drawing->ends[i].key < span->end_ns ? drawing->ends[i].key : span->end_ns;
+        if (i + 1 < count && job->operations[drawing->ends[i + 1].index].tag == tag)
+            continue;
+        if (end_ns > begin_ns)
+            failed = draw_phase(drawing, track, tag, begin_ns, end_ns, error);
+        begin_ns = end_ns > begin_ns ? end_ns : begin_ns;
+    }
+    return failed;
+}
+
+static int draw_step(struct drawing *drawing, int32_t step, const struct step_span *span, struct error *error)
+{
+    struct canvas *canvas = drawing->canvas;
+    char name[32];
+    int lane;
+    if (strip_place(canvas, &drawing->strip, span->begin_ns, span->end_ns, &lane, error) || lane < 0)
+        return lane < 0 ? 0 : -1;
+    snprintf(name, sizeof name, "step %d", (int)step);
+    const struct perfetto_event event = {
+        .track = drawing->strip.tracks[lane], .at_ns = span->begin_ns, .category = "step", .name = name};
+    if ((step >= 0 && perfetto_begin(&canvas->perfetto, &event, error)) ||
+        draw_phases(drawing, step, event.track, span, error))
+        return -1;
+    return step < 0 || span->end_ns == INT64_MAX
+               ? 0
+               : perfetto_end(&canvas->perfetto, event.track, span->end_ns, error);
+}
+
+/* Phases alone, where there are no steps. */
+static int draw_without_steps(struct drawing *drawing, struct error *error)
+{
+    struct step_span all = {TIME_UNKNOWN, TIME_UNKNOWN};
+    const struct job_rank *rank = &drawing->canvas->job->ranks[drawing->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        widen(drawing->canvas, i, &all);
+    return all.begin_ns == TIME_UNKNOWN || drawing->canvas->selection->has_steps
+               ? 0
+               : draw_step(drawing, -1, &all, error);
+}
+
+static int draw_all(struct drawing *drawing, struct step_span *spans, struct error *error)
+{
+    const struct job *job = drawing->canvas->job;
+    int failed = 0;
+    add_rank(drawing->canvas, drawing->rank, spans);
+    join_spans(job, spans);
+    if (!job->step_count)
+        return draw_without_steps(drawing, error);
+    for (int32_t step = 0; !failed && step < job->step_count; step++)
+        if (spans[step].begin_ns != TIME_UNKNOWN && has_step(drawing->canvas->selection, step))
+            failed = draw_step(drawing, step, &spans[step], error);
+    return failed;
+}
+
+/*
+ * The steps of a rank as slices, each up to the next, and in them their phases: a phase is a tag, from the
+ * end of the operation before on, on whatever stream, to the end of the last of its own
+ * (steps/step_summary.h).
+ */
+static int draw_steps(struct canvas *canvas, int32_t rank, struct error *error)
+{
+    size_t most = canvas->job->ranks[rank].count;
+    struct step_span *spans = new_spans(canvas->job);
+    struct drawing drawing = {
+        .canvas = canvas,
+        .rank = rank,
+        .strip = {.rank = rank,
+                  .name = "Steps",
+                  .description = "Training steps and their phases. A phase lasts from the end of the "
+                                 "operation before it to the end of its own last operation."},
+        .ends = array_new(most, sizeof *drawing.ends),
+        .scratch = array_new(most, sizeof *drawing.scratch),
+    };
+    int failed =
+        spans && drawing.ends && drawing.scratch ? draw_all(&drawing, spans, error) : error_no_memory(error);
+    free(spans);
+    free(drawing.ends);
+    free(drawing.scratch);
+    return failed ? -1 : 0;
+}
+
+/* Perfetto shows them behind the name, and takes 0 for the idle process: far from any rank. */
+enum { FIRST_PROCESS = 1000000 };
+
+static const char *clock_method(const struct job_rank *rank)
+{
+    static const char *const methods[] = {"not aligned", "reference", "shared", "meetings", "contradictory"};
+    return methods[rank->clock_method];
+}
+
+/* "clock +-12.3 us": how far its times may be off those of others. */
+static int say_clock(const struct job_rank *rank, struct buffer *text)
+{
+    if (!job_is_aligned(rank))
+        return buffer_append_text(text, "clock is not aligned");
+    return buffer_append_text(text, "clock +-") || text_time(text, rank->clock_uncertainty_ns);
+}
+
+static int add_process(struct canvas *canvas, int32_t number, const char *name, const char *clock,
+                       struct error *error)
+{
+    const struct job_rank *rank = &canvas->job->ranks[number];
+    const struct perfetto_track track = {.id = canvas_process(number),
+                                         .name = "clock",
+                                         .description =
+                                             "How the clock of the rank was aligned with the other clocks.",
+                                         .process = name,
+                                         .process_number = FIRST_PROCESS + number,
+                                         .order = number,
+                                         .labels = {rank->facts.host, clock}};
+    struct perfetto_argument arguments[4] = {{"method", clock_method(rank), 0}};
+    size_t count = 1;
+    if (rank->facts.host)
+        arguments[count++] = (struct perfetto_argument){"host", rank->facts.host, 0};
+    if (job_is_aligned(rank)) {
+        arguments[count++] = (struct perfetto_argument){"uncertainty_ns", NULL, rank->clock_uncertainty_ns};
+        arguments[count++] = (struct perfetto_argument){"offset_ns", NULL, rank->clock_offset_ns};
+    }
+    const struct perfetto_event event = {.track = track.id,
+                                         .category = "clock",
+                                         .name = "clock",
+                                         .arguments = arguments,
+                                         .argument_count = count};
+    return perfetto_add_track(&canvas->perfetto, &track, error) ||
+                   perfetto_mark(&canvas->perfetto, &event, error)
+               ? -1
+               : 0;
+}
+
+static void count_clock(struct timeline_counts *counts, const struct job_rank *rank, int32_t number)
+{
+    counts->unaligned += !job_is_aligned(rank);
+    if (job_is_aligned(rank) &&
+        (counts->most_uncertain < 0 || rank->clock_uncertainty_ns > counts->uncertainty_ns)) {
+        counts->most_uncertain = number;
+        counts->uncertainty_ns = rank->clock_uncertainty_ns;
+    }
+}
+
+static int begin_rank(struct canvas *canvas, int32_t number, struct error *error)
+{
+    const struct job_rank *rank = &canvas->job->ranks[number];
+    struct buffer name = BUFFER_INIT, clock = BUFFER_INIT;
+    int failed = buffer_printf(&name, "rank %s", rank->name) || say_clock(rank, &clock)
+                     ? error_no_memory(error)
+                     : add_process(canvas, number, name.data, clock.data, error);
+    buffer_release(&name);
+    buffer_release(&clock);
+    canvas->counts->ranks++;
+    count_clock(canvas->counts, rank, number);
+    return failed;
+}
+
+/* What all times are since. */
+static int draw_zero(struct canvas *canvas, struct error *error)
+{
+    struct strip strip = {.rank = NO_RANK, .name = "clock"};
+    struct buffer utc = BUFFER_INIT;
+    int64_t wall_ns = canvas->clock.wall_ns;
+    int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
+    const struct perfetto_argument arguments[] = {
+        {"zero", "first call or operation of the job, on the clock of the first rank", 0},
+        {"utc", utc.data, 0}};
+    struct perfetto_event event = {
+        .category = "clock", .name = "clock", .arguments = arguments, .argument_count = utc.length ? 2 : 1};
+    failed = failed || strip_draw(canvas, &strip, &event, TIME_UNKNOWN, error);
+    buffer_release(&utc);
+    return failed;
+}
+
+static int draw_ranks(struct canvas *canvas, const struct waits *waits, const struct step_span *spans,
+                      struct error *error)
+{
+    const struct job *job = canvas->job;
+    int failed = draw_zero(canvas, error) || draw_findings(canvas, spans, NO_RANK, error);
+    for (int32_t rank = 0; !failed && rank < (int32_t)job->rank_count; rank++)
+        if (canvas->selection->ranks[rank] && job->ranks[rank].count)
+            failed = begin_rank(canvas, rank, error) || draw_findings(canvas, spans, rank, error) ||
+                     draw_steps(canvas, rank, error) || draw_operations(canvas, waits, rank, error) ||
+                     draw_calls(canvas, rank, error);
+    return failed || (canvas->selection->with_proxies && draw_proxies(canvas, error));
+}
+
+static int draw(struct canvas *canvas, struct error *error)
+{
+    struct waits waits;
+    struct step_span *spans = step_spans_new(canvas);
+    int failed = waits_init(&waits, canvas) || !spans ? error_no_memory(error)
+                                                      : draw_ranks(canvas, &waits, spans, error);
+    free(spans);
+    waits_release(&waits);
+    return failed;
+}
+
+int timeline_write(const struct job *job, const struct findings *findings,
+                   const struct timeline_selection *selection, struct output *output,
+                   struct timeline_counts *counts, struct error *error)
+{
+    struct canvas canvas;
+    int failed =
+        canvas_init(&canvas, job, findings, selection, output, counts, error) || draw(&canvas, error);
+    counts->slices = canvas.perfetto.slices;
+    counts->adrift = canvas.clock.adrift;
+    canvas_release(&canvas);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,237 @@
+#include "base/base.h"
+
+#include "support/cmocka_all.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Offsets from meetings whose truth is known. The second computation is Floyd and Warshall's over the
+ * constraints written out pair by pair.
+ */
+
+enum { CLOCKS = 8, MEETINGS = 40 };
+
+static const int64_t FAR = INT64_MAX / 4;
+
+struct world {
+    int64_t offset[CLOCKS]; /* true = scale x local + offset */
+    double scale[CLOCKS];
+    struct align_visit visits[CLOCKS * MEETINGS];
+    struct align_meeting meetings[MEETINGS];
+    struct align_problem problem;
+};
+
+static int64_t local_of(const struct world *world, int32_t clock, int64_t true_ns)
+{
+    return llround((double)(true_ns - world->offset[clock]) / world->scale[clock]);
+}
+
+static void world_init(struct world *world, int32_t clocks)
+{
+    memset(world, 0, sizeof *world);
+    for (int32_t i = 0; i < CLOCKS; i++)
+        world->scale[i] = 1;
+    world->problem = (struct align_problem){
+        .visits = world->visits, .meetings = world->meetings, .clock_count = clocks, .reference = 0};
+}
+
+static void add_visit(struct world *world, int32_t clock, int64_t come_ns, int64_t leave_ns)
+{
+    struct align_meeting *meeting = &world->meetings[world->problem.meeting_count - 1];
+    world->visits[meeting->first + meeting->count++] =
+        (struct align_visit){clock, local_of(world, clock, come_ns), local_of(world, clock, leave_ns)};
+}
+
+static void add_meeting(struct world *world)
+{
+    size_t count = world->problem.meeting_count++, first = 0;
+    if (count)
+        first = world->meetings[count - 1].first + world->meetings[count - 1].count;
+    world->meetings[count] = (struct align_meeting){.first = first};
+}
+
+static void solve(const struct world *world, struct align_clock *clocks)
+{
+    struct error error = ERROR_INIT;
+    assert_int_equal(align_solve(&world->problem, clocks, &error), 0);
+}
+
+/*
+ * By hand. Clock 1 shows 1000 less than clock 0. They meet once: 0 is there from 0 to 100, 1 from 50 to 100,
+ * true time. Leaving 0 at 100 bounds the offset by 100 - (-950) = 1050, leaving 1 at -900 by 0 - (-900).
+ */
+static void one_meeting(void **state)
+{
+    struct world world;
+    struct align_clock clocks[2];
+    world_init(&world, 2);
+    world.offset[1] = 1000;
+    add_meeting(&world);
+    add_visit(&world, 0, 0, 100);
+    add_visit(&world, 1, 50, 100);
+    solve(&world, clocks);
+    assert_int_equal(clocks[0].state, ALIGN_SOLVED);
+    assert_int_equal(clocks[0].offset_ns, 0);
+    assert_int_equal(clocks[0].uncertainty_ns, 0);
+    assert_int_equal(clocks[1].state, ALIGN_SOLVED);
+    assert_int_equal(clocks[1].offset_ns, 975);
+    assert_int_equal(clocks[1].uncertainty_ns, 75);
+    assert_true(clocks[1].scale == 1);
+}
+
+/* Clock 2 never meets 0: its doubt is that of 1 and of its own meeting with 1. */
+static void doubt_adds_up_along_a_chain(void **state)
+{
+    struct world world;
+    struct align_clock clocks[4];
+    world_init(&world, 4);
+    world.offset[1] = -500;
+    world.offset[2] = 70;
+    add_meeting(&world);
+    add_visit(&world, 0, 0, 10);
+    add_visit(&world, 1, 0, 10);
+    add_meeting(&world);
+    add_visit(&world, 1, 100, 120);
+    add_visit(&world, 2, 100, 120);
+    solve(&world, clocks);
+    assert_int_equal(clocks[1].uncertainty_ns, 10);
+    assert_int_equal(clocks[2].offset_ns, 70);
+    assert_int_equal(clocks[2].uncertainty_ns, 30);
+    assert_int_equal(clocks[3].state, ALIGN_UNREACHED);
+}
+
+static void draw_world(struct world *world, unsigned *seed, int64_t late_ns)
+{
+    world_init(world, CLOCKS);
+    for (int32_t i = 1; i < CLOCKS; i++)
+        world->offset[i] = (int64_t)(rand_r(seed) % 2000001) - 1000000;
+    for (size_t i = 0; i < MEETINGS; i++) {
+        int64_t begin = (int64_t)i * 100000, leave = begin + 5000 + rand_r(seed) % 3000;
+        add_meeting(world);
+        for (int32_t clock = 0; clock < CLOCKS; clock++) {
+            if (i >= CLOCKS && rand_r(seed) % 2)
+                continue;
+            /* Not everybody is told to leave at once. */
+            int64_t come = begin + rand_r(seed) % 5000, told_late = late_ns ? rand_r(seed) % late_ns : 0;
+            add_visit(world, clock, come + told_late, leave + rand_r(seed) % 500);
+        }
+    }
+}
+
+/* greatest[j]: the most that offset j can exceed offset i, for all pairs. */
+static void close_constraints(const struct align_problem *problem, int64_t greatest[CLOCKS][CLOCKS])
+{
+    for (int i = 0; i < CLOCKS; i++)
+        for (int j = 0; j < CLOCKS; j++)
+            greatest[i][j] = i == j ? 0 : FAR;
+    for (size_t m = 0; m < problem->meeting_count; m++) {
+        const struct align_visit *visits = problem->visits + problem->meetings[m].first;
+        for (size_t i = 0; i < problem->meetings[m].count; i++)
+            for (size_t j = 0; j < problem->meetings[m].count; j++) {
+                int64_t bound = visits[i].leave_ns - (visits[j].come_ns - problem->slack_ns);
+                if (bound < greatest[visits[i].clock][visits[j].clock])
+                    greatest[visits[i].clock][visits[j].clock] = bound;
+            }
+    }
+    for (int k = 0; k < CLOCKS; k++)
+        for (int i = 0; i < CLOCKS; i++)
+            for (int j = 0; j < CLOCKS; j++)
+                if (greatest[i][k] + greatest[k][j] < greatest[i][j])
+                    greatest[i][j] = greatest[i][k] + greatest[k][j];
+}
+
+static void check_world(const struct world *world)
+{
+    struct align_clock clocks[CLOCKS];
+    int64_t greatest[CLOCKS][CLOCKS];
+    solve(world, clocks);
+    close_constraints(&world->problem, greatest);
+    for (int i = 0; i < CLOCKS; i++) {
+        int64_t most = greatest[0][i], least = -greatest[i][0];
+        assert_int_equal(clocks[i].state, ALIGN_SOLVED);
+        assert_true(llabs(world->offset[i] - clocks[i].offset_ns) <= clocks[i].uncertainty_ns);
+        assert_true(llabs(2 * clocks[i].offset_ns - (most + least)) <= 1);
+        assert_in_range(2 * clocks[i].uncertainty_ns, most - least, most - least + 1);
+    }
+}
+
+static void random_worlds(void **state)
+{
+    unsigned seed = 11;
+    struct world world;
+    for (int round = 0; round < 300; round++) {
+        draw_world(&world, &seed, 0);
+        check_world(&world);
+    }
+}
+
+static void slack_grants_late_news(void **state)
+{
+    unsigned seed = 12;
+    struct world world;
+    for (int round = 0; round < 300; round++) {
+        draw_world(&world, &seed, 4000);
+        world.problem.slack_ns = 4000;
+        check_world(&world);
+    }
+}
+
+static void a_jump_contradicts(void **state)
+{
+    unsigned seed = 13;
+    struct world world;
+    struct align_clock clocks[CLOCKS];
+    draw_world(&world, &seed, 0);
+    for (size_t i = 0; i < world.meetings[MEETINGS - 1].first; i++)
+        if (world.visits[i].clock == 3 && i > world.meetings[MEETINGS / 2].first) {
+            world.visits[i].come_ns += 1000000;
+            world.visits[i].leave_ns += 1000000;
+        }
+    solve(&world, clocks);
+    assert_int_equal(clocks[3].state, ALIGN_CONTRADICTORY);
+}
+
+/* A clock that is fast by 1 in 1000 over 4 s leaves no offset; with a scale all is well. */
+static void drift_is_fitted(void **state)
+{
+    struct world world;
+    struct align_clock clocks[2];
+    world_init(&world, 2);
+    world.scale[1] = 1.001;
+    world.offset[1] = 123456789;
+    for (int64_t i = 0; i < MEETINGS; i++) {
+        add_meeting(&world);
+        add_visit(&world, 0, i * 100000000 + (i % 7) * 20000, i * 100000000 + 200000);
+        add_visit(&world, 1, i * 100000000 + (i % 5) * 20000, i * 100000000 + 200000);
+    }
+    solve(&world, clocks);
+    assert_int_equal(clocks[1].state, ALIGN_SOLVED);
+    assert_true(fabs(clocks[1].scale - 1.001) < 1e-7);
+    for (int64_t true_ns = 0; true_ns < 4000000000; true_ns += 500000000) {
+        int64_t since = local_of(&world, 1, true_ns) - clocks[1].origin_ns;
+        int64_t told = llround(clocks[1].scale * (double)since) + clocks[1].origin_ns + clocks[1].offset_ns;
+        assert_true(llabs(told - true_ns) <= clocks[1].uncertainty_ns + 10);
+    }
+}
+
+static void nobody_meets(void **state)
+{
+    struct world world;
+    struct align_clock clocks[2];
+    world_init(&world, 2);
+    solve(&world, clocks);
+    assert_int_equal(clocks[1].state, ALIGN_UNREACHED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_meeting),        cmocka_unit_test(doubt_adds_up_along_a_chain),
+        cmocka_unit_test(random_worlds),      cmocka_unit_test(slack_grants_late_news),
+        cmocka_unit_test(a_jump_contradicts), cmocka_unit_test(drift_is_fitted),
+        cmocka_unit_test(nobody_meets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+#include "diagnose/score.h"
+
+#include "support/cmocka_all.h"
+#include "support/slow_ranks.h"
+
+/* What is believed of jobs with faults that are known: who, in which steps, what it cost. */
+
+static void explain(const struct slow_ranks *slow, struct slow_job *played, struct explanations *found,
+                    size_t count)
+{
+    slow_job_init(played, slow);
+    slow_job_explain(played, found);
+    assert_int_equal(found->count, count);
+}
+
+static void release(struct slow_job *played, struct explanations *found)
+{
+    explanations_release(found);
+    slow_job_release(played);
+}
+
+static void assert_set(const struct explanation *found, int first, int last, int period)
+{
+    assert_int_equal(found->steps.first, first);
+    assert_int_equal(found->steps.last, last);
+    assert_int_equal(found->steps.period, period);
+}
+
+static void assert_gains(const struct explanation *found, int64_t least_ns, int64_t most_ns)
+{
+    assert_in_range(found->gain_ns, least_ns, most_ns);
+}
+
+static void nothing_on_noise(void **state)
+{
+    static const struct slow_ranks none;
+    struct slow_job played;
+    struct explanations found;
+    explain(&none, &played, &found, 0);
+    release(&played, &found);
+}
+
+/* 1000 in each of five steps, less the 40 that noise may take. */
+static void an_interval(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 3, 1, 10, 14, 1, 1000);
+    explain(&slow, &played, &found, 1);
+    assert_true(explanation_has_rank(&found.items[0], 3) && !explanation_has_rank(&found.items[0], 2));
+    assert_set(&found.items[0], 10, 14, 1);
+    assert_int_equal(explanation_count(&found.items[0]), 5);
+    assert_gains(&found.items[0], 5 * 950, 5 * 1050);
+    assert_false(explanation_is_hosts(&found.items[0]));
+    release(&played, &found);
+}
+
+static void what_recurs_is_one(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 0, 1, 3, 23, 5, 2000);
+    explain(&slow, &played, &found, 1);
+    assert_true(explanation_has_rank(&found.items[0], 0));
+    assert_set(&found.items[0], 3, 23, 5);
+    assert_gains(&found.items[0], 5 * 1900, 5 * 2100);
+    assert_true(explanation_is_hosts(&found.items[0]));
+    release(&played, &found);
+}
+
+/* Against peers, as it has no other past; all of its places, by one factor. */
+static void through_all_steps(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 5, 1, 0, STEPS - 1, 1, FIRST_NS / 5);
+    for (int step = 0; step < STEPS; step++)
+        slow.second_ns[5][step] = SECOND_NS / 5;
+    explain(&slow, &played, &found, 1);
+    assert_true(explanation_has_rank(&found.items[0], 5));
+    assert_true(found.items[0].is_steady);
+    assert_true(found.items[0].slower_part == 1);
+    assert_gains(&found.items[0], (STEPS - 1) * 1500, (STEPS - 1) * 1650);
+    release(&played, &found);
+}
+
+/* Of one place only, it may be design: a quarter of the own time is that of the second one, if it is told. */
+static void heavier_at_one_place(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    for (int step = 0; step < STEPS; step++)
+        slow.second_ns[5][step] = 1600;
+    slow_job_init(&played, &slow);
+    slow_job_explain(&played, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        assert_true(explanation_has_rank(&found.items[i], 5));
+        assert_true(found.items[i].slower_part > 0.2 && found.items[i].slower_part < 0.3);
+    }
+    release(&played, &found);
+}
+
+/* None of four gains by itself while the other three are slow. */
+static void a_block_of_ranks(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 4, 4, 9, 13, 1, 1500);
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 4);
+    for (int rank = 0; rank < RANKS; rank++)
+        assert_int_equal(explanation_has_rank(&found.items[0], rank), rank >= 4);
+    assert_set(&found.items[0], 9, 13, 1);
+    assert_gains(&found.items[0], 5 * 1400, 5 * 1550);
+    release(&played, &found);
+}
+
+/* One of four that is slow is no block. */
+static void one_of_a_block(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 4, 1, 9, 13, 1, 1500);
+    slow_ranks_add(&slow, 5, 1, 9, 13, 1, 40);
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 1);
+    assert_true(explanation_has_rank(&found.items[0], 4));
+    release(&played, &found);
+}
+
+/* Nor is it where each of the block plays a role of its own, and so has no peer in it. */
+static void one_of_a_block_of_roles(void **state)
+{
+    struct slow_ranks slow = {.in_two_roles = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 4, 1, 9, 13, 1, 1500);
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 1);
+    assert_true(explanation_has_rank(&found.items[0], 4));
+    assert_set(&found.items[0], 9, 13, 1);
+    release(&played, &found);
+}
+
+/* Whether hosts are late does not hang on how many roles their ranks play. */
+static void a_block_of_roles(void **state)
+{
+    for (int is_hosts = 0; is_hosts <= 1; is_hosts++) {
+        struct slow_ranks slow = {.is_hosts = is_hosts, .in_two_roles = 1};
+        struct slow_job played;
+        struct explanations found;
+        slow_ranks_add(&slow, 4, 2, 9, 13, 1, 1500);
+        explain(&slow, &played, &found, 1);
+        assert_int_equal(played.baseline.role_count, 2);
+        assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 2);
+        assert_true(explanation_has_rank(&found.items[0], 4) && explanation_has_rank(&found.items[0], 5));
+        assert_int_equal(explanation_is_hosts(&found.items[0]), is_hosts);
+        release(&played, &found);
+    }
+}
+
+/* What the first explains is no noise, and hides no second one. */
+static void two_faults(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 1, 1, 5, 9, 1, 3000);
+    slow_ranks_add(&slow, 6, 1, 14, 17, 1, 800);
+    explain(&slow, &played, &found, 2);
+    size_t first = !explanation_has_rank(&found.items[0], 1);
+    assert_true(explanation_has_rank(&found.items[first], 1));
+    assert_set(&found.items[first], 5, 9, 1);
+    assert_true(explanation_has_rank(&found.items[!first], 6));
+    assert_set(&found.items[!first], 14, 17, 1);
+    release(&played, &found);
+}
+
+/* What is certain and gains less than what counts is not believed: 2 % of a step. */
+static void what_costs_little(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 3, 1, 10, 14, 1, 200);
+    explain(&slow, &played, &found, 0);
+    release(&played, &found);
+}
+
+/* A moment of all is nobody's. */
+static void all_at_once(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 0, RANKS, 10, 14, 1, 3000);
+    explain(&slow, &played, &found, 0);
+    release(&played, &found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_on_noise),        cmocka_unit_test(an_interval),
+        cmocka_unit_test(what_recurs_is_one),      cmocka_unit_test(through_all_steps),
+        cmocka_unit_test(heavier_at_one_place),    cmocka_unit_test(a_block_of_ranks),
+        cmocka_unit_test(one_of_a_block_of_roles), cmocka_unit_test(a_block_of_roles),
+        cmocka_unit_test(one_of_a_block),          cmocka_unit_test(two_faults),
+        cmocka_unit_test(what_costs_little),       cmocka_unit_test(all_at_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Findings of rounds become one where they are of one fault. Steps 0 to 9, 20 to 29 and 50 to 59 are loaded.
+ */
+
+struct bench {
+    struct job job;
+    struct findings found;
+};
+
+static void begin(struct bench *bench)
+{
+    static const struct job_excerpt some[] = {{0, 10, 0}, {20, 30, 0}, {50, 60, 0}};
+    struct job_excerpt *excerpts = malloc(sizeof some);
+    assert_non_null(excerpts);
+    memcpy(excerpts, some, sizeof some);
+    *bench = (struct bench){.job = {.step_count = 100}};
+    assert_int_equal(job_take_excerpts(&bench->job, excerpts, sizeof some / sizeof *some), 0);
+}
+
+static void end(struct bench *bench)
+{
+    findings_release(&bench->found);
+    job_release(&bench->job);
+}
+
+/* Rank 3 computes longer in these steps of the run. */
+static struct finding *add(struct bench *bench, struct findings *round, int32_t first, int32_t last)
+{
+    struct finding *finding = findings_add(round);
+    assert_non_null(finding);
+    finding->kind = FINDING_COMPUTE;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    finding->rank = 3;
+    finding->first_step = job_loaded_step(&bench->job, first);
+    finding->last_step = job_loaded_step(&bench->job, last);
+    finding->lost_ns = 100;
+    assert_true(finding->first_step >= 0 && finding->last_step >= 0);
+    return finding;
+}
+
+static void unite(struct bench *bench, struct findings *round)
+{
+    assert_int_equal(findings_unite_round(&bench->found, round, &bench->job), 0);
+    assert_int_equal(round->count, 0);
+    findings_release(round);
+}
+
+static void check(const struct bench *bench, size_t at, int32_t first, int32_t last)
+{
+    const struct finding *finding = &bench->found.items[at];
+    assert_true(at < bench->found.count);
+    assert_int_equal(job_run_step(&bench->job, finding->first_step), first);
+    assert_int_equal(job_run_step(&bench->job, finding->last_step), last);
+}
+
+static void steps_beside_a_break_are_one_fault(void **state)
+{
+    struct bench bench;
+    struct findings round = {0};
+    (void)state;
+    begin(&bench);
+    add(&bench, &round, 8, 9);
+    unite(&bench, &round);
+    add(&bench, &round, 50, 52);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 2);
+    /* What is between both makes one of all. */
+    add(&bench, &round, 21, 29)->lost_ns = 300;
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 1);
+    check(&bench, 0, 8, 52);
+    assert_int_equal(bench.found.items[0].lost_ns, 500);
+    assert_int_equal(bench.found.items[0].breaks, 2);
+    assert_int_equal(finding_steps(&bench.found.items[0]), 2 + 10 + 3);
+    end(&bench);
+}
+
+static void healthy_steps_in_between_part_them(void **state)
+{
+    struct bench bench;
+    struct findings round = {0};
+    (void)state;
+    begin(&bench);
+    add(&bench, &round, 2, 3);
+    unite(&bench, &round);
+    add(&bench, &round, 6, 7);
+    unite(&bench, &round);
+    add(&bench, &round, 22, 23);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 3);
+    end(&bench);
+}
+
+static void others_are_not_united(void **state)
+{
+    struct bench bench;
+    struct findings round = {0};
+    (void)state;
+    begin(&bench);
+    add(&bench, &round, 2, 3);
+    unite(&bench, &round);
+    add(&bench, &round, 4, 5)->rank = 4;
+    add(&bench, &round, 4, 5)->kind = FINDING_HOST;
+    add(&bench, &round, 4, 5)->confidence = CONFIDENCE_LOW;
+    add(&bench, &round, 4, 5)->stops_job = 1;
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 5);
+    end(&bench);
+}
+
+/* Findings of one round are as its verdict has them. */
+static void those_of_one_round_are_let_be(void **state)
+{
+    struct bench bench;
+    struct findings round = {0};
+    (void)state;
+    begin(&bench);
+    add(&bench, &round, 2, 3);
+    add(&bench, &round, 4, 5);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 2);
+    end(&bench);
+}
+
+static void put_phase(struct finding *finding, int32_t tag, int64_t excess_ns)
+{
+    finding->phases = calloc(1, sizeof *finding->phases);
+    assert_non_null(finding->phases);
+    finding->phases[0] = (struct phase_excess){tag, excess_ns};
+    finding->phase_count = 1;
+}
+
+static void put_waiting(struct finding *finding, int32_t rank)
+{
+    finding->waiting = calloc(1, sizeof *finding->waiting);
+    assert_non_null(finding->waiting);
+    finding->waiting[0] = rank;
+    finding->waiting_count = 1;
+}
+
+/* The surer gives the evidence, the earlier the moment, and both what they cost and where. */
+static void each_gives_its_own(void **state)
+{
+    struct bench bench;
+    struct findings round = {0};
+    (void)state;
+    begin(&bench);
+    struct finding *early = add(&bench, &round, 2, 3);
+    early->operation = 7;
+    early->since_ns = 70;
+    early->lost_ns = 1000;
+    put_phase(early, 1, 30);
+    put_waiting(early, 6);
+    assert_int_equal(buffer_append_text(&early->evidence, "early"), 0);
+    unite(&bench, &round);
+    struct finding *sure = add(&bench, &round, 4, 5);
+    sure->confidence = CONFIDENCE_HIGH;
+    sure->operation = 9;
+    sure->since_ns = 90;
+    put_phase(sure, 2, 40);
+    put_waiting(sure, 5);
+    assert_int_equal(buffer_append_text(&sure->evidence, "sure"), 0);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 1);
+    const struct finding *finding = &bench.found.items[0];
+    check(&bench, 0, 2, 5);
+    assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
+    assert_string_equal(finding->evidence.data, "sure");
+    assert_int_equal(finding->operation, 7);
+    assert_int_equal(finding->since_ns, 70);
+    assert_int_equal(finding->lost_ns, 1100);
+    assert_int_equal(finding->phase_count, 2);
+    assert_int_equal(finding->phases[0].tag, 2);
+    assert_int_equal(finding_excess_ns(finding), 70);
+    assert_int_equal(finding->waiting_count, 2);
+    assert_int_equal(finding->waiting[0], 5);
+    assert_int_equal(finding->waiting[1], 6);
+    end(&bench);
+}
+
+/* By the numbers of the run, whatever the job's are. */
+static void what_recurs_alike_is_one(void **state)
+{
+    struct bench bench;
+    struct findings round = {0};
+    (void)state;
+    begin(&bench);
+    struct finding *finding = add(&bench, &round, 1, 9);
+    finding->period = 4;
+    finding->numbers = bench.job.step_numbers;
+    unite(&bench, &round);
+    finding = add(&bench, &round, 53, 57);
+    finding->period = 4;
+    finding->numbers = bench.job.step_numbers;
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 1);
+    check(&bench, 0, 1, 57);
+    /* A single step of those is one of them; another is not. */
+    add(&bench, &round, 25, 25);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 1);
+    assert_int_equal(bench.found.items[0].period, 4);
+    assert_int_equal(finding_steps(&bench.found.items[0]), 3 + 3 + 2);
+    add(&bench, &round, 26, 26);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.count, 2);
+    end(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_beside_a_break_are_one_fault),
+        cmocka_unit_test(healthy_steps_in_between_part_them),
+        cmocka_unit_test(others_are_not_united),
+        cmocka_unit_test(those_of_one_round_are_let_be),
+        cmocka_unit_test(each_gives_its_own),
+        cmocka_unit_test(what_recurs_alike_is_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/* Which steps are said to have been longer than usual, and which of that is an alarm. */
+
+enum { STEPS = 40 };
+
+/* Step 0 is the warm-up, the last one's length is not known, all others are of 1000 unless told. */
+struct steps {
+    int64_t ns[STEPS];
+    int64_t bytes[STEPS]; /* of the one operation that each step has */
+    struct finding finding;
+    int has_finding;
+    double irregular;
+    int are_called;
+    struct longer_steps longer;
+};
+
+static void steps_init(struct steps *steps)
+{
+    *steps = (struct steps){.has_finding = 0};
+    for (int i = 0; i < STEPS; i++) {
+        steps->ns[i] = i ? 1000 : 9000;
+        steps->bytes[i] = 100;
+    }
+    steps->ns[STEPS - 1] = TIME_UNKNOWN;
+}
+
+static void make(struct steps *steps, int first, int last, int64_t ns)
+{
+    for (int i = first; i <= last; i++)
+        steps->ns[i] = ns;
+}
+
+/* Six times the noise counts. */
+static const struct longer_steps *look(struct steps *steps)
+{
+    struct error error = ERROR_INIT;
+    struct job_rank rank = {.count = STEPS};
+    struct job_communicator communicator = {.size = 1};
+    struct job_operation operations[STEPS];
+    struct job_instance instances[STEPS];
+    int32_t members[STEPS];
+    struct job job = {.run_id = 1,
+                      .step_count = STEPS,
+                      .ranks = &rank,
+                      .rank_count = 1,
+                      .communicators = &communicator,
+                      .communicator_count = 1,
+                      .operations = operations,
+                      .operation_count = STEPS,
+                      .instances = instances,
+                      .instance_count = STEPS,
+                      .instance_members = members};
+    for (int i = 0; i < STEPS; i++) {
+        members[i] = i;
+        operations[i] = (struct job_operation){.bytes = steps->bytes[i], .step = i, .instance = i};
+        instances[i] =
+            (struct job_instance){.step = i, .members = 1, .expected = 1, .first_member = (uint32_t)i};
+    }
+    struct baseline baseline = {.first_step = 1,
+                                .started_step = 1,
+                                .step_count = STEPS,
+                                .step_ns = steps->ns,
+                                .median_step_ns = 1000,
+                                .steps_are_called = steps->are_called,
+                                .regular = 1 - steps->irregular};
+    struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct findings findings = {.items = &steps->finding, .count = (size_t)steps->has_finding};
+    longer_steps_release(&steps->longer);
+    assert_int_equal(job_index_steps(&job, &error), 0);
+    assert_int_equal(longer_steps_find(&steps->longer, &job, &baseline, &findings, &options), 0);
+    free(job.operations_of_step);
+    free(job.by_step);
+    free(job.step_end);
+    return &steps->longer;
+}
+
+static void check_row(const struct longer_steps *longer, size_t number, int first, int last)
+{
+    assert_true(longer->count > number);
+    assert_int_equal(longer->rows[number].first, first);
+    assert_int_equal(longer->rows[number].last, last);
+}
+
+/* Two in a row count from a tenth of the usual step on, one alone from twice its length. */
+static void how_long_they_have_to_be(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    assert_int_equal(look(&steps)->count, 0);
+    make(&steps, 5, 6, 1100);
+    check_row(look(&steps), 0, 5, 6);
+    steps.ns[6] = 1099;
+    assert_int_equal(look(&steps)->count, 0);
+    steps.ns[5] = 1999;
+    assert_int_equal(look(&steps)->count, 0);
+    steps.ns[5] = 2000;
+    check_row(look(&steps), 0, 5, 5);
+    longer_steps_release(&steps.longer);
+}
+
+/* One or two are a hiccup; three that are a quarter longer are not, nor five of a tenth. */
+static void what_is_an_alarm(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    make(&steps, 5, 6, 2500);
+    assert_false(longer_steps_alarm(look(&steps)));
+    make(&steps, 5, 7, 1249);
+    assert_false(longer_steps_alarm(look(&steps)));
+    make(&steps, 5, 7, 1250);
+    assert_true(longer_steps_alarm(look(&steps)));
+    make(&steps, 5, 9, 1100);
+    assert_true(longer_steps_alarm(look(&steps)));
+    /* Hosts run ahead of their GPUs and catch up: when they called says little of how long a step was. */
+    steps.are_called = 1;
+    assert_false(longer_steps_alarm(look(&steps)));
+    longer_steps_release(&steps.longer);
+}
+
+/* What may be the last of the warm-up is no row, and neither lost nor time of the job. */
+static void what_the_job_begins_with(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    int64_t whole_ns = look(&steps)->whole_ns;
+    make(&steps, 1, 2, 9000);
+    make(&steps, 10, 11, 1500);
+    const struct longer_steps *longer = look(&steps);
+    assert_int_equal(longer->count, 1);
+    check_row(longer, 0, 10, 11);
+    assert_int_equal(longer->lost_ns, 2 * 500);
+    assert_int_equal(longer->whole_ns, whole_ns - 2 * 1000 + 2 * 500);
+    longer_steps_release(&steps.longer);
+}
+
+/* A fault that fills half of the job, or three quarters of it, is no new usual. */
+static void a_fault_that_fills_most_of_the_job(void **state)
+{
+    struct steps steps;
+    for (int first = 10; first <= 20; first += 5) {
+        steps_init(&steps);
+        make(&steps, first, STEPS - 2, 1600);
+        const struct longer_steps *longer = look(&steps);
+        check_row(longer, 0, first, STEPS - 2);
+        assert_true(longer_steps_alarm(longer));
+        assert_int_equal(longer->rows[0].usual_ns, 1000);
+        assert_int_equal(longer->rows[0].took_ns, 1600);
+        assert_int_equal(longer->lost_ns, 600 * (STEPS - 1 - first));
+        assert_int_equal(longer->explained_ns, 0);
+        longer_steps_release(&steps.longer);
+    }
+    /* From the first one on, until it is mended. */
+    steps_init(&steps);
+    make(&steps, 1, 29, 1600);
+    check_row(look(&steps), 0, 1, 29);
+    assert_true(longer_steps_alarm(&steps.longer));
+    longer_steps_release(&steps.longer);
+    /* Three of every four. */
+    steps_init(&steps);
+    for (int i = 4; i < STEPS - 4; i += 4)
+        make(&steps, i, i + 2, 1600);
+    assert_true(longer_steps_alarm(look(&steps)));
+    longer_steps_release(&steps.longer);
+}
+
+/* What begins with the first step and is over soon is the last of the warm-up. */
+static void what_begins_with_the_first(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    make(&steps, 1, 4, 3000);
+    assert_int_equal(look(&steps)->count, 0);
+    assert_false(longer_steps_alarm(&steps.longer));
+    longer_steps_release(&steps.longer);
+}
+
+/* Steps that differ anyway have to be longer by six times that: 0.7 of 1.4826 of what two differ by. */
+static void beyond_what_steps_differ_by(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    for (int i = 1; i < STEPS - 1; i++)
+        steps.ns[i] = i % 2 ? 1050 : 950;
+    make(&steps, 5, 6, 950 + 6 * 105);
+    check_row(look(&steps), 0, 5, 6);
+    make(&steps, 5, 6, 950 + 6 * 103);
+    assert_int_equal(look(&steps)->count, 0);
+    longer_steps_release(&steps.longer);
+}
+
+/* By half of what they were longer; a suspicion of low confidence explains nothing. */
+static void what_findings_explain(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    make(&steps, 5, 7, 1400);
+    steps.has_finding = 1;
+    steps.finding =
+        (struct finding){.confidence = CONFIDENCE_MEDIUM, .first_step = 5, .last_step = 7, .lost_ns = 600};
+    assert_false(longer_steps_alarm(look(&steps)));
+    assert_null(longer_steps_unexplained(&steps.longer));
+    assert_int_equal(steps.longer.lost_ns, 1200);
+    assert_int_equal(steps.longer.explained_ns, 600);
+    steps.finding.lost_ns = 597;
+    assert_true(longer_steps_alarm(look(&steps)));
+    steps.finding.lost_ns = 600;
+    steps.finding.confidence = CONFIDENCE_LOW;
+    assert_true(longer_steps_alarm(look(&steps)));
+    assert_int_equal(steps.longer.explained_ns, 0);
+    longer_steps_release(&steps.longer);
+}
+
+/* Twice the bytes may take twice the time; and within that load a step may still be too long. */
+static void steps_that_have_more_to_do(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    for (int i = 20; i < STEPS; i++)
+        steps.bytes[i] = 200;
+    make(&steps, 20, STEPS - 2, 2000);
+    assert_int_equal(look(&steps)->count, 0);
+    assert_false(longer_steps_alarm(&steps.longer));
+    make(&steps, 30, 33, 3000);
+    check_row(look(&steps), 0, 30, 33);
+    assert_int_equal(steps.longer.rows[0].usual_ns, 2000);
+    longer_steps_release(&steps.longer);
+}
+
+/* Every fifth step twice as long is a checkpoint; as many without order cost the job a tenth of its time. */
+static void single_steps(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    for (int i = 4; i < STEPS - 1; i += 5)
+        steps.ns[i] = 2000;
+    assert_false(longer_steps_alarm(look(&steps)));
+    assert_int_equal(steps.longer.period, 5);
+    steps.ns[19] = 1000;
+    steps.ns[21] = 2000;
+    assert_true(longer_steps_alarm(look(&steps)));
+    assert_int_equal(steps.longer.period, 0);
+    longer_steps_release(&steps.longer);
+}
+
+/* Steps most of which have another shape are nothing to hold one against. */
+static void where_nothing_is_usual(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    make(&steps, 5, 9, 5000);
+    steps.irregular = 0.4;
+    assert_true(longer_steps_alarm(look(&steps)));
+    steps.irregular = 0.6;
+    assert_false(longer_steps_alarm(look(&steps)));
+    longer_steps_release(&steps.longer);
+}
+
+/* Rows of all rounds by their steps in the run; one whose operations are there says most of the cause. */
+static void of_several_rounds(void **state)
+{
+    struct longer_row
+        own = {.first = 2, .last = 2, .run_first = 40, .run_last = 40, .steps = 1, .lost_ns = 10},
+        other = {.first = 1, .last = 3, .run_first = 20, .run_last = 22, .steps = 3, .lost_ns = 90};
+    struct longer_steps longer = {.whole_ns = 1000, .lost_ns = 10, .explained_ns = 0},
+                        round = {
+                            .rows = &other, .count = 1, .whole_ns = 500, .lost_ns = 90, .explained_ns = 80};
+    (void)state;
+    assert_int_equal(longer_steps_add_round(&longer, &round), 0);
+    assert_ptr_equal(longer_steps_unexplained(&longer), &longer.rows[0]);
+    longer.rows[longer.count - 1] = own;
+    assert_int_equal(longer_steps_add_round(&longer, &round), 0);
+    assert_int_equal(longer.count, 2);
+    assert_int_equal(longer.rows[0].run_first, 20);
+    assert_int_equal(longer.rows[0].first, -1);
+    assert_int_equal(longer.rows[1].run_first, 40);
+    assert_ptr_equal(longer_steps_unexplained(&longer), &longer.rows[1]);
+    assert_int_equal(longer.whole_ns, 2000);
+    assert_int_equal(longer.lost_ns, 190);
+    assert_int_equal(longer.explained_ns, 160);
+    longer_steps_release(&longer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_several_rounds),
+        cmocka_unit_test(how_long_they_have_to_be),
+        cmocka_unit_test(what_is_an_alarm),
+        cmocka_unit_test(what_the_job_begins_with),
+        cmocka_unit_test(a_fault_that_fills_most_of_the_job),
+        cmocka_unit_test(what_begins_with_the_first),
+        cmocka_unit_test(beyond_what_steps_differ_by),
+        cmocka_unit_test(what_findings_explain),
+        cmocka_unit_test(steps_that_have_more_to_do),
+        cmocka_unit_test(single_steps),
+        cmocka_unit_test(where_nothing_is_usual),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

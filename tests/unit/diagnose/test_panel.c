@@ -1,0 +1,172 @@
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include "support/cmocka_all.h"
+#include "support/slow_ranks.h"
+
+/* Residuals of a job with a fault that is known: 1000 before the first AllReduce, by rank 3, in steps 10 to
+ * 14; what noise there is (slow_ranks.h) is twice 40 a step. */
+
+enum { SLOW = 3, FIRST = 10, LAST = 14, SLOW_NS = 1000, NOISE_NS = 2 * 40 };
+
+struct measured {
+    struct slow_job played;
+    struct panel panels[MOST_PARTITIONS];
+    unsigned char steps[STEPS];
+    int64_t by_step[STEPS]; /* of the fault */
+    int64_t by_rank[RANKS];
+};
+
+static void measure(struct measured *measured, int is_hosts, int first, int last)
+{
+    struct slow_ranks slow = {.is_hosts = is_hosts};
+    *measured = (struct measured){.steps = {0}};
+    slow_ranks_add(&slow, SLOW, 1, first, last, 1, SLOW_NS);
+    slow_job_init(&measured->played, &slow);
+    assert_int_equal(measured->played.baseline.role_count, 1);
+    assert_int_equal(panels_init(measured->panels, &measured->played.source, &measured->played.partitions, 0),
+                     0);
+}
+
+static void release(struct measured *measured)
+{
+    for (size_t i = 0; i < measured->played.partitions.count; i++)
+        panel_release(&measured->panels[i]);
+    slow_job_release(&measured->played);
+}
+
+static void assert_near(int64_t value, int64_t wanted)
+{
+    assert_in_range(value + SLOW_NS, wanted + SLOW_NS - NOISE_NS, wanted + SLOW_NS + NOISE_NS);
+}
+
+static void the_fault_is_the_residual(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, FIRST, LAST);
+    const struct panel *panel = &measured.panels[0];
+    assert_int_equal(panel->units, RANKS);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 1; step < STEPS; step++) {
+            int is_slow = rank == SLOW && step >= FIRST && step <= LAST;
+            assert_near(panel->beyond[rank * STEPS + step], is_slow ? SLOW_NS : 0);
+            assert_near(panel->more[rank * STEPS + step], is_slow ? SLOW_NS : 0);
+            assert_near(panel->host[rank * STEPS + step], 0);
+        }
+    assert_int_equal(panel->beyond[SLOW * STEPS], TIME_UNKNOWN);
+    /* It is in no level: of most steps it is none. */
+    assert_near(panel->level[SLOW].apart_ns, 0);
+    assert_near(panel->level[SLOW].widest_ns, FIRST_NS);
+    assert_near(panel->level[SLOW].others_ns, FIRST_NS + SECOND_NS);
+    release(&measured);
+}
+
+static void the_hosts_part(void **state)
+{
+    struct measured measured;
+    measure(&measured, 1, FIRST, LAST);
+    for (int step = FIRST; step <= LAST; step++)
+        assert_near(measured.panels[0].host[SLOW * STEPS + step], SLOW_NS);
+    release(&measured);
+}
+
+/* Half of a pair, a quarter of four: three of four of its ranks would have to be slow. */
+static void one_of_several_is_none_of_theirs(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, FIRST, LAST);
+    assert_true(measured.played.partitions.count > 1);
+    for (size_t i = 1; i < measured.played.partitions.count; i++)
+        for (size_t cell = 0; cell < measured.panels[i].units * STEPS; cell++)
+            if (cell % STEPS)
+                assert_near(measured.panels[i].beyond[cell], 0);
+    release(&measured);
+}
+
+/* Against the others alone: there is no past. */
+static void slow_in_all_steps(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, 0, STEPS - 1);
+    const struct level *level = &measured.panels[0].level[SLOW];
+    assert_near(level->apart_ns, SLOW_NS);
+    assert_near(level->quiet_ns, SLOW_NS);
+    assert_near(level->widest_more_ns, SLOW_NS);
+    assert_near(level->slower_ns, FIRST_NS);
+    assert_near(measured.panels[0].level[0].apart_ns, 0);
+    for (int step = 1; step < STEPS; step++)
+        assert_near(measured.panels[0].beyond[SLOW * STEPS + step], 0);
+    release(&measured);
+}
+
+static void take(void *context, int32_t operation, int64_t fault_ns)
+{
+    struct measured *measured = context;
+    const struct job_operation *at = &measured->played.operations[operation];
+    measured->by_step[at->step] += fault_ns;
+    measured->by_rank[at->rank] += fault_ns;
+}
+
+static void take_fault(struct measured *measured, size_t partition, int is_steady, int first, int last)
+{
+    const struct partition *of = &measured->played.partitions.items[partition];
+    const struct fault fault = {.partition = of,
+                                .unit = (size_t)of->unit_of[SLOW],
+                                .panels = &measured->panels[partition],
+                                .apart = measured->played.partitions.count,
+                                .steps = measured->steps,
+                                .is_steady = is_steady,
+                                .most_part = 1};
+    for (int step = first; step <= last; step++)
+        measured->steps[step] = 1;
+    assert_int_equal(fault_each(&fault, &measured->played.source, take, measured), 0);
+}
+
+static void the_fault_is_what_is_taken(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, FIRST, LAST);
+    take_fault(&measured, 0, 0, FIRST, LAST);
+    for (int step = 0; step < STEPS; step++)
+        if (step >= FIRST && step <= LAST)
+            assert_near(measured.by_step[step], SLOW_NS);
+        else
+            assert_int_equal(measured.by_step[step], 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        assert_int_equal(measured.by_rank[rank] != 0, rank == SLOW);
+    release(&measured);
+}
+
+static void what_is_steady_is_taken_from_all_steps(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, 0, STEPS - 1);
+    take_fault(&measured, 0, 1, 1, STEPS - 1);
+    for (int step = 1; step < STEPS; step++)
+        assert_near(measured.by_step[step], SLOW_NS);
+    release(&measured);
+}
+
+/* The other three took no longer. */
+static void nothing_is_taken_from_its_neighbours(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, FIRST, LAST);
+    take_fault(&measured, 1, 0, FIRST, LAST);
+    for (int step = FIRST; step <= LAST; step++)
+        assert_in_range(measured.by_step[step] + SLOW_NS, SLOW_NS - 2 * NOISE_NS, SLOW_NS + 2 * NOISE_NS);
+    release(&measured);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fault_is_the_residual),
+                                       cmocka_unit_test(the_hosts_part),
+                                       cmocka_unit_test(one_of_several_is_none_of_theirs),
+                                       cmocka_unit_test(slow_in_all_steps),
+                                       cmocka_unit_test(the_fault_is_what_is_taken),
+                                       cmocka_unit_test(what_is_steady_is_taken_from_all_steps),
+                                       cmocka_unit_test(nothing_is_taken_from_its_neighbours)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include "support/cmocka_all.h"
+#include "support/slow_ranks.h"
+
+#include <stdlib.h>
+
+/* Own times as the operations of a job have them (slow_ranks.h); rank 3 is slow by 1000 in step 7. */
+
+enum { SLOW = 3, IN_STEP = 7, SLOW_NS = 1000, FIRST = 0, SECOND = 1 };
+
+static void start(struct slow_job *played, int is_hosts)
+{
+    struct slow_ranks slow = {.is_hosts = is_hosts};
+    slow_ranks_add(&slow, SLOW, 1, IN_STEP, IN_STEP, 1, SLOW_NS);
+    slow_job_init(played, &slow);
+}
+
+static void read(struct place_times *times, const struct slow_job *played, size_t unit, int32_t position)
+{
+    assert_int_equal(place_times_init(times, &played->source, 0, &played->partitions.items[0], unit), 0);
+    place_times_read(times, &played->source, 0, position);
+}
+
+static const struct job_operation *operation_of(const struct slow_job *played, size_t rank, size_t step,
+                                                int32_t position)
+{
+    return &played->operations[rank * INSTANCES + step * EACH + (size_t)position];
+}
+
+/* The longest that another rank stayed than this one: it came before. */
+static int64_t waited_for(const struct slow_job *played, size_t rank, size_t step, int32_t position)
+{
+    int64_t longest_ns = 0, mine_ns = 0;
+    for (size_t other = 0; other < RANKS; other++) {
+        const struct job_operation *operation = operation_of(played, other, step, position);
+        int64_t stay_ns = operation->end_ns - operation->start_ns;
+        longest_ns = stay_ns > longest_ns ? stay_ns : longest_ns;
+        mine_ns = other == rank ? stay_ns : mine_ns;
+    }
+    return longest_ns - mine_ns;
+}
+
+static void as_the_operations_have_them(void **state)
+{
+    for (int32_t position = FIRST; position <= SECOND; position++) {
+        struct slow_job played;
+        struct place_times times;
+        start(&played, 0);
+        read(&times, &played, SHEET_ALL, position);
+        assert_int_equal(times.ranks, RANKS);
+        for (size_t rank = 0; rank < RANKS; rank++)
+            for (size_t step = 1; step < STEPS; step++) {
+                const struct job_operation *operation = operation_of(&played, rank, step, position);
+                const struct job_operation *before = operation - 1;
+                size_t cell = rank * STEPS + step;
+                assert_int_equal(times.own[cell], operation->start_ns - before->end_ns);
+                assert_int_equal(times.pace[cell], operation->start_ns - before->start_ns);
+                assert_int_equal(times.bound[cell], waited_for(&played, rank, step, position));
+                assert_int_equal(times.late[cell], 0);
+                assert_int_equal(times.open[cell], 0);
+                assert_ptr_equal(&played.operations[place_times_operations(&times, &played.baseline, 0,
+                                                                           position, rank)[step]],
+                                 operation);
+            }
+        assert_int_equal(times.within, position == SECOND);
+        place_times_release(&times);
+        slow_job_release(&played);
+    }
+}
+
+/* Each was enqueued 5 before it began. */
+static void what_had_passed_when_it_was_enqueued(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 1);
+    read(&times, &played, SHEET_ALL, FIRST);
+    for (size_t cell = 0; cell < RANKS * STEPS; cell++)
+        if (cell % STEPS)
+            assert_int_equal(times.late[cell], times.own[cell] - 5);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
+/* A third of an own time goes with what was received; of another more than there is. */
+static void what_received_data_explain_is_left_out(void **state)
+{
+    struct slow_job played;
+    struct place_times plain, times;
+    start(&played, 0);
+    read(&plain, &played, SHEET_ALL, FIRST);
+    int64_t *explained_ns = calloc(played.job.operation_count, sizeof *explained_ns);
+    assert_non_null(explained_ns);
+    const int32_t *here = place_times_operations(&plain, &played.baseline, 0, FIRST, SLOW);
+    explained_ns[here[1]] = plain.own[SLOW * STEPS + 1] / 3;
+    explained_ns[here[2]] = plain.own[SLOW * STEPS + 2] * 2;
+    played.baseline.explained_ns = explained_ns;
+    read(&times, &played, SHEET_ALL, FIRST);
+    assert_int_equal(times.own[SLOW * STEPS + 1],
+                     plain.own[SLOW * STEPS + 1] - plain.own[SLOW * STEPS + 1] / 3);
+    assert_int_equal(times.own[SLOW * STEPS + 2], 0);
+    assert_int_equal(times.own[SLOW * STEPS + 3], plain.own[SLOW * STEPS + 3]);
+    played.baseline.explained_ns = NULL;
+    free(explained_ns);
+    place_times_release(&plain);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
+static void nothing_is_known_of_the_warm_up(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 0);
+    read(&times, &played, SHEET_ALL, SECOND);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        assert_int_equal(times.own[rank * STEPS], TIME_UNKNOWN);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
+static void of_one_unit_alone(void **state)
+{
+    struct slow_job played;
+    struct place_times all, one;
+    start(&played, 0);
+    read(&all, &played, SHEET_ALL, FIRST);
+    read(&one, &played, SLOW, FIRST);
+    assert_int_equal(one.ranks, 1);
+    assert_int_equal(one.place[0], SLOW);
+    for (size_t step = 1; step < STEPS; step++) {
+        assert_int_equal(one.own[step], all.own[SLOW * STEPS + step]);
+        assert_int_equal(one.bound[step], all.bound[SLOW * STEPS + step]);
+    }
+    place_times_release(&all);
+    place_times_release(&one);
+    slow_job_release(&played);
+}
+
+/* A send that its proxy alone saw end may go on in what comes before the first of the next step. */
+static void behind_an_open_end(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 0);
+    struct job_operation *before = &played.operations[SLOW * INSTANCES + IN_STEP * EACH - 1];
+    before->function = FUNCTION_SEND;
+    before->ends = ENDS_BY_PROXY;
+    read(&times, &played, SHEET_ALL, FIRST);
+    assert_int_equal(times.own[SLOW * STEPS + IN_STEP], TIME_UNKNOWN);
+    assert_int_equal(times.own[SLOW * STEPS + IN_STEP + 1] != TIME_UNKNOWN, 1);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
+/* A link that was slow for a quarter of the own time that follows, in the step before: it may be in that. */
+static void behind_a_slow_link(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 0);
+    int64_t own_ns = operation_of(&played, SLOW, IN_STEP, FIRST)->own_ns;
+    played.transfers[IN_STEP * EACH - 1].slow_ns = own_ns / 4;
+    read(&times, &played, SLOW, FIRST);
+    assert_int_equal(times.open[IN_STEP], 0);
+    played.transfers[IN_STEP * EACH - 1].slow_ns = own_ns / 4 + 1;
+    place_times_read(&times, &played.source, 0, FIRST);
+    assert_int_equal(times.open[IN_STEP], 1);
+    assert_int_equal(times.open[IN_STEP + 1], 0);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_operations_have_them),
+                                       cmocka_unit_test(what_had_passed_when_it_was_enqueued),
+                                       cmocka_unit_test(what_received_data_explain_is_left_out),
+                                       cmocka_unit_test(nothing_is_known_of_the_warm_up),
+                                       cmocka_unit_test(of_one_unit_alone),
+                                       cmocka_unit_test(behind_an_open_end),
+                                       cmocka_unit_test(behind_a_slow_link)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+enum { MOST_STEPS = 64 };
+
+/*
+ * A letter is a step and tells its sequence; a small one has a gap. `loads` has a digit for each. `expected`
+ * is the number of each one's programme, as found.
+ */
+static void check(const char *steps, const char *loads, const char *expected)
+{
+    struct stretch stretches[MOST_STEPS], scratch[MOST_STEPS];
+    int32_t load[MOST_STEPS], count = (int32_t)strlen(steps);
+    struct programmes programmes;
+    assert_true(count <= MOST_STEPS);
+    for (int32_t i = 0; i < count; i++) {
+        int has_gap = steps[i] >= 'a';
+        stretches[i] =
+            (struct stretch){.first = i * 4, .count = 4, .signature = (uint64_t)steps[i], .has_gap = has_gap};
+        load[i] = loads[i] - '0';
+    }
+    assert_int_equal(programmes_find(&programmes, stretches, load, 1, count, scratch), 0);
+    for (int32_t i = 0; i < count; i++)
+        assert_int_equal(programmes.of_step[i], expected[i] - '0');
+    programmes_release(&programmes);
+}
+
+static void six_in_a_row_make_one(void **state)
+{
+    check("AAAAAAAABBBBBB", "00000000000000", "00000000111111");
+    check("AAAAAAAABBBBBA", "00000000000000", "00000000000000");
+    check("ABABABABABABAB", "00000000000000", "00000000000000");
+}
+
+/* The one of most steps is the first, wherever it comes; the others come in their order. */
+static void most_steps_make_the_first(void **state)
+{
+    check("BBBBBBBCCCCCCAAAAAAAAA", "0000000000000000000000", "1111111222222000000000");
+}
+
+/* What is like none is of what came before it, or after it. */
+static void what_is_like_none(void **state)
+{
+    check("XAAAAAAAAXBBBBBBX", "00000000000000000", "00000000001111111");
+    check("AAAAAAAaaBBBBbBBBBBB", "00000000000000000000", "11111111100000000000");
+}
+
+static void under_another_load(void **state)
+{
+    check("AAAAAAAAAAAAAAA", "000000000111111", "000000000111111");
+    check("AAAAAAAAAAAAAAA", "000000011111111", "111111100000000");
+    check("AAAAAAAAAAAAAAA", "000000111111111", "000000000000000");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(six_in_a_row_make_one),
+        cmocka_unit_test(most_steps_make_the_first),
+        cmocka_unit_test(what_is_like_none),
+        cmocka_unit_test(under_another_load),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+#include "diagnose/diagnose.h"
+
+#include "support/cmocka_all.h"
+#include "support/spoken.h"
+
+/* What is believed of a suspicion: what the strictest rule that speaks allows. */
+
+static void the_strictest_that_speaks(void **state)
+{
+    struct readings readings = {0};
+    assert_int_equal(readings_allow(&readings), CONFIDENCE_HIGH);
+    readings_note(&readings, FINDING_HOST, RULE_TWINS, 1);
+    assert_int_equal(readings_allow(&readings), CONFIDENCE_HIGH);
+    readings_note(&readings, FINDING_HOST, RULE_LOST_EVENTS, 1);
+    assert_int_equal(readings_allow(&readings), CONFIDENCE_MEDIUM);
+    readings_note(&readings, FINDING_HOST, RULE_TWINS, 2);
+    assert_int_equal(readings_allow(&readings), CONFIDENCE_LOW);
+}
+
+/* A rule that does not apply, or is none of the kind's, is not asked. */
+static void who_is_asked(void **state)
+{
+    struct readings readings = {0};
+    readings_note(&readings, FINDING_HOST, RULE_TWINS, NOT_ASKED);
+    readings_note(&readings, FINDING_NETWORK, RULE_TWINS, 9);
+    assert_not_asked(&readings, RULE_TWINS);
+    readings_note(&readings, FINDING_COMPUTE, RULE_TWINS, 9);
+    assert_speaks(&readings, RULE_TWINS);
+}
+
+static void rules_that_are_off(void **state)
+{
+    struct readings readings = {0};
+    const struct rule_set off = {.has = {[RULE_TWINS] = 1}};
+    readings_note(&readings, FINDING_HOST, RULE_TWINS, 2);
+    readings_note(&readings, FINDING_HOST, RULE_LOST_EVENTS, 1);
+    readings_forget(&readings, &off);
+    assert_not_asked(&readings, RULE_TWINS);
+    assert_int_equal(readings_allow(&readings), CONFIDENCE_MEDIUM);
+}
+
+static void shares(void **state)
+{
+    assert_true(ratio_of(1, 20) == 0.05);
+    assert_true(ratio_of(3, 0) == 3);
+    assert_true(ratio_of(-3, -1) == -3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_strictest_that_speaks),
+                                       cmocka_unit_test(who_is_asked), cmocka_unit_test(rules_that_are_off),
+                                       cmocka_unit_test(shares)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

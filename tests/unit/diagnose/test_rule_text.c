@@ -1,0 +1,58 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+
+#include "support/cmocka_all.h"
+
+/* What rules read, in words and in JSON. */
+
+static void in_json(void **state)
+{
+    struct readings readings = {0};
+    struct buffer json = BUFFER_INIT;
+    readings_note(&readings, FINDING_HOST, RULE_TWINS, 3);
+    readings_note(&readings, FINDING_HOST, RULE_WORTH, 1.25);
+    readings_note(&readings, FINDING_HOST, RULE_WORTH_SURE, INFINITY);
+    assert_int_equal(buffer_append_byte(&json, '{'), 0);
+    assert_int_equal(readings_add_json(&readings, &json), 0);
+    assert_string_equal(
+        json.data,
+        "{\"rules\":[{\"name\":\"twins\",\"reading\":3,\"limit\":2,\"at_most\":\"low\",\"speaks\":true},"
+        "{\"name\":\"worth\",\"reading\":1.25,\"limit\":1,\"at_most\":\"low\",\"speaks\":false},"
+        "{\"name\":\"worth-sure\",\"reading\":null,\"limit\":2,\"at_most\":\"medium\",\"speaks\":false}]");
+    buffer_release(&json);
+}
+
+/* Those that speak come first, the strictest before the others. */
+static void in_words(void **state)
+{
+    struct readings readings = {0};
+    struct buffer text = BUFFER_INIT;
+    readings_note(&readings, FINDING_HOST, RULE_TWINS, 0);
+    readings_note(&readings, FINDING_HOST, RULE_WORTH, 0.5);
+    readings_note(&readings, FINDING_HOST, RULE_LOST_EVENTS, 4);
+    assert_int_equal(readings_explain(&readings, &text), 0);
+    assert_string_equal(text.data,
+                        "    limits to low  worth: the fault costs too little: 0.5 times --min-gain (at most "
+                        "low if less than 1)\n"
+                        "    limits to medium  lost-events: the trace has lost events, which leave room for "
+                        "another explanation: "
+                        "4 (at most medium if more than 0)\n"
+                        "    passed  twins: 0 (at most low if at least 2)\n");
+    buffer_release(&text);
+}
+
+static void of_none(void **state)
+{
+    struct readings readings = {0};
+    struct buffer text = BUFFER_INIT;
+    assert_int_equal(readings_explain(&readings, &text), 0);
+    assert_string_equal(text.data, "    no check applies to this finding\n");
+    buffer_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(in_json), cmocka_unit_test(in_words),
+                                       cmocka_unit_test(of_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

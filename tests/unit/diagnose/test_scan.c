@@ -1,0 +1,161 @@
+#include "diagnose/score.h"
+
+#include "support/cmocka_all.h"
+
+#include <math.h>
+
+/* Sets of steps that a row of residuals speaks for: 40 steps, in sigma; about one where nothing is wrong. */
+
+enum { STEPS = 40 };
+static const double TAIL = 2;
+
+/* Noise that has no period: each step's own. */
+static void quiet(double *row)
+{
+    static const double noise[] = {0.3, -0.8, 0.1, 0.9, -0.2, -1.1, 0.6, 0.0, -0.4, 0.7, -0.6, 0.2, 1.0};
+    for (int step = 0; step < STEPS; step++)
+        row[step] = noise[step * step % 13];
+}
+
+static struct step_set best_of(const double *row)
+{
+    struct step_set best;
+    assert_int_equal(scan_row(row, NULL, STEPS, TAIL, &best), 0);
+    return best;
+}
+
+static void assert_set(struct step_set set, int first, int last, int period)
+{
+    assert_int_equal(set.first, first);
+    assert_int_equal(set.last, last);
+    assert_int_equal(set.period, period);
+}
+
+static void an_interval(void **state)
+{
+    double row[STEPS];
+    quiet(row);
+    for (int step = 12; step <= 17; step++)
+        row[step] += 9;
+    struct step_set set = best_of(row);
+    assert_set(set, 12, 17, 1);
+    assert_true(set.size > 7 && set.size < 12);
+}
+
+/* Of what recurs the shortest period has the most occurrences. */
+static void a_period_and_its_phase(void **state)
+{
+    for (int phase = 1; phase < 6; phase += 2) {
+        double row[STEPS];
+        quiet(row);
+        int last = phase;
+        for (int step = phase; step < STEPS; step += 6) {
+            row[step] += 12;
+            last = step;
+        }
+        assert_set(best_of(row), phase, last, 6);
+    }
+}
+
+/* Where steps are left out a period counts them, too; and what is at one distance of those that are left is
+ * none.
+ */
+static void a_period_goes_by_numbers(void **state)
+{
+    double row[STEPS];
+    int32_t numbers[STEPS];
+    (void)state;
+    /* 0 to 9, 17 to 26, 34 to 43, 51 to 57, with a step of no number between: seven are left out each time.
+     */
+    for (int step = 0; step < STEPS; step++)
+        numbers[step] = step % 11 == 10 ? -1 : step / 11 * 17 + step % 11;
+    quiet(row);
+    for (int step = 0; step < STEPS; step++)
+        if (numbers[step] < 0)
+            row[step] = NAN;
+        else if (numbers[step] % 5 == 3)
+            row[step] += 12;
+    struct step_set set;
+    assert_int_equal(scan_row(row, numbers, STEPS, TAIL, &set), 0);
+    assert_int_equal(numbers[set.first], 3);
+    assert_int_equal(numbers[set.last], 53);
+    assert_int_equal(set.period, 5);
+    int count = 0;
+    for (int step = 0; step < STEPS; step++) {
+        assert_int_equal(step_set_has(&set, step), numbers[step] >= 0 && numbers[step] % 5 == 3);
+        count += numbers[step] >= 0 && numbers[step] % 5 == 3;
+    }
+    assert_int_equal(step_set_count(&set), count);
+    double score = set.score;
+    scan_set(row, TAIL, &set);
+    assert_true(fabs(set.score - score) < 1e-9);
+}
+
+/* What one or two steps say is no set, however strong; three are. */
+static void three_occurrences(void **state)
+{
+    double row[STEPS];
+    quiet(row);
+    row[20] += 30;
+    row[21] += 30;
+    assert_true(best_of(row).score < 5);
+    row[22] += 30;
+    assert_set(best_of(row), 20, 22, 1);
+}
+
+/* More than three quarters of the steps leave none to be the usual: the best is shorter. */
+static void not_all_steps(void **state)
+{
+    double row[STEPS];
+    for (int step = 0; step < STEPS; step++)
+        row[step] = 10;
+    struct step_set set = best_of(row);
+    assert_true(set.last - set.first + 1 <= STEPS * 3 / 4);
+}
+
+/* What is paid for the number of sets is more than noise reaches. */
+static void noise_pays_more_than_it_says(void **state)
+{
+    double row[STEPS];
+    quiet(row);
+    assert_true(best_of(row).score < scan_sets(STEPS));
+    assert_true(scan_sets(2 * STEPS) > scan_sets(STEPS) + log(3));
+}
+
+/* Steps that are not known neither speak nor break a set. */
+static void gaps(void **state)
+{
+    double row[STEPS];
+    quiet(row);
+    for (int step = 12; step <= 17; step++)
+        row[step] += 9;
+    double whole = best_of(row).score;
+    row[14] = NAN;
+    struct step_set set = best_of(row);
+    assert_set(set, 12, 17, 1);
+    assert_true(set.score < whole && set.score > whole / 2);
+}
+
+/* Of one step x and a size m: (nu + 1) / 2 times the difference of log(1 + x^2 / nu) and log(1 + (x - m)^2 /
+ * nu). */
+static void the_score_of_a_set(void **state)
+{
+    double row[STEPS] = {[5] = 1.5, [7] = 1.5};
+    struct step_set set = {.first = 5, .last = 7, .period = 2};
+    scan_set(row, TAIL, &set);
+    assert_true(fabs(set.size - 1.5) < 1e-9);
+    assert_true(fabs(set.score - 2 * 1.5 * log1p(2.25 / 2)) < 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_interval),
+                                       cmocka_unit_test(a_period_and_its_phase),
+                                       cmocka_unit_test(a_period_goes_by_numbers),
+                                       cmocka_unit_test(three_occurrences),
+                                       cmocka_unit_test(not_all_steps),
+                                       cmocka_unit_test(noise_pays_more_than_it_says),
+                                       cmocka_unit_test(gaps),
+                                       cmocka_unit_test(the_score_of_a_set)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

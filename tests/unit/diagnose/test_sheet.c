@@ -1,0 +1,253 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include "support/cmocka_all.h"
+
+/* Medians and what is beyond them, of one place of the step, by hand. */
+
+enum { RANKS = 5, STEPS = 4, CELLS = RANKS * STEPS, SLOW = 4 };
+
+/* Step 0 is the warm-up. Rank 4 takes 60 more in step 1 than in the others. */
+static const int64_t own_times[RANKS][STEPS] = {{TIME_UNKNOWN, 100, 100, 100},
+                                                {TIME_UNKNOWN, 110, 110, 110},
+                                                {TIME_UNKNOWN, 120, 120, 120},
+                                                {TIME_UNKNOWN, 130, 130, 130},
+                                                {TIME_UNKNOWN, 200, 140, 140}};
+
+/* All of one role, at its only place. */
+struct place_of_five {
+    struct role role;
+    struct baseline baseline;
+    int32_t ranks[RANKS];
+    int32_t communicator[CELLS];
+    unsigned char explained[CELLS];
+    struct sheet_source source;
+    int64_t own[CELLS], pace[CELLS], late[CELLS], bound[CELLS];
+    unsigned char open[CELLS];
+    struct place_times times;
+    /* Blocks of so many ranks. */
+    struct partition partition;
+    size_t first[RANKS + 1];
+    int32_t unit_of[RANKS];
+    int32_t within[2]; /* of both communicators */
+    struct middles middles[STEPS];
+    struct sheet sheet;
+};
+
+static void five_init(struct place_of_five *five, int32_t block)
+{
+    *five = (struct place_of_five){.role = {.ranks = five->ranks, .rank_count = RANKS, .length = 1},
+                                   .within = {-1, -1}};
+    five->baseline =
+        (struct baseline){.roles = &five->role, .role_count = 1, .first_step = 1, .step_count = STEPS};
+    five->source = (struct sheet_source){.baseline = &five->baseline, .explained = five->explained};
+    five->times = (struct place_times){.ranks = RANKS,
+                                       .steps = STEPS,
+                                       .place = five->ranks,
+                                       .own = five->own,
+                                       .pace = five->pace,
+                                       .late = five->late,
+                                       .bound = five->bound,
+                                       .communicator = five->communicator,
+                                       .open = five->open};
+    five->partition = (struct partition){.kind = block > 1 ? UNIT_BLOCK : UNIT_RANK,
+                                         .count = (size_t)((RANKS + block - 1) / block),
+                                         .first = five->first,
+                                         .ranks = five->ranks,
+                                         .unit_of = five->unit_of,
+                                         .within = five->within};
+    for (int32_t cell = 0; cell < CELLS; cell++) {
+        int32_t rank = cell / STEPS;
+        five->own[cell] = five->pace[cell] = own_times[rank][cell % STEPS];
+        five->bound[cell] = INT64_MAX;
+    }
+    for (int32_t rank = 0; rank < RANKS; rank++) {
+        five->ranks[rank] = rank;
+        five->unit_of[rank] = rank / block;
+        five->first[rank / block + 1] = (size_t)rank + 1;
+    }
+}
+
+static void measure(struct place_of_five *five)
+{
+    assert_int_equal(sheet_init(&five->sheet, &five->source, &five->partition, &five->times, 0), 0);
+    sheet_measure(&five->sheet, &five->source, 0, five->middles);
+}
+
+static int64_t others_of(const struct place_of_five *five, size_t unit, size_t step)
+{
+    return five->sheet.others[unit * STEPS + step];
+}
+
+/* Of four others the lower of the two in the middle. */
+static void the_others_are_all_but_oneself(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 1);
+    measure(&five);
+    assert_int_equal(others_of(&five, 0, 1), 120); /* of 110, 120, 130, 200 */
+    assert_int_equal(others_of(&five, 1, 1), 120); /* of 100, 120, 130, 200 */
+    assert_int_equal(others_of(&five, 2, 1), 110); /* of 100, 110, 130, 200 */
+    assert_int_equal(others_of(&five, SLOW, 1), 110);
+    assert_int_equal(sheet_apart(&five.sheet, 0, 1), 100 - 120);
+    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 200 - 110);
+    assert_int_equal(sheet_apart(&five.sheet, SLOW, 2), 140 - 110);
+    assert_int_equal(sheet_apart(&five.sheet, SLOW, 0), TIME_UNKNOWN);
+    assert_int_equal(five.sheet.quiet[SLOW], 30);
+    assert_int_equal(five.sheet.quiet_pace[SLOW], 140);
+    sheet_release(&five.sheet);
+}
+
+/* To the one that is explained all that are not are others. */
+static void what_is_explained_is_no_measure(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 1);
+    five.explained[SLOW * STEPS + 1] = 1;
+    five.own[2 * STEPS + 3] = TIME_UNKNOWN;
+    measure(&five);
+    assert_int_equal(others_of(&five, 0, 1), 120);    /* of 110, 120, 130 */
+    assert_int_equal(others_of(&five, 3, 1), 110);    /* of 100, 110, 120 */
+    assert_int_equal(others_of(&five, SLOW, 1), 110); /* of 100, 110, 120, 130 */
+    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 200 - 110);
+    assert_int_equal(others_of(&five, 3, 3), 110); /* of 100, 110, 140 */
+    assert_int_equal(sheet_apart(&five.sheet, 2, 3), TIME_UNKNOWN);
+    sheet_release(&five.sheet);
+}
+
+/* What is beyond the quiet steps is no more than somebody waited. */
+static void nobody_waited_for_more(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 1);
+    five.bound[SLOW * STEPS + 1] = 45;
+    measure(&five);
+    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 30 + 45);
+    sheet_release(&five.sheet);
+}
+
+/* Who is in what comes before for 50 less has own time for 50 more, and did not get slower by these. */
+static void it_grew_by_no_more(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 1);
+    five.pace[SLOW * STEPS + 1] = 140 + 10;
+    measure(&five);
+    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 30 + 10);
+    sheet_release(&five.sheet);
+}
+
+/* Enqueued later than the middle one of the others by 25; half of the excess is the host's then. */
+static void later_than_the_others(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 1);
+    for (int rank = 0; rank < RANKS; rank++)
+        five.late[rank * STEPS + 1] = rank == SLOW ? 30 : 5;
+    measure(&five);
+    assert_int_equal(five.sheet.late_more[SLOW * STEPS + 1], 25);
+    assert_true(sheet_is_late(&five.sheet, SLOW, 1, 50));
+    assert_false(sheet_is_late(&five.sheet, SLOW, 1, 52));
+    assert_false(sheet_is_late(&five.sheet, 0, 1, 50));
+    five.times.within = 1;
+    assert_true(sheet_is_late(&five.sheet, SLOW, 1, 200));
+    assert_false(sheet_lateness_is(&five.sheet, TIME_UNKNOWN, 0));
+    sheet_release(&five.sheet);
+}
+
+/* Ranks 0 and 1, 2 and 3, 4: of two the lesser, and nothing where only one of them is known. */
+static void several_ranks_are_one_unit(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 2);
+    five.own[3 * STEPS + 2] = TIME_UNKNOWN;
+    five.open[1 * STEPS + 3] = 1;
+    measure(&five);
+    assert_int_equal(five.sheet.units, 3);
+    assert_int_equal(five.sheet.value[0 * STEPS + 1], 100);
+    assert_int_equal(five.sheet.value[1 * STEPS + 1], 120);
+    assert_int_equal(five.sheet.value[1 * STEPS + 2], TIME_UNKNOWN);
+    assert_int_equal(others_of(&five, 2, 1), 100); /* of 100, 120 */
+    assert_int_equal(others_of(&five, 0, 2), 140); /* 120 is not known */
+    assert_int_equal(others_of(&five, 1, 2), 100); /* of 100, 140 */
+    assert_true(sheet_is_open(&five.sheet, 0, 3));
+    assert_false(sheet_is_open(&five.sheet, 0, 2));
+    sheet_release(&five.sheet);
+}
+
+/* Of four the least, so that three more show as much; as others they count with their middle. */
+static void three_of_four_have_to_show_it(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 4);
+    measure(&five);
+    assert_int_equal(five.sheet.value[1], 100);
+    assert_int_equal(others_of(&five, 1, 1), 110);
+    assert_int_equal(sheet_apart(&five.sheet, 0, 1), 100 - 200);
+    sheet_release(&five.sheet);
+}
+
+/* Communicator 1 is ranks 0 and 1 alone: who waits in it is of the unit itself. */
+static void who_waits_within_says_nothing(void **state)
+{
+    struct place_of_five five;
+    five_init(&five, 2);
+    five.within[1] = 0;
+    for (int cell = 0; cell < CELLS; cell++)
+        five.bound[cell] = 7;
+    five.communicator[0 * STEPS + 1] = five.communicator[1 * STEPS + 1] = 1;
+    measure(&five);
+    assert_int_equal(five.sheet.waited[0 * STEPS + 1], INT64_MAX);
+    assert_int_equal(five.sheet.waited[0 * STEPS + 2], 7);
+    assert_int_equal(five.sheet.waited[1 * STEPS + 1], 7);
+    sheet_release(&five.sheet);
+}
+
+/* Against the others as they were noted: the same as with all of them at hand. */
+static void alone_it_is_the_same(void **state)
+{
+    for (int32_t block = 1; block <= 3; block++) {
+        struct place_of_five five;
+        five_init(&five, block);
+        five.explained[1 * STEPS + 2] = five.explained[SLOW * STEPS + 1] = 1;
+        five.bound[SLOW * STEPS + 1] = 45;
+        measure(&five);
+        for (size_t unit = 0; unit < five.partition.count; unit++) {
+            struct place_times own = five.times;
+            struct sheet alone;
+            size_t first = five.first[unit];
+            own.ranks = five.first[unit + 1] - first;
+            own.place += first;
+            own.own += first * STEPS;
+            own.pace += first * STEPS;
+            own.bound += first * STEPS;
+            own.communicator += first * STEPS;
+            assert_int_equal(sheet_init(&alone, &five.source, &five.partition, &own, 0), 0);
+            sheet_measure_alone(&alone, &five.source, 0, five.middles);
+            assert_int_equal(alone.units, 1);
+            for (size_t step = 1; step < STEPS; step++) {
+                assert_int_equal(alone.others[step], others_of(&five, unit, step));
+                assert_int_equal(sheet_apart(&alone, 0, step), sheet_apart(&five.sheet, unit, step));
+            }
+            sheet_release(&alone);
+        }
+        sheet_release(&five.sheet);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_others_are_all_but_oneself),
+                                       cmocka_unit_test(what_is_explained_is_no_measure),
+                                       cmocka_unit_test(nobody_waited_for_more),
+                                       cmocka_unit_test(it_grew_by_no_more),
+                                       cmocka_unit_test(later_than_the_others),
+                                       cmocka_unit_test(several_ranks_are_one_unit),
+                                       cmocka_unit_test(three_of_four_have_to_show_it),
+                                       cmocka_unit_test(who_waits_within_says_nothing),
+                                       cmocka_unit_test(alone_it_is_the_same)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "hang/hang.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include "support/cmocka_all.h"
+#include "support/spoken.h"
+
+#include <string.h>
+
+enum { RANKS = 6, CALLS = 17 };
+
+/* Ranks 0 to 5, a communicator of all, and how far each came with making it. */
+struct played {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator communicators[2];
+    struct job_start starts[2 * RANKS];
+    struct job_instance instances[CALLS];
+    struct findings findings;
+};
+
+static char label[] = "0-5";
+static char names[RANKS][2] = {"0", "1", "2", "3", "4", "5"};
+
+/* Of each rank: 'c' complete, 's' started, 'b' started and past the bootstrap, '-' no line. */
+static void play(struct played *played, const char *states)
+{
+    *played =
+        (struct played){.communicators = {{.size = RANKS, .label = label}, {.size = RANKS, .label = label}}};
+    played->job = (struct job){.ranks = played->ranks,
+                               .rank_count = RANKS,
+                               .communicators = played->communicators,
+                               .communicator_count = 2,
+                               .starts = played->starts,
+                               .instances = played->instances};
+    for (size_t i = 0; i < RANKS; i++) {
+        played->ranks[i] = (struct job_rank){.name = names[i], .global_rank = (int64_t)i};
+        if (states[i] == '-')
+            continue;
+        struct job_start *start = &played->starts[played->job.start_count++];
+        *start =
+            (struct job_start){.rank = (int32_t)i, .parent = -1, .function = -1, .told = START_UP_UNKNOWN};
+        start->told.is_complete = states[i] == 'c';
+        start->told.parts_ns[START_BOOTSTRAP] = states[i] == 'b' ? 1000 : TIME_UNKNOWN;
+    }
+    for (size_t i = 0; i < CALLS; i++)
+        played->instances[i] = (struct job_instance){.members = 2};
+}
+
+/* The one finding; NULL. */
+static const struct finding *found(struct played *played)
+{
+    findings_release(&played->findings);
+    assert_int_equal(find_unmade(&played->job, &played->findings), 0);
+    assert_true(played->findings.count < 2);
+    return played->findings.count ? &played->findings.items[0] : NULL;
+}
+
+static void check_text(struct played *played, const char *text)
+{
+    struct buffer said = BUFFER_INIT;
+    assert_int_equal(finding_say(&played->findings.items[0], &played->job, &said), 0);
+    assert_string_equal(said.data, text);
+    buffer_release(&said);
+}
+
+static void some_get_through_and_some_do_not(void **state)
+{
+    struct played played;
+    play(&played, "cbcsbc");
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->kind, FINDING_MISSING);
+    assert_int_equal(finding->unmade, UNMADE_STUCK);
+    assert_int_equal(finding->candidate_count, 3);
+    assert_int_equal(finding->candidates[1], 3);
+    assert_int_equal(finding->peer_count, 3);
+    assert_speaks(&finding->readings, RULE_STUCK_IN_START);
+    assert_quiet(&finding->readings, RULE_NO_TRACE);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_non_null(strstr(finding->evidence.data, "3 of 6 ranks reached Init COMPLETE, 3 are stuck"));
+    check_text(&played, "ranks 1, 3 and 4 never finished the initialization of a communicator");
+    findings_release(&played.findings);
+}
+
+/* No rank leaves the bootstrap before all have come. */
+static void one_rank_never_came(void **state)
+{
+    struct played played;
+    play(&played, "ssss-s");
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->unmade, UNMADE_ABSENT);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    assert_int_equal(finding->rank, 4);
+    assert_int_equal(finding->candidate_count, 0);
+    assert_quiet(&finding->readings, RULE_STUCK_IN_START);
+    assert_quiet(&finding->readings, RULE_NO_TRACE);
+    check_text(&played, "rank 4 never joined the initialization of a communicator that other ranks wait in");
+    /* Its log may merely not be given. */
+    played.ranks[4].process_id = -1;
+    finding = found(&played);
+    assert_speaks(&finding->readings, RULE_NO_TRACE);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_int_equal(finding->peer_count, 5);
+    check_text(&played,
+               "rank 4 has no log line about the initialization of a communicator that other ranks wait in");
+    findings_release(&played.findings);
+    /* Those that met it wait for something else. */
+    play(&played, "sbss-s");
+    finding = found(&played);
+    assert_int_equal(finding->unmade, UNMADE_STUCK);
+    assert_int_equal(finding->candidate_count, 5);
+    findings_release(&played.findings);
+}
+
+/* Of a communicator of some ranks the log does not tell which one lacks: not those that wait in it. */
+static void one_of_the_ranks_elsewhere(void **state)
+{
+    struct played played;
+    play(&played, "--ss--");
+    played.communicators[0].size = 3;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->unmade, UNMADE_ONE_OF);
+    assert_int_equal(finding->candidate_count, 4);
+    assert_int_equal(finding->candidates[2], 4);
+    assert_int_equal(finding->peer_count, 2);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    check_text(&played,
+               "rank 0, rank 1, rank 4 or rank 5 never joined the initialization of a communicator that "
+               "other ranks wait in");
+    findings_release(&played.findings);
+}
+
+/* The first that the log has is told, and how many more there are. */
+static void several_communicators(void **state)
+{
+    struct played played;
+    play(&played, "scssss");
+    for (size_t i = 0; i < RANKS; i++) {
+        played.starts[RANKS + i] = played.starts[i];
+        played.starts[RANKS + i].communicator = 1;
+        played.starts[RANKS + i].told.is_complete = i != 4;
+        played.starts[i].order = 100;
+    }
+    played.job.start_count = 2 * RANKS;
+    const struct finding *finding = found(&played);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 4);
+    assert_non_null(strstr(finding->evidence.data, ". 1 more communicator was being initialized"));
+    findings_release(&played.findings);
+}
+
+/* What was made, or used, was no trouble: lines of logs are lost. */
+static void what_accuses_nobody(void **state)
+{
+    struct played played;
+    play(&played, "cccccc");
+    assert_null(found(&played));
+    play(&played, "ccc-cc");
+    assert_null(found(&played));
+    play(&played, "ccsccc");
+    played.job.instance_count = CALLS;
+    assert_null(found(&played));
+    played.job.instance_count = CALLS - 1;
+    assert_non_null(found(&played));
+    findings_release(&played.findings);
+    struct finding *missing = findings_add(&played.findings);
+    assert_non_null(missing);
+    missing->kind = FINDING_MISSING;
+    missing->stops_job = 1;
+    missing->confidence = CONFIDENCE_MEDIUM;
+    assert_int_equal(find_unmade(&played.job, &played.findings), 0);
+    assert_int_equal(played.findings.count, 1);
+    findings_release(&played.findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_get_through_and_some_do_not),
+        cmocka_unit_test(one_rank_never_came),
+        cmocka_unit_test(one_of_the_ranks_elsewhere),
+        cmocka_unit_test(several_communicators),
+        cmocka_unit_test(what_accuses_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
