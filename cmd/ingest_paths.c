@@ -122,13 +122,13 @@ static int ingest_into_store(struct context *context, const struct ingest_wishes
 }
 
 /* What is none to bring in, as another file says the same. */
-static int leave_out(struct context *context, const struct ingest_wishes *wishes, const struct known *known,
-                     struct walk *walk, size_t *twins, size_t *copies)
+static int drop_entry(struct context *context, const struct ingest_wishes *wishes, const struct known *known,
+                      struct walk *walk, size_t *twins, size_t *copies)
 {
     struct input_limits limits = wishes->limits;
     limits.stopped = interrupt_wanted;
-    return twins_leave_out(walk, known, twins, &context->error) ||
-                   copies_leave_out(walk, &limits, copies, &context->error)
+    return drop_second_formats(walk, known, twins, &context->error) ||
+                   drop_prefix_files(walk, &limits, copies, &context->error)
                ? -1
                : 0;
 }
@@ -185,9 +185,9 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
     }
     if (!failed && (!context->store || known_read(&known, context->store, &context->error) == 0)) {
         interrupt_watch();
-        int left_out = leave_out(context, wishes, &known, walk, &twins, &copies);
+        int left_out = drop_entry(context, wishes, &known, walk, &twins, &copies);
         if (left_out == 0 && wishes->share_count)
-            share_take(walk, wishes->share_number, wishes->share_count);
+            partition_take(walk, wishes->share_number, wishes->share_count);
         if (left_out == 0)
             status = ingest_into_store(context, wishes, &known, walk, report);
         else if (interrupt_wanted(NULL))

@@ -79,7 +79,7 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
     return 0;
 }
 
-static int needs_of(const struct analysis *analysis)
+static int call_buffer_sizes(const struct analysis *analysis)
 {
     return analysis->compares ? TAKES_SIDES | NEEDS_JOINED : NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES;
 }
@@ -98,7 +98,7 @@ static void list_commands(void)
     for (size_t i = 0; i < table_count; i++)
         commands[command_count++] = (struct command){.name = analysis_registry[i]->name,
                                                      .summary = analysis_registry[i]->summary,
-                                                     .needs = needs_of(analysis_registry[i]),
+                                                     .needs = call_buffer_sizes(analysis_registry[i]),
                                                      .options = &tables[i],
                                                      .analysis = analysis_registry[i],
                                                      .run = command_run_analysis};

@@ -182,35 +182,35 @@ void interrupt_insist(unsigned seconds)
 }
 
 /* What goes with the process; NULL: nothing. */
-static const char *passing, *passing_files[2];
+static const char *operation_progress, *operation_progress_files[2];
 
 static int pass(void)
 {
-    for (size_t i = 0; i < sizeof passing_files / sizeof *passing_files; i++)
-        unlink(passing_files[i]);
-    return rmdir(passing);
+    for (size_t i = 0; i < sizeof operation_progress_files / sizeof *operation_progress_files; i++)
+        unlink(operation_progress_files[i]);
+    return rmdir(operation_progress);
 }
 
 /* Who reads has seen enough. */
 static void leave_pipe(int number)
 {
-    _exit(passing && pass() ? 1 : 141);
+    _exit(operation_progress && pass() ? 1 : 141);
 }
 
 void interrupt_removes(const char *directory, const char *file, const char *other)
 {
     struct sigaction action = {.sa_handler = leave_pipe};
     sigemptyset(&action.sa_mask);
-    passing = directory;
-    passing_files[0] = file;
-    passing_files[1] = other;
+    operation_progress = directory;
+    operation_progress_files[0] = file;
+    operation_progress_files[1] = other;
     sigaction(SIGPIPE, &action, NULL);
 }
 
 static void leave(int number)
 {
     static const char said[] = "ncclprof: interrupted; the data read so far is in the store\n";
-    ssize_t written = passing ? pass() : write(STDERR_FILENO, said, sizeof said - 1);
+    ssize_t written = operation_progress ? pass() : write(STDERR_FILENO, said, sizeof said - 1);
     (void)written;
     _exit(130);
 }

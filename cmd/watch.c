@@ -62,21 +62,22 @@ struct watching {
     const struct arguments *arguments;
     int as_json;
     struct growth growth;
-    struct survey survey;
+    struct verdict_cache verdict_cache;
     struct difference difference;
     struct intern complaints; /* told before */
 };
 
-static int tell(void *context, enum change change, const struct noted *noted, struct error *error)
+static int tell(void *context, enum change change, const struct finding_snapshot *finding_snapshot,
+                struct error *error)
 {
     const struct watching *watching = context;
     struct buffer line = BUFFER_INIT;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    int failed = watching->as_json
-                     ? change_line_json(change, noted, at_ns, &line)
-                     : change_line_text(change, noted, at_ns, watching->survey.count > 1, &line);
+    int failed = watching->as_json ? change_line_json(change, finding_snapshot, at_ns, &line)
+                                   : change_line_text(change, finding_snapshot, at_ns,
+                                                      watching->verdict_cache.count > 1, &line);
     if (failed)
         failed = error_no_memory(error);
     else
@@ -152,8 +153,8 @@ static int save_figures(struct watching *watching)
     if (!path)
         return 0;
     metrics_init(&metrics);
-    int failed = survey_metrics(&watching->survey, &metrics) ? error_no_memory(error)
-                                                             : metrics_save(&metrics, path, error);
+    int failed = survey_metrics(&watching->verdict_cache, &metrics) ? error_no_memory(error)
+                                                                    : metrics_save(&metrics, path, error);
     metrics_release(&metrics);
     return failed;
 }
@@ -163,8 +164,8 @@ static int judge(struct watching *watching, int is_known)
 {
     struct context *context = watching->context;
     struct noted_list now = {.items = NULL};
-    int failed = survey_look(&watching->survey, context->store, &context->error);
-    if (!failed && survey_findings(&watching->survey, &now))
+    int failed = verdict_cache_update(&watching->verdict_cache, context->store, &context->error);
+    if (!failed && survey_findings(&watching->verdict_cache, &now))
         failed = error_no_memory(&context->error);
     if (!failed && is_known && difference_begin(&watching->difference, &now))
         failed = error_no_memory(&context->error);
@@ -289,8 +290,8 @@ static int run(struct context *context, const struct arguments *arguments)
         .context = context,
         .arguments = arguments,
         .as_json = strcmp(arguments->values[OPTION_FORMAT], "json") == 0,
-        .survey = {.shows_low = arguments->values[OPTION_ALL] != NULL,
-                   .wants_metrics = arguments->values[OPTION_PROMETHEUS] != NULL},
+        .verdict_cache = {.shows_low = arguments->values[OPTION_ALL] != NULL,
+                          .wants_metrics = arguments->values[OPTION_PROMETHEUS] != NULL},
     };
     growth_init(&watching.growth);
     intern_init(&watching.complaints);
@@ -299,7 +300,7 @@ static int run(struct context *context, const struct arguments *arguments)
     interrupt_restore();
     intern_release(&watching.complaints);
     difference_release(&watching.difference);
-    survey_release(&watching.survey);
+    verdict_cache_release(&watching.verdict_cache);
     growth_release(&watching.growth);
     return status;
 }

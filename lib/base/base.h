@@ -293,7 +293,7 @@ int64_t select_integer(int64_t *values, size_t count, size_t rank);
 int64_t usual_integer(const int64_t *sorted, size_t count);
 
 /* Where something stands in a list, and what orders it: a time, a cell, whom it belongs to. */
-struct keyed {
+struct sort_entry {
     int64_t key;
     int32_t index;
 };
@@ -302,7 +302,7 @@ struct keyed {
  * Sorts by key, least first; what has the same key stays in the order it was in. Linear where the list is
  * made of a few ascending runs, as traces are. `scratch` has room for `count`.
  */
-void keyed_sort(struct keyed *items, struct keyed *scratch, size_t count);
+void sort_entries(struct sort_entry *items, struct sort_entry *scratch, size_t count);
 
 /* Whether an item stands before what is looked for. */
 typedef int (*lower_bound_is_before)(const void *item, const void *wanted);
@@ -376,7 +376,7 @@ struct top_two {
     int32_t rank; /* -1: none is above what it started with */
 };
 
-void top_two_enter(struct top_two *top, int32_t rank, int64_t value);
+void top_two_add(struct top_two *top, int32_t rank, int64_t value);
 
 /* -------------------- statistics.c -------------------- */
 
@@ -417,7 +417,7 @@ int64_t pick_quantile(int64_t *values, size_t count, double part);
  * The usual value of a row of steps that a fault may fill for the most part: the lower quartile, or what the
  * least tenth of them are at most, two at least, if that is less. They are reordered. TIME_UNKNOWN: none.
  */
-int64_t quiet_of(int64_t *values, size_t count);
+int64_t baseline_quantile(int64_t *values, size_t count);
 int64_t pick_quiet(int64_t *values, size_t count); /* as pick_quantile */
 
 /* Student's t: how often chance alone makes a difference so great, where its spread is known from few values

@@ -159,7 +159,7 @@ void sort_reals(double *values, size_t count)
 }
 
 /* One past the end of the ascending run that begins at `at`. */
-static size_t run_end(const struct keyed *items, size_t at, size_t count)
+static size_t run_end(const struct sort_entry *items, size_t at, size_t count)
 {
     for (at++; at < count; at++)
         if (items[at].key < items[at - 1].key)
@@ -167,10 +167,10 @@ static size_t run_end(const struct keyed *items, size_t at, size_t count)
     return at;
 }
 
-static void merge(const struct keyed *left, const struct keyed *right, const struct keyed *end,
-                  struct keyed *to)
+static void merge(const struct sort_entry *left, const struct sort_entry *right, const struct sort_entry *end,
+                  struct sort_entry *to)
 {
-    const struct keyed *middle = right;
+    const struct sort_entry *middle = right;
     while (left < middle && right < end)
         *to++ = right->key < left->key ? *right++ : *left++;
     memcpy(to, left, (size_t)(middle - left) * sizeof *to);
@@ -179,7 +179,7 @@ static void merge(const struct keyed *left, const struct keyed *right, const str
 }
 
 /* Merges each two neighbouring runs. Returns how many runs there are afterwards, at most. */
-static size_t merge_neighbours(const struct keyed *from, struct keyed *to, size_t count)
+static size_t merge_neighbours(const struct sort_entry *from, struct sort_entry *to, size_t count)
 {
     size_t runs = 0;
     for (size_t first = 0, end; first < count; first = end) {
@@ -191,15 +191,15 @@ static size_t merge_neighbours(const struct keyed *from, struct keyed *to, size_
     return runs;
 }
 
-void keyed_sort(struct keyed *items, struct keyed *scratch, size_t count)
+void sort_entries(struct sort_entry *items, struct sort_entry *scratch, size_t count)
 {
-    struct keyed *from = items, *to = scratch;
+    struct sort_entry *from = items, *to = scratch;
     if (count < 2 || run_end(items, 0, count) == count)
         return;
     size_t runs;
     do {
         runs = merge_neighbours(from, to, count);
-        struct keyed *merged = to;
+        struct sort_entry *merged = to;
         to = from;
         from = merged;
     } while (runs > 1);
@@ -296,7 +296,7 @@ void id_runs_release(struct id_runs *runs)
     *runs = (struct id_runs){0};
 }
 
-void top_two_enter(struct top_two *top, int32_t rank, int64_t value)
+void top_two_add(struct top_two *top, int32_t rank, int64_t value)
 {
     if (value > top->most) {
         top->second = top->most;

@@ -19,7 +19,7 @@ int64_t pick_quantile(int64_t *values, size_t count, double part)
 
 enum { QUIET_PART = 10, QUIET_LEAST = 2 };
 
-int64_t quiet_of(int64_t *values, size_t count)
+int64_t baseline_quantile(int64_t *values, size_t count)
 {
     size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
     int64_t quarter = quantile_of(values, count, 0.25);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* " --step 4-8". */
-static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int first = (int)job_run_step(job, finding->first_step),
         last = (int)job_run_step(job, finding->last_step);
@@ -18,7 +18,7 @@ static int say_steps(const struct finding *finding, const struct job *job, struc
 }
 
 /* " --rank 7", of a unit " --rank 8,9,10"; nothing where global ranks are not known. */
-static int say_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const int32_t *ranks = finding->candidate_count ? finding->candidates
                            : finding->rank_count    ? finding->ranks
@@ -44,7 +44,7 @@ static int is_plain(const char *word)
 }
 
 /* " --communicator 5,7": of the operation in which it shows. */
-static int say_communicator(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_communicator(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     if (finding->instance < 0)
         return 0;
@@ -53,7 +53,7 @@ static int say_communicator(const struct finding *finding, const struct job *job
 }
 
 /* "host node1 (rank 7)", "the host of rank 7". */
-static int say_host(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_host(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *host = finding_host(finding, job);
     if (finding_whole_host(finding, job))
@@ -66,7 +66,7 @@ static int say_host(const struct finding *finding, const struct job *job, struct
 }
 
 /* " -i 0000:1b:00.0", " of CUDA device 3": of one rank. */
-static int say_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
     if (facts && facts->gpu_bus_id && is_plain(facts->gpu_bus_id))
@@ -82,26 +82,26 @@ static int confirm(struct buffer *text)
     return buffer_append_text(text, ". Confirm with: ncclprof ");
 }
 
-static int say_report(const struct finding *finding, const struct job *job, const char *keys,
-                      struct buffer *text)
+static int append_report(const struct finding *finding, const struct job *job, const char *keys,
+                         struct buffer *text)
 {
     return confirm(text) || buffer_printf(text, "report --by %s", keys) ||
-           say_communicator(finding, job, text) || say_steps(finding, job, text);
+           append_communicator(finding, job, text) || append_steps(finding, job, text);
 }
 
 static int advise_compute(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "check nvidia-smi -q") || say_gpu(finding, job, text) ||
+    return buffer_append_text(text, "check nvidia-smi -q") || append_gpu(finding, job, text) ||
            buffer_append_text(text, " (clocks, throttling, ECC) and dmesg (Xid) on ") ||
-           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
-           say_steps(finding, job, text);
+           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
+           append_steps(finding, job, text);
 }
 
 static int advise_start(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text,
                               "check the launcher's log, imports, container image and file system on ") ||
-           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "startup");
+           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "startup");
 }
 
 static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -109,17 +109,17 @@ static int advise_host(const struct finding *finding, const struct job *job, str
     if (finding->at_start)
         return advise_start(finding, job, text);
     return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
-           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps --by tag") ||
-           say_steps(finding, job, text);
+           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps --by tag") ||
+           append_steps(finding, job, text);
 }
 
 /* " --edge 1-2", where it is one link; else " --rank 1". */
-static int say_links(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_links(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t rank = job->ranks[finding->rank].global_rank;
     int64_t peer = finding->peer_count == 1 ? job->ranks[finding->peers[0]].global_rank : -1;
     if (rank < 0 || peer < 0 || finding->rank_count > 1)
-        return say_ranks(finding, job, text);
+        return append_ranks(finding, job, text);
     return buffer_printf(text, " --edge %lld-%lld", (long long)(finding->receives ? peer : rank),
                          (long long)(finding->receives ? rank : peer));
 }
@@ -130,23 +130,23 @@ static int advise_network(const struct finding *finding, const struct job *job, 
     const struct roster_facts *facts = finding_facts(finding, job);
     const char *nic = finding->nic ? finding->nic : facts ? facts->nic : NULL;
     if (buffer_append_text(text, "check NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
-        (nic && buffer_printf(text, "%s on ", nic)) || say_host(finding, job, text) || confirm(text))
+        (nic && buffer_printf(text, "%s on ", nic)) || append_host(finding, job, text) || confirm(text))
         return -1;
     if (finding->broke)
         return buffer_append_text(text, "info --warnings");
     if (job->traffic_count)
-        return buffer_append_text(text, "stalls") || say_links(finding, job, text) ||
-               say_steps(finding, job, text);
-    return buffer_append_text(text, "report --by communicator,step") || say_ranks(finding, job, text) ||
-           say_steps(finding, job, text);
+        return buffer_append_text(text, "stalls") || append_links(finding, job, text) ||
+               append_steps(finding, job, text);
+    return buffer_append_text(text, "report --by communicator,step") || append_ranks(finding, job, text) ||
+           append_steps(finding, job, text);
 }
 
 /* What its host called did not end on its GPU. */
 static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "check nvidia-smi -q") || say_gpu(finding, job, text) ||
-           buffer_append_text(text, " and dmesg (Xid) on ") || say_host(finding, job, text) ||
-           say_report(finding, job, "rank,function", text);
+    return buffer_append_text(text, "check nvidia-smi -q") || append_gpu(finding, job, text) ||
+           buffer_append_text(text, " and dmesg (Xid) on ") || append_host(finding, job, text) ||
+           append_report(finding, job, "rank,function", text);
 }
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -168,26 +168,26 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
     return buffer_append_text(text, "check py-spy dump and stderr of ") ||
            finding_name_ranks(finding, job, text) || (host && buffer_printf(text, " on host %s", host)) ||
            buffer_printf(text, " to locate %s in the program", finding->rank_count > 1 ? "them" : "it") ||
-           say_report(finding, job, "rank,function", text);
+           append_report(finding, job, "rank,function", text);
 }
 
 static int advise_mismatch(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "find the code path that ") || finding_name_ranks(finding, job, text) ||
            buffer_append_text(text, " took in the program") ||
-           say_report(finding, job, "rank,function,size", text);
+           append_report(finding, job, "rank,function,size", text);
 }
 
 static int advise_ended(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
-           say_host(finding, job, text) || say_report(finding, job, "rank,function", text);
+           append_host(finding, job, text) || append_report(finding, job, "rank,function", text);
 }
 
 static int advise_error(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check the log around that line, stderr and dmesg (Xid) on ") ||
-           say_host(finding, job, text) || confirm(text) || buffer_append_text(text, "info --warnings");
+           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "info --warnings");
 }
 
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
@@ -219,14 +219,15 @@ static int is_recorded(const struct job_rank *rank)
     return rank->process_id >= 0 && (rank->count || rank->tells_progress);
 }
 
-static struct attendance_count count_members(const struct standstill *standstill, const struct job *job)
+static struct attendance_count count_members(const struct unexplained_hang *unexplained_hang,
+                                             const struct job *job)
 {
-    const struct job_instance *instance = &job->instances[standstill->instance];
+    const struct job_instance *instance = &job->instances[unexplained_hang->instance];
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     struct attendance_count count = {
         .instance = instance, .size = communicator->size, .is_sized = communicator->size_is_known};
     for (size_t i = 0; i < communicator->seat_count; i++)
-        count.recorded += is_recorded(&job->ranks[communicator->seats[i].rank]);
+        count.recorded += is_recorded(&job->ranks[communicator->member_list[i].rank]);
     return count;
 }
 
@@ -236,7 +237,7 @@ static int is_called_by_all(const struct attendance_count *count)
 }
 
 /* "Only 1 of 4 ranks has a record"; of a communicator of unknown size "Only 1 rank has a record, and ...". */
-static int say_recorded(const struct attendance_count *count, struct buffer *text)
+static int append_recorded(const struct attendance_count *count, struct buffer *text)
 {
     long long recorded = (long long)count->recorded;
     const char *has = recorded == 1 ? "has" : "have";
@@ -248,13 +249,14 @@ static int say_recorded(const struct attendance_count *count, struct buffer *tex
                          recorded, recorded == 1 ? "" : "s", has);
 }
 
-int standstill_say_reason(const struct standstill *standstill, const struct job *job, struct buffer *text)
+int standstill_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                             struct buffer *text)
 {
-    struct attendance_count count = count_members(standstill, job);
+    struct attendance_count count = count_members(unexplained_hang, job);
     if (text_operation(text, job, count.instance, count.instance->function))
         return -1;
     if (!is_called_by_all(&count))
-        return buffer_append_text(text, " never finished. ") || say_recorded(&count, text);
+        return buffer_append_text(text, " never finished. ") || append_recorded(&count, text);
     if (!count.is_sized)
         return buffer_printf(text,
                              " never finished. The %lld rank%s with a record called it, and no record shows "
@@ -288,9 +290,10 @@ static int name_unrecorded(const struct job *job, int64_t count, struct buffer *
     return named ? buffer_append_byte(text, ')') : 0;
 }
 
-int standstill_say_remedy(const struct standstill *standstill, const struct job *job, struct buffer *text)
+int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                             struct buffer *text)
 {
-    struct attendance_count count = count_members(standstill, job);
+    struct attendance_count count = count_members(unexplained_hang, job);
     int64_t lacking = count.size - count.recorded;
     if (is_called_by_all(&count) && count.is_sized)
         /* Dumps without timing do not tell which GPUs began a call. */

@@ -119,7 +119,7 @@ static struct length length_at_rank(const struct baseline *baseline, const struc
             time_of(&job->operations[there]) != TIME_UNKNOWN)
             return (struct length){time_of(&job->operations[here]), time_of(&job->operations[there])};
     }
-    if (baseline->roles[role].programmes < 2)
+    if (baseline->roles[role].call_sequences < 2)
         return not_told;
     int64_t first_ns = began(baseline, job, role, rank, step, time_of);
     int64_t next_ns = began(baseline, job, role, rank, end, time_of);
@@ -300,10 +300,10 @@ int baseline_is_regular(const struct baseline *baseline)
     return baseline->regular >= 0.5;
 }
 
-struct programme_span role_programme(const struct role *role, int32_t position)
+struct call_sequence_span role_sequence(const struct role *role, int32_t position)
 {
-    struct programme_span span = {0, role->length};
-    for (int32_t i = 0; role->begins && i < role->programmes; i++)
+    struct call_sequence_span span = {0, role->length};
+    for (int32_t i = 0; role->begins && i < role->call_sequences; i++)
         if (role->begins[i] <= position)
             span.begin = role->begins[i];
         else if (role->begins[i] < span.end)

@@ -177,7 +177,7 @@ enum { MOST_PROGRAMMES = 16 };
  * one. The same sequence under another load (warm_up.c) is another programme. Each step is of one of them,
  * however little of it it has: where it is as none of them, of that which came before it, or else after it.
  */
-struct programmes {
+struct call_sequences {
     struct stretch canonical[MOST_PROGRAMMES];
     int32_t load[MOST_PROGRAMMES];
     int32_t first_step[MOST_PROGRAMMES]; /* that is of it */
@@ -189,9 +189,10 @@ struct programmes {
  * `stretches` are those of the rank, one for each step of the job, as are `loads`; `scratch` has room for as
  * many. Release them whatever comes back: -1 when memory is out.
  */
-int programmes_find(struct programmes *programmes, const struct stretch *stretches, const int32_t *loads,
-                    int32_t first_step, int32_t step_count, struct stretch *scratch);
-void programmes_release(struct programmes *programmes);
+int call_sequences_find(struct call_sequences *call_sequences, const struct stretch *stretches,
+                        const int32_t *loads, int32_t first_step, int32_t step_count,
+                        struct stretch *scratch);
+void call_sequences_release(struct call_sequences *call_sequences);
 
 /* -------------------- sequence_match.c -------------------- */
 
@@ -224,7 +225,7 @@ int warm_up_find_first(struct baseline *baseline);
 
 /* The values of one place, [row * step_count + step]: those that are warm-up become TIME_UNKNOWN. `list` has
  * room for a row. */
-void warm_up_leave_out(const struct baseline *baseline, int64_t *values, size_t rows, int64_t *list);
+void warm_up_drop(const struct baseline *baseline, int64_t *values, size_t rows, int64_t *list);
 
 /*
  * Where a job's work per step changes, on all ranks alike and for good, though its operations stay what they

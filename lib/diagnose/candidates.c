@@ -325,7 +325,7 @@ static int ends_step(const struct job *job, const struct baseline *baseline, int
     const struct job_operation *last = &job->operations[operation];
     int32_t role = baseline->role_of_rank[last->rank];
     int32_t position = role >= 0 ? baseline->positions[operation] : -1;
-    return position >= 0 && position == role_programme(&baseline->roles[role], position).end - 1;
+    return position >= 0 && position == role_sequence(&baseline->roles[role], position).end - 1;
 }
 
 /*

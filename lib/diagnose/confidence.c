@@ -32,7 +32,7 @@ static int is_late_enough_alone(const struct suspect *suspect, const struct job 
 {
     if (suspect->kind == FINDING_NETWORK)
         return 0;
-    if (job->finished_only && (suspect->after_warm_up || job_may_hide_operations(job)))
+    if (job->finished_only && (suspect->after_warm_up || job_may_lack_operations(job)))
         return 0;
     return (worth >= limit_of(LIMIT_LATE_ALONE) && suspect->ahead >= limit_of(LIMIT_AHEAD_MANY)) ||
            (suspect->kind == FINDING_COMPUTE && worth >= limit_of(LIMIT_LATE_GPU) &&
@@ -99,7 +99,7 @@ static void ask_slower(struct suspect *suspect, double worth, const struct slown
 }
 
 /*
- * Whether a suspicion may be noise: asks the rules. `worth`: of suspect_worth_shown. `slowness`: of a
+ * Whether a suspicion may be noise: asks the rules. `worth`: of suspect_impact_shown. `slowness`: of a
  * network.
  */
 static void suspect_ask_noise(struct suspect *suspect, double worth, const struct slowness *slowness,
@@ -113,7 +113,8 @@ static void suspect_ask_noise(struct suspect *suspect, double worth, const struc
         ask_alone(suspect, worth, job);
     /* Without network steps nothing says how slow links were. */
     if (suspect->kind == FINDING_NETWORK && slowness->edges)
-        ask_slower(suspect, suspect_worth(suspect, baseline), slowness, suspect_is_steady(suspect, baseline));
+        ask_slower(suspect, suspect_impact(suspect, baseline), slowness,
+                   suspect_is_steady(suspect, baseline));
 }
 
 /*
@@ -141,7 +142,7 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
 static int is_shown_by_steps(const struct suspect *suspect, const struct lengthening *lengthening,
                              const struct job *job)
 {
-    int64_t longer_ns = job->blind_to_pairs ? most_unshared(lengthening) : lengthening->least_ns;
+    int64_t longer_ns = job->blind_to_pairs ? max_unshared_step_excess(lengthening) : lengthening->least_ns;
     return longer_ns > 0 && longer_ns >= suspect->margin_ns / 2;
 }
 
@@ -170,10 +171,10 @@ static int differs_by_design(const struct suspect *suspect, const struct job *jo
     return extent >= limit_of(suspect->kind == FINDING_HOST ? LIMIT_NEARLY_ALL : LIMIT_ALL);
 }
 
-/* Whether a suspicion is worth saying: asks the rules. `worth`: of suspect_worth_shown. */
-static void suspect_ask_worth(struct suspect *suspect, const struct suspects *suspects, double worth,
-                              const struct lengthening *lengthening, const struct job *job,
-                              const struct baseline *baseline, const struct diagnose_options *options)
+/* Whether a suspicion is worth saying: asks the rules. `worth`: of suspect_impact_shown. */
+static void suspect_ask_impact(struct suspect *suspect, const struct suspects *suspects, double worth,
+                               const struct lengthening *lengthening, const struct job *job,
+                               const struct baseline *baseline, const struct diagnose_options *options)
 {
     double gains = worth / options->min_gain;
     suspect_ask(suspect, RULE_WORTH, gains);
@@ -191,13 +192,13 @@ enum confidence confidence_of(const struct suspects *suspects, struct suspect *s
                               const struct baseline *baseline, const struct diagnose_options *options,
                               const struct rule_set *off)
 {
-    double worth = suspect_worth_shown(suspect, &measures->lengthening, job, baseline);
+    double worth = suspect_impact_shown(suspect, &measures->lengthening, job, baseline);
     suspect_ask_coverage(suspect, job, baseline);
     suspect_ask_steps(suspect, &measures->lengthening);
-    suspect_ask_worth(suspect, suspects, worth, &measures->lengthening, job, baseline, options);
+    suspect_ask_impact(suspect, suspects, worth, &measures->lengthening, job, baseline, options);
     suspect_ask_noise(suspect, worth, &measures->slowness, job, baseline);
-    readings_forget(&suspect->readings, off);
-    return readings_allow(&suspect->readings);
+    readings_forget(&suspect->rule_results, off);
+    return readings_allow(&suspect->rule_results);
 }
 
 int64_t confidence_least_of_several_ns(const struct baseline *baseline,

@@ -219,7 +219,7 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
     return 0;
 }
 
-int64_t most_unshared(const struct lengthening *lengthening)
+int64_t max_unshared_step_excess(const struct lengthening *lengthening)
 {
     if (lengthening->most_ns == INT64_MAX)
         return INT64_MAX;
@@ -287,8 +287,8 @@ static int64_t most_shown(const struct lengthening *lengthening, const struct jo
                           enum confidence confidence)
 {
     if (confidence == CONFIDENCE_LOW || lengthening->most_ns == INT64_MAX)
-        return most_unshared(lengthening);
-    if (!job_hides_pairs_of_stages(job))
+        return max_unshared_step_excess(lengthening);
+    if (!job_lacks_stage_p2p(job))
         return lengthening->most_ns;
     return lengthening->longer_ns > 0 ? lengthening->longer_ns : 0;
 }
@@ -512,8 +512,8 @@ static void weigh_by_steps(struct suspects *suspects, const struct job *job, con
     }
 }
 
-int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct transfer_excess *transfers, struct replay *replay)
+int suspects_compute_gain(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                          const struct transfer_excess *transfers, struct replay *replay)
 {
     if (!replay) {
         weigh_by_steps(suspects, job, baseline, transfers);

@@ -342,7 +342,7 @@ static const char *blind_text(const struct scope *scope)
     return astray ? astray : blind_texts[scope->blindness];
 }
 
-int scope_say_judged(const struct scope *scope, struct buffer *text)
+int scope_append_judged(const struct scope *scope, struct buffer *text)
 {
     int failed = buffer_printf(text, "%lld of %lld operations, %lld of %lld ranks", (long long)scope->judged,
                                (long long)(scope->operations - scope->warm_up),
@@ -366,7 +366,7 @@ static int separate(struct buffer *text, size_t start)
     return text->length > start ? buffer_append_text(text, "; ") : 0;
 }
 
-static int say_ranks(const struct scope *scope, struct buffer *text)
+static int append_ranks(const struct scope *scope, struct buffer *text)
 {
     int64_t absent = scope->ranks - scope->recorded_ranks;
     return absent <= 0 || !scope->recorded_ranks
@@ -381,10 +381,10 @@ static const char *remedy_of(const struct scope *scope, int gap)
     return astray ? astray : gap_texts[gap].remedy;
 }
 
-static int say_from(const struct scope *scope, int first, struct buffer *text)
+static int append_from(const struct scope *scope, int first, struct buffer *text)
 {
     size_t start = text->length;
-    if (say_ranks(scope, text))
+    if (append_ranks(scope, text))
         return -1;
     for (int gap = first; gap < GAP_COUNT; gap++)
         if (scope->gaps[gap] &&
@@ -405,10 +405,10 @@ int scope_name_gaps(const struct scope *scope, struct buffer *text)
     return 0;
 }
 
-int scope_say_gaps(const struct scope *scope, struct buffer *text)
+int scope_append_gaps(const struct scope *scope, struct buffer *text)
 {
     struct buffer gaps = BUFFER_INIT;
-    int failed = say_from(scope, 0, &gaps);
+    int failed = append_from(scope, 0, &gaps);
     if (!failed && scope->networks_only)
         failed = buffer_append_text(text,
                                     "late ranks, because the trace has no timestamps (record kernels: NCCL "
@@ -420,14 +420,14 @@ int scope_say_gaps(const struct scope *scope, struct buffer *text)
 }
 
 /* Steps and times are the reason itself; what else is lacking comes on top. */
-int scope_say_blindness(const struct scope *scope, struct buffer *text)
+int scope_append_blindness(const struct scope *scope, struct buffer *text)
 {
     if (scope->blindness == BLIND_LITTLE)
-        return buffer_append_text(text, "only ") || scope_say_judged(scope, text) ||
+        return buffer_append_text(text, "only ") || scope_append_judged(scope, text) ||
                buffer_append_text(text, " have a baseline to compare with. Not analyzed: ") ||
-               scope_say_gaps(scope, text);
+               scope_append_gaps(scope, text);
     struct buffer gaps = BUFFER_INIT;
-    int failed = buffer_append_text(text, blind_text(scope)) || say_from(scope, GAP_NO_OPERATION, &gaps) ||
+    int failed = buffer_append_text(text, blind_text(scope)) || append_from(scope, GAP_NO_OPERATION, &gaps) ||
                  (gaps.length && (buffer_append_text(text, ". Also not analyzed: ") ||
                                   buffer_append(text, gaps.data, gaps.length)));
     buffer_release(&gaps);

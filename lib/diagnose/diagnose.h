@@ -77,12 +77,12 @@ struct role {
     size_t rank_count;
     int32_t length;  /* positions, of all programmes */
     int32_t *begins; /* owned: the first position of each programme, ascending; NULL: of one */
-    int32_t programmes;
+    int32_t call_sequences;
     struct place_limits *limits; /* owned; of each position */
 };
 
 /* Positions from `begin` to before `end`. */
-struct programme_span {
+struct call_sequence_span {
     int32_t begin;
     int32_t end;
 };
@@ -136,12 +136,12 @@ void baseline_release(struct baseline *baseline);
 void baseline_forget_hidden(struct baseline *baseline);
 
 /* The positions of the programme that one is of. */
-struct programme_span role_programme(const struct role *role, int32_t position);
+struct call_sequence_span role_sequence(const struct role *role, int32_t position);
 
 /* The first of its programme's in a role, at a later step again: how far a position is from there. */
 static inline int32_t position_in_step(const struct role *role, int32_t position)
 {
-    return position - role_programme(role, position).begin;
+    return position - role_sequence(role, position).begin;
 }
 
 /* Whether half of all steps are whole, or more: else nothing can be held against its own place. */
@@ -309,7 +309,7 @@ struct suspect {
     int on_estimates;  /* most of it is own time since ends that are estimated */
     int shows_earlier; /* in the step before its first, too: it begins its steps late */
     int shows_later;   /* in the step after its last: what was slow there ended that step */
-    struct readings readings; /* of the rules that were asked so far */
+    struct rule_results rule_results; /* of the rules that were asked so far */
 };
 
 struct suspects {
@@ -374,13 +374,13 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
  * may have a cause that is common to them: such findings get low confidence. Wants what suspects_judge adds,
  * and no other findings. -1 when memory is out.
  */
-int findings_doubt_crowd(struct findings *findings, const struct job *job);
+int findings_check_common_slowdown(struct findings *findings, const struct job *job);
 
 /*
  * Likewise a network in two of whose steps, or in its only one, two others were slow at once and more, in all
  * by a third as much, and none of them is believed to be at fault: a switch or a host that they share may be.
  */
-int findings_doubt_shared(struct findings *findings, const struct job *job);
+int findings_check_shared(struct findings *findings, const struct job *job);
 
 /*
  * In a step in which all hosts, or all of one role, are later than usual (kernels loaded for a new
@@ -388,13 +388,14 @@ int findings_doubt_shared(struct findings *findings, const struct job *job);
  * for most of such steps; nor does lateness say anything where there is no other rank to hold it against.
  * Fills in suspects->unrest_ns. -1 when memory is out.
  */
-int suspects_doubt_unrest(struct suspects *suspects, const struct job *job, const struct baseline *baseline);
+int suspects_check_common_lateness(struct suspects *suspects, const struct job *job,
+                                   const struct baseline *baseline);
 
 /*
  * Where what a rank is under suspicion for may be waiting for another one under greater suspicion,
  * because receives or some channels do not say when they ended, the trace cannot tell.
  */
-void suspects_doubt(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+void suspects_check(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct transfer_excess *transfers);
 
 /* -------------------- rules_record.c -------------------- */
@@ -404,7 +405,7 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
  * AllReduce may be part of it, where others were in it for longer (the leaf of a tree); so may what comes
  * after operations that have a root, where nobody waited for it.
  */
-void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+void suspects_check_unrecorded(struct suspects *suspects, const struct job *job,
                                const struct baseline *baseline);
 
 /*
@@ -412,7 +413,7 @@ void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
  * of experts do: then the own time of several is longer at once, and none of them is to blame. -1 when memory
  * is out.
  */
-int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job,
+int suspects_check_exchanges(struct suspects *suspects, const struct job *job,
                              const struct baseline *baseline);
 
 /*
@@ -430,8 +431,8 @@ int suspects_sum_costs(struct suspects *suspects, int32_t step_count); /* first;
  * What the job would gain without each of the strongest 64 (gain_ns). Puts them in order of total_ns.
  * `replay`: of the job, and left as it is; NULL where nothing has times on the device. -1 when memory is out.
  */
-int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct transfer_excess *transfers, struct replay *replay);
+int suspects_compute_gain(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                          const struct transfer_excess *transfers, struct replay *replay);
 
 /* -------------------- verdict.c -------------------- */
 

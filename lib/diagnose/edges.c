@@ -245,7 +245,7 @@ static int measure_extra(struct edges *edges, int32_t first_step)
         for (next = i; next < edges->count && same_place(&edges->items[i], &edges->items[next]); next++)
             if (edges->items[next].step >= first_step)
                 list[count++] = edges->items[next].wait_ns / edges->items[next].steps;
-        int64_t usual = quiet_of(list, count);
+        int64_t usual = baseline_quantile(list, count);
         for (size_t j = i; j < next; j++)
             edges->items[j].extra_ns = count ? edges->items[j].wait_ns - usual * edges->items[j].steps : 0;
     }
@@ -322,7 +322,7 @@ static int64_t *listen_to_receivers(const struct edges *edges, const struct job 
  * What a sender waited before the receiver came is no fault of the link: it is busy for as long as that was
  * there, or, where no kernel says, waited for data itself.
  */
-static int leave_out_absence(struct edges *edges, const struct job *job)
+static int drop_absence(struct edges *edges, const struct job *job)
 {
     int64_t *presence = array_new(job->rank_count, sizeof *presence), *next = job_next_starts(job);
     int64_t *heard = listen_to_receivers(edges, job);
@@ -357,7 +357,7 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
 {
     *edges = (struct edges){0};
     if (collect(edges, job, baseline->positions) || measure_extra(edges, baseline->first_step) ||
-        index_instances(edges, job) || leave_out_absence(edges, job) ||
+        index_instances(edges, job) || drop_absence(edges, job) ||
         edges_measure_busy(edges, job, baseline, sigmas)) {
         edges_release(edges);
         return error_no_memory(error);

@@ -73,7 +73,7 @@ static const struct job_operation *operation_at(const struct suspect *suspect, c
 }
 
 /* A host that waits for its GPU after the last operation of a step enqueues the next one late, too. */
-static const char *say_doubt(const struct suspect *suspect, int32_t position)
+static const char *append_doubt(const struct suspect *suspect, int32_t position)
 {
     return suspect->kind == FINDING_HOST && !position
                ? ". A host that is still waiting for its GPU looks the same"
@@ -102,44 +102,44 @@ static int stands_out(const struct own_times *times)
 }
 
 /* "The gap before operation 3 of the step (AllReduce, ranks 6-7)". */
-static int say_place(const struct job *job, const struct job_operation *operation, int32_t position,
-                     const char *before, const char *step, struct buffer *text)
+static int append_place(const struct job *job, const struct job_operation *operation, int32_t position,
+                        const char *before, const char *step, struct buffer *text)
 {
     return buffer_append_text(text, before) ||
            text_place(text, position + 1, step, function_name(operation->function),
                       &job->communicators[operation->communicator]);
 }
 
-static int say_own(const struct suspect *suspect, const struct job *job,
-                   const struct job_operation *operation, int32_t position, const char *step,
-                   const struct own_times *times, struct finding *finding)
+static int append_own(const struct suspect *suspect, const struct job *job,
+                      const struct job_operation *operation, int32_t position, const char *step,
+                      const struct own_times *times, struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
     figures_add(&finding->figures, "call", (double)position + 1);
     figures_add_time(&finding->figures, "gap_us", times->mine_ns);
     figures_add_time(&finding->figures, "peers_gap_us", times->others_ns);
     figures_add_time(&finding->figures, "other_steps_gap_us", times->usual_ns);
-    return say_place(job, operation, position, "The gap before ", step, text) ||
+    return append_place(job, operation, position, "The gap before ", step, text) ||
            buffer_append_text(text, " is ") || text_time(text, times->mine_ns) ||
            text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
            buffer_append_text(text, host_or_gpu_text(suspect->kind)) ||
-           buffer_append_text(text, say_doubt(suspect, position)) ||
+           buffer_append_text(text, append_doubt(suspect, position)) ||
            (suspect->on_estimates &&
             buffer_append_text(text,
                                ". End times are estimated from the start of the next operation, because the "
                                "kernels record none"));
 }
 
-static int say_waited(const struct suspect *suspect, const struct job *job,
-                      const struct job_operation *operation, int32_t position, int64_t excess_ns,
-                      struct finding *finding)
+static int append_waited(const struct suspect *suspect, const struct job *job,
+                         const struct job_operation *operation, int32_t position, int64_t excess_ns,
+                         struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
     figures_add(&finding->figures, "call", (double)position + 1);
     figures_add(&finding->figures, "step", job_run_step(job, operation->step));
     figures_add_time(&finding->figures, "waited_longer_us", excess_ns);
     const char *rank = job->ranks[suspect->rank].name;
-    return say_place(job, operation, position, "In ", "the step", text) ||
+    return append_place(job, operation, position, "In ", "the step", text) ||
            buffer_printf(text, ", step %d, the other ranks waited for rank %s ",
                          (int)job_run_step(job, operation->step), rank) ||
            text_time(text, excess_ns) ||
@@ -168,9 +168,9 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
         if (measure_own(&once, job, baseline, position, &times))
             return -1;
     }
-    return times.mine_ns == TIME_UNKNOWN
-               ? say_waited(suspect, job, latest, number, excess_of(baseline, job, latest).excess_ns, finding)
-               : say_own(suspect, job, latest, number, step, &times, finding);
+    return times.mine_ns == TIME_UNKNOWN ? append_waited(suspect, job, latest, number,
+                                                         excess_of(baseline, job, latest).excess_ns, finding)
+                                         : append_own(suspect, job, latest, number, step, &times, finding);
 }
 
 /* An edge of which less than one part in so many was more than usual was merely beside the slow ones. */
@@ -277,7 +277,7 @@ static int64_t pause_of(const struct suspect *suspect, const struct slowness *sl
     return longest_ns * 2 >= suspect->gain_ns ? longest_ns : 0;
 }
 
-static int say_edges(const struct slowness *slowness, struct finding *finding)
+static int append_edges(const struct slowness *slowness, struct finding *finding)
 {
     const struct edge_sum *worse = slowness->worse;
     struct figures *figures = &finding->figures;
@@ -298,19 +298,19 @@ static int say_edges(const struct slowness *slowness, struct finding *finding)
            text_time(text, worse->longest_ns) || buffer_append_text(text, "). ");
 }
 
-int slowness_say_pause(const struct suspect *suspect, const struct slowness *slowness,
-                       struct finding *finding)
+int slowness_append_pause(const struct suspect *suspect, const struct slowness *slowness,
+                          struct finding *finding)
 {
     finding->pause_ns = pause_of(suspect, slowness);
     if (finding->pause_ns)
         figures_add_time(&finding->figures, "pause_us", finding->pause_ns);
-    return slowness_say(slowness, finding);
+    return slowness_append(slowness, finding);
 }
 
-int slowness_say(const struct slowness *slowness, struct finding *finding)
+int slowness_append(const struct slowness *slowness, struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
-    if (say_edges(slowness, finding))
+    if (append_edges(slowness, finding))
         return -1;
     if (!slowness->operations)
         return buffer_append_text(text, "The times of its operations on the GPU are not recorded");
@@ -355,8 +355,8 @@ static int64_t middle_of(const struct explanation *explanation, const struct job
     return median_of(list, count);
 }
 
-static int say_times(const struct explanation *explanation, const struct job *job,
-                     const struct baseline *baseline, int64_t *list, struct finding *finding)
+static int append_times(const struct explanation *explanation, const struct job *job,
+                        const struct baseline *baseline, int64_t *list, struct finding *finding)
 {
     int32_t role = baseline->role_of_rank[explanation->rank], call = explanation->position + 1;
     int32_t cell = baseline_cell(baseline, role, explanation->position,
@@ -387,7 +387,7 @@ int evidence_of_explanation(const struct explanation *explanation, const struct 
     if (explanation->position < 0 || role < 0)
         return 0;
     int64_t *list = array_new(baseline->roles[role].rank_count * (size_t)baseline->step_count, sizeof *list);
-    int failed = !list || say_times(explanation, job, baseline, list, finding);
+    int failed = !list || append_times(explanation, job, baseline, list, finding);
     free(list);
     return failed ? -1 : 0;
 }

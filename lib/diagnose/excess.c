@@ -249,7 +249,7 @@ static void take_values(const struct cells *cells, struct place *place, measure 
         place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
                                                    : value_of(cells->baseline, cells->job,
                                                               &cells->job->operations[cells->operations[i]]);
-    warm_up_leave_out(cells->baseline, place->value, cells->role->rank_count, place->list);
+    warm_up_drop(cells->baseline, place->value, cells->role->rank_count, place->list);
 }
 
 /* Takes from the values of a place what received data explain: that is no rank's fault. */

@@ -78,8 +78,10 @@ static void explaining_settle(struct explaining *it)
 /* What it has to gain at least to be believed, however certain. */
 static int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
 {
-    const struct belief *belief = it->belief;
-    int64_t least_ns = belief->worth_ns < belief->least_ns ? belief->worth_ns : belief->least_ns;
+    const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
+    int64_t least_ns = acceptance_limits->worth_ns < acceptance_limits->least_ns
+                           ? acceptance_limits->worth_ns
+                           : acceptance_limits->least_ns;
     return least_ns * explanation_count(fault);
 }
 
@@ -103,7 +105,7 @@ static struct fault fault_of(const struct explaining *it, const struct explanati
     size_t number = (size_t)(explanation->partition - partitions->items);
     return (struct fault){.partition = explanation->partition,
                           .unit = explanation->unit,
-                          .panels = &it->panels[number],
+                          .residual_matrices = &it->residual_matrices[number],
                           .apart = partitions->count,
                           .steps = it->marked,
                           .is_steady = explanation->is_steady,
@@ -161,12 +163,14 @@ static int32_t slowest_of(const struct explaining *it, const struct explanation 
     int32_t slowest = partition->ranks[partition->first[fault->unit]];
     for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
         int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
-        const struct panel *panel = role >= 0 ? explaining_panel(it, (size_t)role, 0) : NULL;
-        int32_t at = panel && panel->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
-        int64_t slow_ns = at >= 0 && fault->is_steady ? panel->level[at].apart_ns : 0;
+        const struct residual_matrix *residual_matrix =
+            role >= 0 ? explaining_residual_matrix(it, (size_t)role, 0) : NULL;
+        int32_t at =
+            residual_matrix && residual_matrix->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
+        int64_t slow_ns = at >= 0 && fault->is_steady ? residual_matrix->level[at].apart_ns : 0;
         for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
-            if (it->marked[step] && panel->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
-                slow_ns += panel->beyond[(size_t)at * steps + step];
+            if (it->marked[step] && residual_matrix->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
+                slow_ns += residual_matrix->beyond[(size_t)at * steps + step];
         if (at >= 0 && slow_ns > most_ns) {
             most_ns = slow_ns;
             slowest = rank;
@@ -185,21 +189,22 @@ static void explaining_measure(struct explaining *it, struct explanation *explan
     explanation->counted = explanation_count(explanation);
     explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct panel *panel = explaining_panel(it, role, number);
-        int32_t at = panel->units > 1 ? panel_unit(panel, explanation->unit) : -1;
+        const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number);
+        int32_t at =
+            residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, explanation->unit) : -1;
         if (at < 0)
             continue;
         roles++;
         if (explanation->is_steady) {
-            explanation->slow_ns += panel->level[at].apart_ns * explanation->counted;
-            explanation->more_ns += panel->level[at].more_ns * explanation->counted;
-            explanation->host_ns += panel->level[at].host_ns * explanation->counted;
+            explanation->slow_ns += residual_matrix->level[at].apart_ns * explanation->counted;
+            explanation->more_ns += residual_matrix->level[at].more_ns * explanation->counted;
+            explanation->host_ns += residual_matrix->level[at].host_ns * explanation->counted;
         }
         for (size_t step = 0; !explanation->is_steady && step < steps; step++)
-            if (it->marked[step] && panel->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
-                explanation->slow_ns += panel->beyond[(size_t)at * steps + step];
-                explanation->more_ns += panel->more[(size_t)at * steps + step];
-                explanation->host_ns += panel->host[(size_t)at * steps + step];
+            if (it->marked[step] && residual_matrix->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
+                explanation->slow_ns += residual_matrix->beyond[(size_t)at * steps + step];
+                explanation->more_ns += residual_matrix->more[(size_t)at * steps + step];
+                explanation->host_ns += residual_matrix->host[(size_t)at * steps + step];
             }
     }
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
@@ -231,7 +236,8 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
         tried[i] = *fault;
         if (explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]))
             return -1;
-        int is_tried = tried[i].certainty > it->belief->certainty || tried[i].partition == fault->partition;
+        int is_tried =
+            tried[i].certainty > it->acceptance_limits->certainty || tried[i].partition == fault->partition;
         int64_t gain_ns = is_tried ? most_gain_of(it, &tried[i]) : 0;
         tried[i].gain_ns = is_tried ? 0 : INT64_MIN;
         most_ns = gain_ns > most_ns ? gain_ns : most_ns;
@@ -416,12 +422,12 @@ static int believe(struct explaining *it, const struct explanation *explanation)
 /* Whether it costs enough. */
 static int is_worth(const struct explaining *it, const struct explanation *fault)
 {
-    const struct belief *belief = it->belief;
-    if (fault->gain_ns >= belief->worth_ns * fault->counted)
+    const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
+    if (fault->gain_ns >= acceptance_limits->worth_ns * fault->counted)
         return 1;
-    return explanation_counts_partners(fault) && fault->certainty >= belief->sure &&
-           fault->margin_ns >= belief->worth_waited_ns * fault->counted &&
-           fault->gain_ns >= belief->least_ns * fault->counted;
+    return explanation_counts_partners(fault) && fault->certainty >= acceptance_limits->sure &&
+           fault->margin_ns >= acceptance_limits->worth_waited_ns * fault->counted &&
+           fault->gain_ns >= acceptance_limits->least_ns * fault->counted;
 }
 
 static void leave_idle(struct explaining *it, const struct explanation *proposal)
@@ -457,9 +463,9 @@ static int explain(struct explaining *it, struct error *error)
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct belief *belief, struct error *error)
+                      const struct acceptance_limits *acceptance_limits, struct error *error)
 {
-    struct explaining it = {.found = explanations, .belief = belief, .replay = replay};
+    struct explaining it = {.found = explanations, .acceptance_limits = acceptance_limits, .replay = replay};
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;

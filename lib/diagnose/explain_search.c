@@ -40,12 +40,12 @@ int explaining_init(struct explaining *it, const struct job *job, const struct b
                     const struct transfer_excess *transfers)
 {
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
-    size_t panels = roles * it->found->partitions.count;
+    size_t residual_matrices = roles * it->found->partitions.count;
     it->explained = array_new(job->rank_count * steps + 1, 1);
-    it->longest_stay_ns = longest_stays(job);
-    it->source = (struct sheet_source){job, baseline, transfers, it->explained, it->longest_stay_ns};
-    it->panels = array_new(panels, sizeof *it->panels);
-    it->sigma_ns = array_new(panels, sizeof *it->sigma_ns);
+    it->longest_stay_ns = max_member_durations(job);
+    it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->longest_stay_ns};
+    it->residual_matrices = array_new(residual_matrices, sizeof *it->residual_matrices);
+    it->sigma_ns = array_new(residual_matrices, sizeof *it->sigma_ns);
     it->dirty = array_new(roles, 1);
     it->row = array_new(steps + 1, sizeof *it->row);
     it->by_role = array_new(roles + 1, sizeof *it->by_role);
@@ -54,8 +54,8 @@ int explaining_init(struct explaining *it, const struct job *job, const struct b
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
-    if (!it->explained || !it->longest_stay_ns || !it->panels || !it->sigma_ns || !it->dirty || !it->row ||
-        !it->by_role || !it->list || !it->marked)
+    if (!it->explained || !it->longest_stay_ns || !it->residual_matrices || !it->sigma_ns || !it->dirty ||
+        !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
     return 0;
@@ -79,15 +79,16 @@ void explaining_forget_kept(struct explaining *it)
 
 void explaining_release(struct explaining *it)
 {
-    size_t panels = it->panels ? it->source.baseline->role_count * it->found->partitions.count : 0;
-    for (size_t i = 0; i < panels; i++)
-        panel_release(&it->panels[i]);
+    size_t residual_matrices =
+        it->residual_matrices ? it->source.baseline->role_count * it->found->partitions.count : 0;
+    for (size_t i = 0; i < residual_matrices; i++)
+        residual_matrix_release(&it->residual_matrices[i]);
     forget_sets(it);
     for (size_t i = 0; i < MOST_PARTITIONS; i++)
         free(it->mostly[i]);
     free(it->explained);
     free(it->longest_stay_ns);
-    free(it->panels);
+    free(it->residual_matrices);
     free(it->sigma_ns);
     free(it->dirty);
     free(it->row);
@@ -100,9 +101,9 @@ void explaining_release(struct explaining *it)
     free(it->path);
 }
 
-struct panel *explaining_panel(const struct explaining *it, size_t role, size_t partition)
+struct residual_matrix *explaining_residual_matrix(const struct explaining *it, size_t role, size_t partition)
 {
-    return &it->panels[role * it->found->partitions.count + partition];
+    return &it->residual_matrices[role * it->found->partitions.count + partition];
 }
 
 /* Whether any rank of a unit is explained in a step. */
@@ -116,15 +117,16 @@ static int is_explained(const struct explaining *it, const struct partition *par
 }
 
 /* The spread of a panel's residuals about their middle, without what is explained. */
-static int64_t sigma_of(struct explaining *it, const struct panel *panel, const struct partition *partition)
+static int64_t sigma_of(struct explaining *it, const struct residual_matrix *residual_matrix,
+                        const struct partition *partition)
 {
     const struct baseline *baseline = it->source.baseline;
     size_t steps = (size_t)baseline->step_count, count = 0;
-    for (size_t unit = 0; unit < panel->units; unit++)
+    for (size_t unit = 0; unit < residual_matrix->units; unit++)
         for (size_t step = (size_t)baseline->first_step; step < steps; step++)
-            if (panel->beyond[unit * steps + step] != TIME_UNKNOWN &&
-                !is_explained(it, partition, (size_t)panel->unit[unit], step))
-                it->list[count++] = panel->beyond[unit * steps + step];
+            if (residual_matrix->beyond[unit * steps + step] != TIME_UNKNOWN &&
+                !is_explained(it, partition, (size_t)residual_matrix->unit[unit], step))
+                it->list[count++] = residual_matrix->beyond[unit * steps + step];
     int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
     int64_t sigma = count ? sigma_about(it->list, count, middle) : 0;
     int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
@@ -144,7 +146,7 @@ static void mark_mostly_explained(struct explaining *it, size_t number)
     }
 }
 
-static int measure_panels(struct explaining *it)
+static int measure_residual_matrices(struct explaining *it)
 {
     const struct partitions *partitions = &it->found->partitions;
     for (size_t i = 0; i < partitions->count; i++)
@@ -153,22 +155,22 @@ static int measure_panels(struct explaining *it)
         if (!it->dirty[role])
             continue;
         for (size_t i = 0; i < partitions->count; i++)
-            panel_release(explaining_panel(it, role, i));
-        if (panels_init(explaining_panel(it, role, 0), &it->source, partitions, role))
+            residual_matrix_release(explaining_residual_matrix(it, role, i));
+        if (residual_matrices_init(explaining_residual_matrix(it, role, 0), &it->source, partitions, role))
             return -1;
         for (size_t i = 0; i < partitions->count; i++)
             it->sigma_ns[role * partitions->count + i] =
-                sigma_of(it, explaining_panel(it, role, i), &partitions->items[i]);
+                sigma_of(it, explaining_residual_matrix(it, role, i), &partitions->items[i]);
         it->dirty[role] = 0;
         forget_sets(it);
     }
     return 0;
 }
 
-int32_t panel_unit(const struct panel *panel, size_t unit)
+int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size_t unit)
 {
-    for (size_t i = 0; i < panel->units; i++)
-        if (panel->unit[i] == (int32_t)unit)
+    for (size_t i = 0; i < residual_matrix->units; i++)
+        if (residual_matrix->unit[i] == (int32_t)unit)
             return (int32_t)i;
     return -1;
 }
@@ -178,8 +180,8 @@ static int read_residuals(struct explaining *it, size_t number, size_t unit)
 {
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct panel *panel = explaining_panel(it, role, number);
-        int32_t at = panel->units > 1 ? panel_unit(panel, unit) : -1;
+        const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number);
+        int32_t at = residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, unit) : -1;
         if (at < 0)
             continue;
         if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
@@ -187,7 +189,7 @@ static int read_residuals(struct explaining *it, size_t number, size_t unit)
             return -1;
         double sigma = (double)it->sigma_ns[role * it->found->partitions.count + number];
         for (size_t step = 0; step < steps; step++) {
-            int64_t beyond_ns = panel->beyond[(size_t)at * steps + step];
+            int64_t beyond_ns = residual_matrix->beyond[(size_t)at * steps + step];
             it->residuals[roles * steps + step] = beyond_ns == TIME_UNKNOWN ? NAN : (double)beyond_ns / sigma;
         }
         roles++;
@@ -318,16 +320,17 @@ static int propose_sets(struct explaining *it, size_t number, struct explanation
  * What the usual distances of units spread by that are none of `unit` (of `partition`), and not explained;
  * and their middle. Returns how many.
  */
-static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
-                               const struct partition *of_panel, const struct partition *partition,
+static size_t spread_of_levels(struct explaining *it, const struct residual_matrix *residual_matrix,
+                               const struct partition *of_residual_matrix, const struct partition *partition,
                                size_t unit, int64_t *middle, int64_t *spread)
 {
     size_t count = 0;
-    for (size_t i = 0; i < panel->units; i++) {
-        size_t other = (size_t)panel->unit[i];
-        if (partition->unit_of[of_panel->ranks[of_panel->first[other]]] != (int32_t)unit &&
-            !it->mostly[of_panel - it->found->partitions.items][other])
-            it->list[count++] = panel->level[i].apart_ns;
+    for (size_t i = 0; i < residual_matrix->units; i++) {
+        size_t other = (size_t)residual_matrix->unit[i];
+        if (partition->unit_of[of_residual_matrix->ranks[of_residual_matrix->first[other]]] !=
+                (int32_t)unit &&
+            !it->mostly[of_residual_matrix - it->found->partitions.items][other])
+            it->list[count++] = residual_matrix->level[i].apart_ns;
     }
     int64_t furthest_ns = count ? it->list[0] : 0;
     for (size_t i = 1; i < count; i++)
@@ -347,15 +350,16 @@ static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
 static double level_sigmas(struct explaining *it, size_t role, size_t number, size_t at)
 {
     const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
-    const struct panel *panel = explaining_panel(it, role, number), *ranks = explaining_panel(it, role, 0);
-    const struct level *level = &panel->level[at];
-    size_t unit = (size_t)panel->unit[at];
+    const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number),
+                                 *ranks = explaining_residual_matrix(it, role, 0);
+    const struct level *level = &residual_matrix->level[at];
+    size_t unit = (size_t)residual_matrix->unit[at];
     int64_t middle, spread, of_ranks, ignored;
     if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
         return 0;
     if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) <
             OTHERS_TO_COMPARE ||
-        !spread_of_levels(it, panel, partition, partition, unit, &middle, &spread))
+        !spread_of_levels(it, residual_matrix, partition, partition, unit, &middle, &spread))
         return 0;
     double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
     int64_t of_noise = scale(it->sigma_ns[role * it->found->partitions.count + number], 1 / sqrt(steps));
@@ -383,11 +387,11 @@ static void propose_steady(struct explaining *it, size_t number, size_t unit, st
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
     for (size_t role = 0; role < baseline->role_count; role++) {
-        const struct panel *panel = explaining_panel(it, role, number);
-        int32_t at = panel->units > 1 ? panel_unit(panel, unit) : -1;
+        const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number);
+        int32_t at = residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, unit) : -1;
         if (at < 0 || it->mostly[number][unit])
             continue;
-        const struct level *level = &panel->level[at];
+        const struct level *level = &residual_matrix->level[at];
         double sigmas = level_sigmas(it, role, number, (size_t)at);
         if (sigmas <= 0)
             continue;
@@ -435,8 +439,8 @@ static void propose_all_steady(struct explaining *it, size_t number, struct expl
 
 int explaining_best(struct explaining *it, struct explanation *best)
 {
-    *best = (struct explanation){.certainty = it->belief->certainty};
-    if (measure_panels(it))
+    *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
+    if (measure_residual_matrices(it))
         return -1;
     for (size_t i = 0; i < it->found->partitions.count; i++)
         propose_all_steady(it, i, best);

@@ -75,9 +75,9 @@ static int ask_steps(const struct findings *findings, struct finding *finding,
     if (suspect_measure_steps(suspects, &suspect, job, baseline, &lengthening))
         return -1;
     suspect_ask_steps(&suspect, &lengthening);
-    if (suspect.readings.asked[RULE_NOT_IN_STEPS_OF_LATE])
+    if (suspect.rule_results.asked[RULE_NOT_IN_STEPS_OF_LATE])
         finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
-                    suspect.readings.values[RULE_NOT_IN_STEPS_OF_LATE]);
+                    suspect.rule_results.values[RULE_NOT_IN_STEPS_OF_LATE]);
     return 0;
 }
 
@@ -88,7 +88,7 @@ static void ask(const struct findings *findings, struct finding *finding,
 {
     double worth = measure_worth(explanation, baseline, options);
     finding->confidence = CONFIDENCE_HIGH;
-    double certainty = explanation->certainty - log(job_sought_among(job));
+    double certainty = explanation->certainty - log(job_selection_ratio(job));
     finding_ask(findings, finding, RULE_CERTAINTY, certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
@@ -115,8 +115,8 @@ static const enum rule_id of_record[] = {RULE_ROUGH_END,    RULE_EXCHANGE,    RU
 static void ask_again(const struct findings *findings, struct finding *finding, const struct finding *said)
 {
     for (size_t i = 0; i < sizeof of_record / sizeof *of_record; i++)
-        if (readings_speak(&said->readings, of_record[i]))
-            finding_ask(findings, finding, of_record[i], said->readings.values[of_record[i]]);
+        if (rule_results_fail(&said->rule_results, of_record[i]))
+            finding_ask(findings, finding, of_record[i], said->rule_results.values[of_record[i]]);
 }
 
 static int add_ranks(struct finding *finding, const struct explanation *explanation)
@@ -265,7 +265,7 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
                                struct error *error)
 {
     struct explanations explanations;
-    const struct belief belief = {
+    const struct acceptance_limits acceptance_limits = {
         .certainty = limit_of(LIMIT_CERTAINTY),
         .worth_ns = scale(baseline->median_step_ns, options->min_gain / 2),
         .sure = limit_of(LIMIT_CERTAINTY_SURE),
@@ -273,7 +273,8 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
     if (job->finished_only || !replay)
         return 0;
-    int failed = explanations_find(&explanations, job, baseline, edges, transfers, replay, &belief, error);
+    int failed =
+        explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance_limits, error);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

@@ -183,7 +183,7 @@ static int measure(struct explained_network_explaining *it, const struct slow_se
 /* What it costs, as far as the length of its steps allows. */
 static int64_t cost_of_senders(const struct measured *measured)
 {
-    int64_t most_ns = most_unshared(&measured->lengthening);
+    int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
     int64_t cost_ns = measured->gain_ns < most_ns ? measured->gain_ns : most_ns;
     return cost_ns > 0 ? cost_ns : 0;
 }
@@ -198,7 +198,8 @@ static int ask_senders(const struct explained_network_explaining *it, const stru
         return -1;
     finding->kind = FINDING_NETWORK;
     finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS, found->certainty - log(job_sought_among(it->job)));
+    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
+                found->certainty - log(job_selection_ratio(it->job)));
     finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
     finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
     finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
@@ -227,8 +228,8 @@ static void ask_cost(const struct explained_network_explaining *it, const struct
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
     suspect_ask_steps(&suspect, &measured->lengthening);
     for (int rule = 0; rule < RULE_COUNT; rule++)
-        if (suspect.readings.asked[rule])
-            finding_ask(findings, finding, (enum rule_id)rule, suspect.readings.values[rule]);
+        if (suspect.rule_results.asked[rule])
+            finding_ask(findings, finding, (enum rule_id)rule, suspect.rule_results.values[rule]);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     finding_ask(findings, finding, RULE_SILENT_RANK,
@@ -272,7 +273,7 @@ static int fill(const struct explained_network_explaining *it, const struct slow
     finding->lost_ns = cost_of_senders(measured);
     finding->slow_ns = measured->slowness.slow_ns;
     return add_ranks(finding, found, it->job->rank_count) || add_peers(finding, found, it->edges) ||
-           slowness_say(&measured->slowness, finding);
+           slowness_append(&measured->slowness, finding);
 }
 
 /* Whether a finding of one of its networks has most of the steps of either. */
@@ -363,10 +364,12 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
                                               .options = options,
                                               .replay = replay,
                                               .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
-    const struct sender_belief belief = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS)};
+    const struct sender_belief acceptance_limits = {limit_of(LIMIT_CERTAINTY),
+                                                    limit_of(LIMIT_SLOWER_OPERATIONS)};
     int failed = 0;
     if (replay && edges->count && !job->finished_only && baseline->median_step_ns)
-        failed = !it.cuts || sender_search_init(&it.search, job, baseline, edges, belief) || take_all(&it);
+        failed = !it.cuts || sender_search_init(&it.search, job, baseline, edges, acceptance_limits) ||
+                 take_all(&it);
     sender_search_release(&it.search);
     free(it.cuts);
     return failed ? error_no_memory(error) : 0;

@@ -97,7 +97,7 @@ int findings_append(struct findings *findings, struct findings *others)
     for (size_t i = 0; i < others->count; i++)
         findings->items[findings->count++] = others->items[i];
     others->count = 0;
-    findings->standstill = others->standstill;
+    findings->unexplained_hang = others->unexplained_hang;
     findings->is_snapshot = others->is_snapshot;
     return 0;
 }
@@ -127,8 +127,8 @@ int finding_ask(const struct findings *findings, struct finding *finding, enum r
 {
     if (findings->off.has[rule])
         return 0;
-    readings_note(&finding->readings, finding->kind, rule, reading);
-    if (!readings_speak(&finding->readings, rule))
+    rule_results_add(&finding->rule_results, finding->kind, rule, reading);
+    if (!rule_results_fail(&finding->rule_results, rule))
         return 0;
     if (rules[rule].at_most < finding->confidence)
         finding->confidence = rules[rule].at_most;
@@ -241,7 +241,7 @@ enum colour confidence_colour(const char *name)
     return COLOUR_NONE;
 }
 
-int findings_stop_job(const struct findings *findings)
+int findings_explain_stop(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].stops_job)
@@ -249,7 +249,7 @@ int findings_stop_job(const struct findings *findings)
     return 0;
 }
 
-int findings_stop_surely(const struct findings *findings)
+int findings_explain_stop_confidently(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].stops_job && findings->items[i].confidence > CONFIDENCE_LOW)

@@ -252,7 +252,7 @@ struct rule {
 extern const struct rule rules[RULE_COUNT];
 
 /* Whether a reading is on the side of the limit on which the rule speaks. */
-int rule_speaks(enum rule_id rule, double reading);
+int rule_is_violated(enum rule_id rule, double reading);
 
 /* "less than", "at least" or "more than". */
 const char *rule_side_name(enum rule_side side);
@@ -264,7 +264,7 @@ int rule_find(const char *name, size_t length);
  * What the rules read of one suspicion or finding; zeroed: none was asked. Where a rule does not apply its
  * measure is NOT_ASKED, and it is not in here.
  */
-struct readings {
+struct rule_results {
     double values[RULE_COUNT];
     unsigned char asked[RULE_COUNT];
 };
@@ -277,16 +277,17 @@ struct rule_set {
 };
 
 /* Notes a reading, unless it is NOT_ASKED or the rule is none of the kind's. */
-void readings_note(struct readings *readings, enum finding_kind kind, enum rule_id rule, double reading);
+void rule_results_add(struct rule_results *rule_results, enum finding_kind kind, enum rule_id rule,
+                      double reading);
 
 /* Forgets what these rules read. */
-void readings_forget(struct readings *readings, const struct rule_set *off);
+void readings_forget(struct rule_results *rule_results, const struct rule_set *off);
 
 /* Whether a rule was asked, and speaks. */
-int readings_speak(const struct readings *readings, enum rule_id rule);
+int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule);
 
 /* The least that any rule that speaks allows: CONFIDENCE_HIGH where none does. */
-enum confidence readings_allow(const struct readings *readings);
+enum confidence readings_allow(const struct rule_results *rule_results);
 
 /* A time as a share of another one, a count of a count; of nothing, as if that were one. */
 static inline double ratio_of(int64_t part, int64_t whole)
@@ -359,14 +360,14 @@ struct finding {
     int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */
     size_t candidate_count;
     size_t candidate_capacity;
-    struct buffer evidence;   /* sentences with figures that can be checked; the last without its stop */
-    struct figures figures;   /* these */
-    struct readings readings; /* what the rules read that were asked */
+    struct buffer evidence; /* sentences with figures that can be checked; the last without its stop */
+    struct figures figures; /* these */
+    struct rule_results rule_results; /* what the rules read that were asked */
 };
 
 /* Ranks that were slow at once (rules_lateness.c): from the first to the last such step, and how many in
  * the worst. */
-struct crowd {
+struct common_slowdown {
     size_t findings; /* that are of low confidence for it; 0: none */
     int32_t ranks;
     int32_t first_step;
@@ -374,7 +375,7 @@ struct crowd {
 };
 
 /* Where a job stands still and the record cannot say for whom. */
-struct standstill {
+struct unexplained_hang {
     int is_known;
     int32_t instance; /* the first that was begun, and never ended */
 };
@@ -383,8 +384,8 @@ struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
-    struct crowd crowd;
-    struct standstill standstill;
+    struct common_slowdown common_slowdown;
+    struct unexplained_hang unexplained_hang;
     int is_snapshot;     /* who waits for whom says nothing: the dumps are of a job that ran */
     size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
     struct rule_set off; /* rules that are not asked */
@@ -457,9 +458,9 @@ int finding_has_rank(const struct finding *finding, int32_t rank);
 void findings_remove(struct findings *findings, size_t at);
 
 /* Whether one says why the job stopped. */
-int findings_stop_job(const struct findings *findings);
+int findings_explain_stop(const struct findings *findings);
 /* The same, with medium or high confidence. */
-int findings_stop_surely(const struct findings *findings);
+int findings_explain_stop_confidently(const struct findings *findings);
 
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);
@@ -500,10 +501,10 @@ int findings_unite_round(struct findings *to, struct findings *from, const struc
 void findings_sort(struct findings *findings);
 
 /* "GPU of rank 1 computes longer than its peers, steps 4-8, phase optimizer": who, what and where. */
-int finding_say_headline(const struct finding *finding, const struct job *job, struct buffer *text);
+int finding_append_headline(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /* The same in one sentence with the cost, without a full stop: "...; costs 26.0 ms per step (...), ...". */
-int finding_say(const struct finding *finding, const struct job *job, struct buffer *text);
+int finding_append(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /*
  * For people: the headline, and below it the cost, the evidence and what to do next, one line each. `record`:
@@ -515,15 +516,15 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
 /* What rules read, for people and in JSON. All return -1 when memory is out. */
 
 /* "rules": [...]: each that was asked, in the order of the table. */
-int readings_add_json(const struct readings *readings, struct buffer *json);
+int readings_add_json(const struct rule_results *rule_results, struct buffer *json);
 
 /* A line for each: those that limit the confidence, the strictest first, then those that passed. */
-int readings_explain(const struct readings *readings, struct buffer *out);
+int readings_explain(const struct rule_results *rule_results, struct buffer *out);
 
 /* -------------------- finding_json.c -------------------- */
 
 /*
- * An object in the array that `json` ends with. `record`: where it shows first. `text`: what finding_say
+ * An object in the array that `json` ends with. `record`: where it shows first. `text`: what finding_append
  * says. -1 when memory is out.
  */
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
@@ -540,16 +541,18 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
 
 /* Of a job that stands still and of which the record cannot say for whom: what is known, why that is too
  * little, and what would tell. Sentences, the last without its stop. -1 when memory is out. */
-int standstill_say_reason(const struct standstill *standstill, const struct job *job, struct buffer *text);
-int standstill_say_remedy(const struct standstill *standstill, const struct job *job, struct buffer *text);
+int standstill_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                             struct buffer *text);
+int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                             struct buffer *text);
 
 /* -------------------- longer_steps.c -------------------- */
 
 /*
  * How long each step should have been. Steps of one load are held against each other: those that have as many
  * operations and as many bytes, give or take a tenth, so that evaluation, accumulation and growing batches
- * are no lengthening. Their usual is what the quiet ones of them last (quiet_of): a fault may fill most of a
- * job.
+ * are no lengthening. Their usual is what the quiet ones of them last (baseline_quantile): a fault may fill
+ * most of a job.
  */
 struct usual_steps {
     int64_t *usual_ns; /* owned; of each step; TIME_UNKNOWN where too few are like it, and in the warm-up */
@@ -692,16 +695,16 @@ int scope_is_partial(const struct scope *scope);
 #define NOT_ENOUGH_DATA "not enough data"
 
 /* Why nothing could be judged, and what to do about it. */
-int scope_say_blindness(const struct scope *scope, struct buffer *text);
+int scope_append_blindness(const struct scope *scope, struct buffer *text);
 
 /* "840 of 864 operations, 8 of 8 ranks, steps 1-11". */
-int scope_say_judged(const struct scope *scope, struct buffer *text);
+int scope_append_judged(const struct scope *scope, struct buffer *text);
 
 /* "24 lost by the recorder; 3 outside any detected step"; nothing where nothing is left out. */
 int scope_name_gaps(const struct scope *scope, struct buffer *text);
 
 /* "24 lost by the recorder (REMEDY); ..."; nothing where nothing is left out. */
-int scope_say_gaps(const struct scope *scope, struct buffer *text);
+int scope_append_gaps(const struct scope *scope, struct buffer *text);
 
 /* "name": count, for each gap: an object's inside. */
 int scope_add_gaps(const struct scope *scope, struct buffer *json);

@@ -80,7 +80,7 @@ static const struct phrase *phrase_for(const struct finding *finding)
 }
 
 /* One rank of one of the hosts, where all that failed is its own. */
-static int say_link(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_link(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int is_one = !finding->candidate_count && !finding->rank_count;
     return buffer_append_text(text, "transfers between ") ||
@@ -95,23 +95,23 @@ static int is_absent_from_known(const struct finding *finding)
            !finding->is_unrecorded && !finding->unmade;
 }
 
-static int say_absence(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_absence(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct job_instance *instance = &job->instances[finding->instance];
     return finding_name_ranks(finding, job, text) || buffer_append_text(text, " never joined ") ||
            text_operation(text, job, instance, instance->function);
 }
 
-static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct phrase *phrase = phrase_for(finding);
     int several = finding->rank_count > 1 || (finding_holds_of_all(finding) && finding->candidate_count > 1);
     /* Of a host that is named with its ranks. */
     several = several && !(finding->at_start && finding_whole_host(finding, job));
     if (finding->link[0])
-        return say_link(finding, job, text);
+        return append_link(finding, job, text);
     if (is_absent_from_known(finding))
-        return say_absence(finding, job, text);
+        return append_absence(finding, job, text);
     return buffer_append_text(text, phrase->before[several]) ||
            (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
                                           : finding_name_ranks(finding, job, text)) ||
@@ -122,7 +122,8 @@ static int say_what(const struct finding *finding, const struct job *job, struct
 }
 
 /* "; steps 7-30 before were not loaded": those of a break, where there is one at `step`. */
-static int say_break(const struct job *job, int32_t step, const char *where, int *said, struct buffer *text)
+static int append_break(const struct job *job, int32_t step, const char *where, int *said,
+                        struct buffer *text)
 {
     if (step < 0 || step >= job->step_count || !job_is_break(job, step))
         return 0;
@@ -135,18 +136,18 @@ static int say_break(const struct job *job, int32_t step, const char *where, int
 }
 
 /* Where steps were not loaded it is not known exactly since when it was, until when, and whether in all. */
-static int say_breaks(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_breaks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int32_t breaks = job_breaks_in(job, finding->first_step, finding->last_step);
     int said = breaks > 0;
     return (said && buffer_printf(text, " (%d of them analyzed",
                                   (int)(finding->last_step - finding->first_step + 1 - breaks))) ||
-           say_break(job, finding->first_step - 1, "before", &said, text) ||
-           say_break(job, finding->last_step + 1, "after", &said, text) ||
+           append_break(job, finding->first_step - 1, "before", &said, text) ||
+           append_break(job, finding->last_step + 1, "after", &said, text) ||
            (said && buffer_append_byte(text, ')'));
 }
 
-static int say_steps(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int first = (int)job_run_step(job, finding->first_step),
         last = (int)job_run_step(job, finding->last_step);
@@ -160,11 +161,11 @@ static int say_steps(const struct finding *finding, const struct job *job, struc
                                text_ordinal(finding->period), first, last);
     else
         failed = buffer_printf(text, ", steps %d-%d", first, last);
-    return failed || say_breaks(finding, job, text);
+    return failed || append_breaks(finding, job, text);
 }
 
 /* "4.8 ms per step (62 ms instead of 57.2 ms), 24 ms in total"; nothing where it cost nothing. */
-static int say_cost(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_cost(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t each_ns = finding->lost_ns / finding_steps(finding);
     int is_one = finding_steps(finding) == 1, has_step = finding->step_ns > 0;
@@ -183,10 +184,10 @@ static int say_cost(const struct finding *finding, const struct job *job, struct
            buffer_append_text(text, finding->breaks ? " in total in the analyzed steps" : " in total");
 }
 
-int finding_say_headline(const struct finding *finding, const struct job *job, struct buffer *text)
+int finding_append_headline(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *tag = job_tag(job, finding->tag);
-    return say_what(finding, job, text) || say_steps(finding, job, text) ||
+    return append_what(finding, job, text) || append_steps(finding, job, text) ||
                    (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
                    (is_absent_from_known(finding) &&
                     buffer_append_text(text, "; other ranks are waiting in it"))
@@ -194,11 +195,11 @@ int finding_say_headline(const struct finding *finding, const struct job *job, s
                : 0;
 }
 
-int finding_say(const struct finding *finding, const struct job *job, struct buffer *text)
+int finding_append(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return finding_say_headline(finding, job, text) ||
+    return finding_append_headline(finding, job, text) ||
                    (finding->lost_ns > 0 &&
-                    (buffer_append_text(text, "; costs ") || say_cost(finding, job, text)))
+                    (buffer_append_text(text, "; costs ") || append_cost(finding, job, text)))
                ? -1
                : 0;
 }
@@ -221,7 +222,7 @@ static const double PART_NAMED = 0.01;
 /* A cost that differs from what its phases add up to by more than this part asks for the reason. */
 static const double ADDS_UP = 0.1;
 
-static int say_phases(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_phases(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t excess_ns = finding_excess_ns(finding), rest_ns = excess_ns;
     for (size_t i = 0; i < finding->phase_count && i < PHASES_NAMED; i++) {
@@ -240,7 +241,7 @@ static int say_phases(const struct finding *finding, const struct job *job, stru
 }
 
 /* Why the job lost more or less than its phases were late or slow by. */
-static int say_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
+static int append_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
 {
     if (finding->lost_ns > excess_ns)
         return buffer_append_text(text, ". The cost is higher (") || text_time(text, finding->lost_ns) ||
@@ -254,19 +255,19 @@ static int say_difference(const struct finding *finding, int64_t excess_ns, stru
 }
 
 /* "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
-static int say_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
+static int append_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
     int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
     if (!finding->phase_count ||
         (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
         return 0;
-    return say_phases(finding, job, text) || (!adds_up && say_difference(finding, excess_ns, text));
+    return append_phases(finding, job, text) || (!adds_up && append_difference(finding, excess_ns, text));
 }
 
 /* "2026-11-25T10:12:04.120000Z, 1.2 s after the job started, at train.py:123". */
-static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
-                     struct buffer *text)
+static int append_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                        struct buffer *text)
 {
     const char *source = finding_source(finding, job);
     int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
@@ -295,7 +296,7 @@ static int add_first(const struct finding *finding, const struct job *job, const
                      struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
-    int failed = say_first(finding, job, record, &line) || add_line("First seen", &line, ".\n", out);
+    int failed = append_first(finding, job, record, &line) || add_line("First seen", &line, ".\n", out);
     buffer_release(&line);
     return failed;
 }
@@ -330,8 +331,8 @@ static int has_tags(const struct finding *finding)
 static int add_headline(const struct finding *finding, const struct job *job, struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
-    int failed = finding_say_headline(finding, job, &line) || escape_terminal(out, line.data, line.length) ||
-                 buffer_append_byte(out, '\n');
+    int failed = finding_append_headline(finding, job, &line) ||
+                 escape_terminal(out, line.data, line.length) || buffer_append_byte(out, '\n');
     buffer_release(&line);
     return failed;
 }
@@ -344,9 +345,9 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    buffer_printf(out, "%s (", finding_kind_name(finding->kind)) ||
                    colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
                    buffer_append_text(out, " confidence): ") || add_headline(finding, job, out) ||
-                   add_made(finding, job, "Cost", say_cost, out) ||
+                   add_made(finding, job, "Cost", append_cost, out) ||
                    add_line("Evidence", &finding->evidence, ".\n", out) || add_place(finding, record, out) ||
-                   add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", say_breakdown,
+                   add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", append_breakdown,
                             out) ||
                    add_first(finding, job, record, out) || add_advice(finding, job, names_run, out)
                ? -1
@@ -360,32 +361,33 @@ static int add_number(struct buffer *json, const char *name, double value)
            (isfinite(value) ? buffer_printf(json, "%.6g", value) : buffer_append_text(json, "null"));
 }
 
-static int add_rule(const struct readings *readings, enum rule_id id, struct buffer *json)
+static int add_rule(const struct rule_results *rule_results, enum rule_id id, struct buffer *json)
 {
     const struct rule *rule = &rules[id];
     return buffer_append_text(json, json->data[json->length - 1] == '[' ? "{" : ",{") ||
-           text_json_string(json, "name", rule->name) || add_number(json, "reading", readings->values[id]) ||
+           text_json_string(json, "name", rule->name) ||
+           add_number(json, "reading", rule_results->values[id]) ||
            add_number(json, "limit", limit_of(rule->limit)) ||
            text_json_string(json, "at_most", confidence_name(rule->at_most)) ||
            text_json_key(json, "speaks") ||
-           buffer_append_text(json, readings_speak(readings, id) ? "true}" : "false}");
+           buffer_append_text(json, rule_results_fail(rule_results, id) ? "true}" : "false}");
 }
 
-int readings_add_json(const struct readings *readings, struct buffer *json)
+int readings_add_json(const struct rule_results *rule_results, struct buffer *json)
 {
     int failed = text_json_key(json, "rules") || buffer_append_byte(json, '[');
     for (int i = 0; !failed && i < RULE_COUNT; i++)
-        if (readings->asked[i])
-            failed = add_rule(readings, (enum rule_id)i, json);
+        if (rule_results->asked[i])
+            failed = add_rule(rule_results, (enum rule_id)i, json);
     return failed || buffer_append_byte(json, ']') ? -1 : 0;
 }
 
-static int explain(const struct readings *readings, enum rule_id id, struct buffer *out)
+static int explain(const struct rule_results *rule_results, enum rule_id id, struct buffer *out)
 {
     const struct rule *rule = &rules[id];
     const struct limit *limit = &limits[rule->limit];
-    double reading = readings->values[id];
-    int speaks = readings_speak(readings, id);
+    double reading = rule_results->values[id];
+    int speaks = rule_results_fail(rule_results, id);
     const char *at_most = confidence_name(rule->at_most);
     return (speaks ? buffer_printf(out, "    limits to %s  %s: %s: %.4g", at_most, rule->name, rule->says,
                                    reading)
@@ -394,17 +396,17 @@ static int explain(const struct readings *readings, enum rule_id id, struct buff
                          rule_side_name(rule->side), limit->value);
 }
 
-int readings_explain(const struct readings *readings, struct buffer *out)
+int readings_explain(const struct rule_results *rule_results, struct buffer *out)
 {
     int failed = 0, asked = 0;
     for (enum confidence at_most = CONFIDENCE_LOW; at_most < CONFIDENCE_HIGH; at_most++)
         for (int i = 0; !failed && i < RULE_COUNT; i++)
-            if (rules[i].at_most == at_most && readings_speak(readings, (enum rule_id)i))
-                failed = explain(readings, (enum rule_id)i, out);
+            if (rules[i].at_most == at_most && rule_results_fail(rule_results, (enum rule_id)i))
+                failed = explain(rule_results, (enum rule_id)i, out);
     for (int i = 0; !failed && i < RULE_COUNT; i++) {
-        asked += readings->asked[i];
-        if (readings->asked[i] && !readings_speak(readings, (enum rule_id)i))
-            failed = explain(readings, (enum rule_id)i, out);
+        asked += rule_results->asked[i];
+        if (rule_results->asked[i] && !rule_results_fail(rule_results, (enum rule_id)i))
+            failed = explain(rule_results, (enum rule_id)i, out);
     }
     return failed || (!asked && buffer_append_text(out, "    no check applies to this finding\n")) ? -1 : 0;
 }

@@ -112,7 +112,7 @@ static void measure_usual(struct usual_steps *usual, const struct baseline *base
         return;
     int64_t noise_ns = noise_of(list, count);
     lengths_of(usual, baseline, load, list);
-    int64_t quiet_ns = quiet_of(list, count);
+    int64_t quiet_ns = baseline_quantile(list, count);
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (usual->load[step] == load) {
             usual->usual_ns[step] = quiet_ns;

@@ -77,9 +77,9 @@ static int32_t cell_alike(const struct job *job, const struct baseline *baseline
                           int32_t step)
 {
     const struct role *role = &baseline->roles[spot->role];
-    struct programme_span own = role_programme(role, spot->position), other;
+    struct call_sequence_span own = role_sequence(role, spot->position), other;
     for (int32_t begin = 0; begin < role->length; begin = other.end) {
-        other = role_programme(role, begin);
+        other = role_sequence(role, begin);
         if (other.end - other.begin != own.end - own.begin)
             continue;
         int32_t position = other.begin + spot->position - own.begin;
@@ -202,7 +202,7 @@ static int grown_operation_find(struct grown_operation *grown, const struct job 
         failed = count_last(grown, job, baseline, row);
         /* People count from the step's first. */
         const struct role *role = &baseline->roles[baseline->role_of_rank[grown->rank]];
-        grown->position -= role_programme(role, grown->position).begin;
+        grown->position -= role_sequence(role, grown->position).begin;
     }
     sides_release(&sides);
     return failed;
@@ -226,8 +226,8 @@ static int32_t slowest_in(const struct job *job, const struct transfer_excess *t
     return slowest;
 }
 
-static int say_slowest(const struct job *job, const struct transfer_excess *transfers, int32_t number,
-                       struct buffer *text)
+static int append_slowest(const struct job *job, const struct transfer_excess *transfers, int32_t number,
+                          struct buffer *text)
 {
     const struct job_instance *instance = &job->instances[number];
     const int32_t *members = job->instance_members + instance->first_member;
@@ -244,7 +244,7 @@ static int say_slowest(const struct job *job, const struct transfer_excess *tran
                          job->ranks[job->operations[members[1]].rank].name);
 }
 
-static int say_steps(const struct longer_steps *longer, const struct longer_row *row, struct buffer *text)
+static int append_steps(const struct longer_steps *longer, const struct longer_row *row, struct buffer *text)
 {
     int first = (int)row->run_first, last = (int)row->run_last;
     int failed = first == last ? buffer_printf(text, "step %d took", first)
@@ -261,7 +261,7 @@ static int say_steps(const struct longer_steps *longer, const struct longer_row 
 }
 
 /* ". Most of the increase: 5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), on 7 of 8 ranks". */
-static int say_grown(const struct job *job, const struct grown_operation *grown, struct buffer *text)
+static int append_grown(const struct job *job, const struct grown_operation *grown, struct buffer *text)
 {
     const struct job_operation *operation = &job->operations[grown->operation];
     const char *tag = job_tag(job, operation->tag);
@@ -279,7 +279,7 @@ static int say_grown(const struct job *job, const struct grown_operation *grown,
                             : buffer_printf(text, "rank %s", job->ranks[grown->rank].name);
 }
 
-static int say_last(const struct job *job, const struct grown_operation *grown, struct buffer *text)
+static int append_last(const struct job *job, const struct grown_operation *grown, struct buffer *text)
 {
     return grown->last_rank < 0
                ? 0
@@ -288,17 +288,17 @@ static int say_last(const struct job *job, const struct grown_operation *grown, 
 }
 
 /* What grew: of a single step the transfer that was slow, else what did in most steps. */
-static int say_cause(const struct job *job, const struct baseline *baseline,
-                     const struct transfer_excess *transfers, const struct longer_steps *longer,
-                     const struct longer_row *row, struct buffer *text)
+static int append_cause(const struct job *job, const struct baseline *baseline,
+                        const struct transfer_excess *transfers, const struct longer_steps *longer,
+                        const struct longer_row *row, struct buffer *text)
 {
     struct grown_operation grown;
     int32_t slowest = slowest_in(job, transfers, row);
     if (slowest >= 0)
-        return say_slowest(job, transfers, slowest, text);
+        return append_slowest(job, transfers, slowest, text);
     if (grown_operation_find(&grown, job, baseline, longer, row))
         return -1;
-    return grown.operation < 0 ? 0 : say_grown(job, &grown, text) || say_last(job, &grown, text);
+    return grown.operation < 0 ? 0 : append_grown(job, &grown, text) || append_last(job, &grown, text);
 }
 
 static int warn_of_row(const struct job *job, const struct baseline *baseline,
@@ -306,10 +306,11 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
                        const struct longer_row *row, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int failed = say_steps(longer, row, &text) || (!longer->period && row->first >= 0 &&
-                                                   say_cause(job, baseline, transfers, longer, row, &text))
-                     ? error_no_memory(error)
-                     : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
+    int failed =
+        append_steps(longer, row, &text) || (!longer->period && row->first >= 0 &&
+                                             append_cause(job, baseline, transfers, longer, row, &text))
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
     buffer_release(&text);
     return failed;
 }

@@ -123,7 +123,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
 static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     for (size_t rank = 0; rank < ranks; rank++) {
-        int64_t quiet = quiet_of(place->list, values_of(place, rank, first_step, steps));
+        int64_t quiet = baseline_quantile(place->list, values_of(place, rank, first_step, steps));
         if (quiet < place->usual[rank])
             place->usual[rank] = quiet;
     }

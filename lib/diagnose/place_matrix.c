@@ -10,81 +10,82 @@
 #include <string.h>
 
 /* The units that have ranks in the times, and these. `number` is scratch: of each unit of the partition. */
-static void list_units(struct sheet *sheet, const struct role *role, int32_t *number)
+static void list_units(struct place_matrix *place_matrix, const struct role *role, int32_t *number)
 {
-    const struct partition *partition = sheet->partition;
-    const struct place_times *times = sheet->times;
+    const struct partition *partition = place_matrix->partition;
+    const struct place_times *times = place_matrix->times;
     for (size_t unit = 0; unit < partition->count; unit++)
         number[unit] = -1;
     for (size_t rank = 0; rank < times->ranks; rank++) {
         int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
         if (number[unit] < 0) {
-            number[unit] = (int32_t)sheet->units;
-            sheet->unit[sheet->units++] = unit;
+            number[unit] = (int32_t)place_matrix->units;
+            place_matrix->unit[place_matrix->units++] = unit;
         }
-        sheet->first[number[unit] + 2]++;
+        place_matrix->first[number[unit] + 2]++;
     }
-    for (size_t unit = 2; unit < sheet->units + 2; unit++)
-        sheet->first[unit] += sheet->first[unit - 1];
+    for (size_t unit = 2; unit < place_matrix->units + 2; unit++)
+        place_matrix->first[unit] += place_matrix->first[unit - 1];
     for (size_t rank = 0; rank < times->ranks; rank++) {
         int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
-        sheet->member[sheet->first[number[unit] + 1]++] = (int32_t)rank;
+        place_matrix->member[place_matrix->first[number[unit] + 1]++] = (int32_t)rank;
     }
 }
 
-static int make_room(struct sheet *sheet)
+static int make_room(struct place_matrix *place_matrix)
 {
-    size_t cells = sheet->units * sheet->steps, ranks = sheet->times->ranks;
-    size_t longest = ranks > sheet->steps ? ranks : sheet->steps;
-    int64_t **const by_unit[] = {&sheet->value,  &sheet->unit_pace, &sheet->middle,
-                                 &sheet->others, &sheet->late_more, &sheet->waited};
+    size_t cells = place_matrix->units * place_matrix->steps, ranks = place_matrix->times->ranks;
+    size_t longest = ranks > place_matrix->steps ? ranks : place_matrix->steps;
+    int64_t **const by_unit[] = {&place_matrix->value,  &place_matrix->unit_pace, &place_matrix->middle,
+                                 &place_matrix->others, &place_matrix->late_more, &place_matrix->waited};
     int failed = 0;
     for (size_t i = 0; i < sizeof by_unit / sizeof *by_unit; i++)
         failed |= !(*by_unit[i] = array_new(cells, sizeof **by_unit[i]));
-    sheet->bound = array_new(ranks * sheet->steps, sizeof *sheet->bound);
-    sheet->quiet = array_new(sheet->units, sizeof *sheet->quiet);
-    sheet->quiet_pace = array_new(sheet->units, sizeof *sheet->quiet_pace);
-    sheet->list = array_new(longest, sizeof *sheet->list);
-    sheet->known = array_new(ranks, sizeof *sheet->known);
-    return failed || !sheet->bound || !sheet->quiet || !sheet->quiet_pace || !sheet->list || !sheet->known
+    place_matrix->bound = array_new(ranks * place_matrix->steps, sizeof *place_matrix->bound);
+    place_matrix->quiet = array_new(place_matrix->units, sizeof *place_matrix->quiet);
+    place_matrix->quiet_pace = array_new(place_matrix->units, sizeof *place_matrix->quiet_pace);
+    place_matrix->list = array_new(longest, sizeof *place_matrix->list);
+    place_matrix->known = array_new(ranks, sizeof *place_matrix->known);
+    return failed || !place_matrix->bound || !place_matrix->quiet || !place_matrix->quiet_pace ||
+                   !place_matrix->list || !place_matrix->known
                ? -1
                : 0;
 }
 
-int sheet_init(struct sheet *sheet, const struct sheet_source *source, const struct partition *partition,
-               const struct place_times *times, size_t role)
+int place_matrix_init(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                      const struct partition *partition, const struct place_times *times, size_t role)
 {
     int32_t *number = array_new(partition->count, sizeof *number);
-    *sheet = (struct sheet){.partition = partition,
-                            .times = times,
-                            .steps = times->steps,
-                            .unit = array_new(times->ranks, sizeof *sheet->unit),
-                            .first = array_new(times->ranks + 2, sizeof *sheet->first),
-                            .member = array_new(times->ranks, sizeof *sheet->member)};
-    int failed = !number || !sheet->unit || !sheet->first || !sheet->member;
+    *place_matrix = (struct place_matrix){.partition = partition,
+                                          .times = times,
+                                          .steps = times->steps,
+                                          .unit = array_new(times->ranks, sizeof *place_matrix->unit),
+                                          .first = array_new(times->ranks + 2, sizeof *place_matrix->first),
+                                          .member = array_new(times->ranks, sizeof *place_matrix->member)};
+    int failed = !number || !place_matrix->unit || !place_matrix->first || !place_matrix->member;
     if (!failed)
-        list_units(sheet, &source->baseline->roles[role], number);
+        list_units(place_matrix, &source->baseline->roles[role], number);
     free(number);
-    return failed || make_room(sheet) ? -1 : 0;
+    return failed || make_room(place_matrix) ? -1 : 0;
 }
 
-void sheet_release(struct sheet *sheet)
+void place_matrix_release(struct place_matrix *place_matrix)
 {
-    free(sheet->unit);
-    free(sheet->first);
-    free(sheet->member);
-    free(sheet->bound);
-    free(sheet->value);
-    free(sheet->unit_pace);
-    free(sheet->middle);
-    free(sheet->others);
-    free(sheet->late_more);
-    free(sheet->waited);
-    free(sheet->quiet);
-    free(sheet->quiet_pace);
-    free(sheet->list);
-    free(sheet->known);
-    *sheet = (struct sheet){0};
+    free(place_matrix->unit);
+    free(place_matrix->first);
+    free(place_matrix->member);
+    free(place_matrix->bound);
+    free(place_matrix->value);
+    free(place_matrix->unit_pace);
+    free(place_matrix->middle);
+    free(place_matrix->others);
+    free(place_matrix->late_more);
+    free(place_matrix->waited);
+    free(place_matrix->quiet);
+    free(place_matrix->quiet_pace);
+    free(place_matrix->list);
+    free(place_matrix->known);
+    *place_matrix = (struct place_matrix){0};
 }
 
 /* Of a unit's members so many have to be known. */
@@ -94,215 +95,224 @@ static int are_enough(size_t known, size_t members)
 }
 
 /* The members of a unit whose own time is known in a step, as cells of the times; returns how many. */
-static size_t list_known(const struct sheet *sheet, size_t unit, size_t step)
+static size_t list_known(const struct place_matrix *place_matrix, size_t unit, size_t step)
 {
     size_t known = 0;
-    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++) {
-        size_t cell = (size_t)sheet->member[i] * sheet->steps + step;
-        if (sheet->times->own[cell] != TIME_UNKNOWN)
-            sheet->known[known++] = cell;
+    for (int32_t i = place_matrix->first[unit]; i < place_matrix->first[unit + 1]; i++) {
+        size_t cell = (size_t)place_matrix->member[i] * place_matrix->steps + step;
+        if (place_matrix->times->own[cell] != TIME_UNKNOWN)
+            place_matrix->known[known++] = cell;
     }
     return known;
 }
 
-static int64_t quantile_in(struct sheet *sheet, const int64_t *values, size_t known, double part)
+static int64_t quantile_in(struct place_matrix *place_matrix, const int64_t *values, size_t known,
+                           double part)
 {
     for (size_t i = 0; i < known; i++)
-        sheet->list[i] = values[sheet->known[i]];
-    return pick_quantile(sheet->list, known, part);
+        place_matrix->list[i] = values[place_matrix->known[i]];
+    return pick_quantile(place_matrix->list, known, part);
 }
 
 /* What those of them show that are not explained. */
-static int64_t middle_in(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
-                         size_t known, size_t members)
+static int64_t middle_in(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                         const struct role *role, size_t known, size_t members)
 {
     size_t count = 0;
     for (size_t i = 0; i < known; i++) {
-        size_t cell = sheet->known[i], row = cell / sheet->steps;
-        size_t rank = (size_t)role->ranks[sheet->times->place[row]];
-        if (!source->explained[rank * sheet->steps + cell % sheet->steps])
-            sheet->list[count++] = sheet->times->own[cell];
+        size_t cell = place_matrix->known[i], row = cell / place_matrix->steps;
+        size_t rank = (size_t)role->ranks[place_matrix->times->place[row]];
+        if (!source->explained[rank * place_matrix->steps + cell % place_matrix->steps])
+            place_matrix->list[count++] = place_matrix->times->own[cell];
     }
-    return are_enough(count, members) ? pick_quantile(sheet->list, count, 0.5) : TIME_UNKNOWN;
+    return are_enough(count, members) ? pick_quantile(place_matrix->list, count, 0.5) : TIME_UNKNOWN;
 }
 
 /*
  * How long somebody waited for a unit is as its time: what three of four of its members show. One that came
  * last does not make those slow that waited for it as well.
  */
-static void measure_several(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
-                            size_t unit)
+static void measure_several(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                            const struct role *role, size_t unit)
 {
-    const struct place_times *times = sheet->times;
-    size_t members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
-    for (size_t step = 0; step < sheet->steps; step++) {
-        size_t cell = unit * sheet->steps + step, known = list_known(sheet, unit, step);
+    const struct place_times *times = place_matrix->times;
+    size_t members = (size_t)(place_matrix->first[unit + 1] - place_matrix->first[unit]);
+    for (size_t step = 0; step < place_matrix->steps; step++) {
+        size_t cell = unit * place_matrix->steps + step, known = list_known(place_matrix, unit, step);
         int enough = are_enough(known, members);
-        int64_t waited_ns = quantile_in(sheet, sheet->bound, known, 0.25);
-        sheet->value[cell] = enough ? quantile_in(sheet, times->own, known, 0.25) : TIME_UNKNOWN;
-        sheet->unit_pace[cell] = enough ? quantile_in(sheet, times->pace, known, 0.25) : TIME_UNKNOWN;
-        sheet->waited[cell] = waited_ns > 0 ? waited_ns : 0;
-        sheet->late_more[cell] = quantile_in(sheet, times->late, known, 0.5);
-        sheet->middle[cell] = middle_in(sheet, source, role, known, members);
+        int64_t waited_ns = quantile_in(place_matrix, place_matrix->bound, known, 0.25);
+        place_matrix->value[cell] =
+            enough ? quantile_in(place_matrix, times->own, known, 0.25) : TIME_UNKNOWN;
+        place_matrix->unit_pace[cell] =
+            enough ? quantile_in(place_matrix, times->pace, known, 0.25) : TIME_UNKNOWN;
+        place_matrix->waited[cell] = waited_ns > 0 ? waited_ns : 0;
+        place_matrix->late_more[cell] = quantile_in(place_matrix, times->late, known, 0.5);
+        place_matrix->middle[cell] = middle_in(place_matrix, source, role, known, members);
     }
 }
 
 /* The same of a unit of one rank, which is all quantiles of itself. */
-static void measure_single(struct sheet *sheet, const struct sheet_source *source, const struct role *role,
-                           size_t unit)
+static void measure_single(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                           const struct role *role, size_t unit)
 {
-    const struct place_times *times = sheet->times;
-    size_t row = (size_t)sheet->member[sheet->first[unit]];
+    const struct place_times *times = place_matrix->times;
+    size_t row = (size_t)place_matrix->member[place_matrix->first[unit]];
     size_t rank = (size_t)role->ranks[times->place[row]];
-    for (size_t step = 0; step < sheet->steps; step++) {
-        size_t cell = unit * sheet->steps + step, of = row * sheet->steps + step;
+    for (size_t step = 0; step < place_matrix->steps; step++) {
+        size_t cell = unit * place_matrix->steps + step, of = row * place_matrix->steps + step;
         int is_known = times->own[of] != TIME_UNKNOWN;
-        int is_explained = source->explained[rank * sheet->steps + step];
-        sheet->value[cell] = times->own[of];
-        sheet->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
-        sheet->waited[cell] = is_known && sheet->bound[of] > 0 ? sheet->bound[of] : 0;
-        sheet->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
-        sheet->middle[cell] = is_explained ? TIME_UNKNOWN : times->own[of];
+        int is_explained = source->explained[rank * place_matrix->steps + step];
+        place_matrix->value[cell] = times->own[of];
+        place_matrix->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
+        place_matrix->waited[cell] = is_known && place_matrix->bound[of] > 0 ? place_matrix->bound[of] : 0;
+        place_matrix->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
+        place_matrix->middle[cell] = is_explained ? TIME_UNKNOWN : times->own[of];
     }
 }
 
-static void measure_units(struct sheet *sheet, const struct sheet_source *source, size_t role)
+static void measure_units(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                          size_t role)
 {
     const struct role *of = &source->baseline->roles[role];
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        if (sheet->first[unit + 1] - sheet->first[unit] == 1)
-            measure_single(sheet, source, of, unit);
+    for (size_t unit = 0; unit < place_matrix->units; unit++)
+        if (place_matrix->first[unit + 1] - place_matrix->first[unit] == 1)
+            measure_single(place_matrix, source, of, unit);
         else
-            measure_several(sheet, source, of, unit);
+            measure_several(place_matrix, source, of, unit);
 }
 
 /* In one step, of `values` of the units that have a middle. */
-static struct middles find_middles(struct sheet *sheet, const int64_t *values, size_t step)
+static struct middles find_middles(struct place_matrix *place_matrix, const int64_t *values, size_t step)
 {
     size_t known = 0;
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        if (sheet->middle[unit * sheet->steps + step] != TIME_UNKNOWN)
-            sheet->list[known++] = values[unit * sheet->steps + step];
-    return middles_of(sheet->list, known);
+    for (size_t unit = 0; unit < place_matrix->units; unit++)
+        if (place_matrix->middle[unit * place_matrix->steps + step] != TIME_UNKNOWN)
+            place_matrix->list[known++] = values[unit * place_matrix->steps + step];
+    return middles_of(place_matrix->list, known);
 }
 
 /* The others' to each unit. */
-static void take_others(struct sheet *sheet, const int64_t *values, size_t step,
+static void take_others(struct place_matrix *place_matrix, const int64_t *values, size_t step,
                         const struct middles *middles)
 {
-    for (size_t unit = 0; unit < sheet->units; unit++) {
-        size_t cell = unit * sheet->steps + step;
-        sheet->others[cell] =
-            sheet->middle[cell] == TIME_UNKNOWN ? middles->all : median_of_others(middles, values[cell]);
+    for (size_t unit = 0; unit < place_matrix->units; unit++) {
+        size_t cell = unit * place_matrix->steps + step;
+        place_matrix->others[cell] = place_matrix->middle[cell] == TIME_UNKNOWN
+                                         ? middles->all
+                                         : median_of_others(middles, values[cell]);
     }
 }
 
 /* What a unit takes in its quiet steps: beyond the others, and in all. */
-static void measure_quiet(struct sheet *sheet, const struct sheet_source *source, size_t unit)
+static void measure_quiet(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                          size_t unit)
 {
     size_t first = (size_t)source->baseline->first_step, known = 0;
-    for (size_t step = first; step < sheet->steps; step++) {
-        size_t cell = unit * sheet->steps + step;
-        if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
-            sheet->list[known++] = sheet->value[cell] - sheet->others[cell];
+    for (size_t step = first; step < place_matrix->steps; step++) {
+        size_t cell = unit * place_matrix->steps + step;
+        if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
+            place_matrix->list[known++] = place_matrix->value[cell] - place_matrix->others[cell];
     }
-    sheet->quiet[unit] = known ? pick_quiet(sheet->list, known) : 0;
+    place_matrix->quiet[unit] = known ? pick_quiet(place_matrix->list, known) : 0;
     known = 0;
-    for (size_t step = first; step < sheet->steps; step++)
-        if (sheet->value[unit * sheet->steps + step] != TIME_UNKNOWN)
-            sheet->list[known++] = sheet->unit_pace[unit * sheet->steps + step];
-    sheet->quiet_pace[unit] = known ? pick_quiet(sheet->list, known) : 0;
+    for (size_t step = first; step < place_matrix->steps; step++)
+        if (place_matrix->value[unit * place_matrix->steps + step] != TIME_UNKNOWN)
+            place_matrix->list[known++] = place_matrix->unit_pace[unit * place_matrix->steps + step];
+    place_matrix->quiet_pace[unit] = known ? pick_quiet(place_matrix->list, known) : 0;
 }
 
 /* Of several ranks that nobody else is in an operation with, who waits there says nothing. */
-static void take_bounds(struct sheet *sheet, const struct role *role)
+static void take_bounds(struct place_matrix *place_matrix, const struct role *role)
 {
-    const struct place_times *times = sheet->times;
-    const struct partition *partition = sheet->partition;
-    memcpy(sheet->bound, times->bound, times->ranks * sheet->steps * sizeof *sheet->bound);
+    const struct place_times *times = place_matrix->times;
+    const struct partition *partition = place_matrix->partition;
+    memcpy(place_matrix->bound, times->bound,
+           times->ranks * place_matrix->steps * sizeof *place_matrix->bound);
     for (size_t rank = 0; partition->kind != UNIT_RANK && rank < times->ranks; rank++) {
         int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
-        for (size_t cell = rank * sheet->steps; cell < (rank + 1) * sheet->steps; cell++)
+        for (size_t cell = rank * place_matrix->steps; cell < (rank + 1) * place_matrix->steps; cell++)
             if (times->own[cell] != TIME_UNKNOWN && partition->within[times->communicator[cell]] == unit)
-                sheet->bound[cell] = INT64_MAX;
+                place_matrix->bound[cell] = INT64_MAX;
     }
 }
 
 /* By how much each unit was enqueued later than the others. */
-static void compare_lateness(struct sheet *sheet, size_t step)
+static void compare_lateness(struct place_matrix *place_matrix, size_t step)
 {
-    struct middles middles = find_middles(sheet, sheet->late_more, step);
-    take_others(sheet, sheet->late_more, step, &middles);
-    for (size_t unit = 0; unit < sheet->units; unit++) {
-        size_t cell = unit * sheet->steps + step;
-        if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
-            sheet->late_more[cell] -= sheet->others[cell];
+    struct middles middles = find_middles(place_matrix, place_matrix->late_more, step);
+    take_others(place_matrix, place_matrix->late_more, step, &middles);
+    for (size_t unit = 0; unit < place_matrix->units; unit++) {
+        size_t cell = unit * place_matrix->steps + step;
+        if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
+            place_matrix->late_more[cell] -= place_matrix->others[cell];
     }
 }
 
-void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role,
-                   struct middles *middles)
+void place_matrix_measure(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                          size_t role, struct middles *middles)
 {
-    take_bounds(sheet, &source->baseline->roles[role]);
-    measure_units(sheet, source, role);
-    for (size_t step = 0; step < sheet->steps; step++) {
-        compare_lateness(sheet, step);
-        middles[step] = find_middles(sheet, sheet->middle, step);
-        take_others(sheet, sheet->middle, step, &middles[step]);
+    take_bounds(place_matrix, &source->baseline->roles[role]);
+    measure_units(place_matrix, source, role);
+    for (size_t step = 0; step < place_matrix->steps; step++) {
+        compare_lateness(place_matrix, step);
+        middles[step] = find_middles(place_matrix, place_matrix->middle, step);
+        take_others(place_matrix, place_matrix->middle, step, &middles[step]);
     }
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        measure_quiet(sheet, source, unit);
+    for (size_t unit = 0; unit < place_matrix->units; unit++)
+        measure_quiet(place_matrix, source, unit);
 }
 
-void sheet_measure_alone(struct sheet *sheet, const struct sheet_source *source, size_t role,
-                         const struct middles *middles)
+void place_matrix_measure_alone(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                                size_t role, const struct middles *middles)
 {
-    take_bounds(sheet, &source->baseline->roles[role]);
-    measure_units(sheet, source, role);
-    for (size_t step = 0; step < sheet->steps; step++)
-        take_others(sheet, sheet->middle, step, &middles[step]);
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        measure_quiet(sheet, source, unit);
+    take_bounds(place_matrix, &source->baseline->roles[role]);
+    measure_units(place_matrix, source, role);
+    for (size_t step = 0; step < place_matrix->steps; step++)
+        take_others(place_matrix, place_matrix->middle, step, &middles[step]);
+    for (size_t unit = 0; unit < place_matrix->units; unit++)
+        measure_quiet(place_matrix, source, unit);
 }
 
-int sheet_is_open(const struct sheet *sheet, size_t unit, size_t step)
+int place_matrix_is_open(const struct place_matrix *place_matrix, size_t unit, size_t step)
 {
-    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++)
-        if (sheet->times->open[(size_t)sheet->member[i] * sheet->steps + step])
+    for (int32_t i = place_matrix->first[unit]; i < place_matrix->first[unit + 1]; i++)
+        if (place_matrix->times->open[(size_t)place_matrix->member[i] * place_matrix->steps + step])
             return 1;
     return 0;
 }
 
-int64_t sheet_apart(const struct sheet *sheet, size_t unit, size_t step)
+int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t unit, size_t step)
 {
-    size_t cell = unit * sheet->steps + step;
-    if (sheet->value[cell] == TIME_UNKNOWN || sheet->others[cell] == TIME_UNKNOWN)
+    size_t cell = unit * place_matrix->steps + step;
+    if (place_matrix->value[cell] == TIME_UNKNOWN || place_matrix->others[cell] == TIME_UNKNOWN)
         return TIME_UNKNOWN;
-    int64_t apart_ns = sheet->value[cell] - sheet->others[cell];
-    int64_t beyond_ns = apart_ns - sheet->quiet[unit];
+    int64_t apart_ns = place_matrix->value[cell] - place_matrix->others[cell];
+    int64_t beyond_ns = apart_ns - place_matrix->quiet[unit];
     if (beyond_ns <= 0)
         return apart_ns;
-    int64_t most_ns = sheet->waited[cell], growth_ns = sheet->unit_pace[cell] - sheet->quiet_pace[unit];
+    int64_t most_ns = place_matrix->waited[cell],
+            growth_ns = place_matrix->unit_pace[cell] - place_matrix->quiet_pace[unit];
     growth_ns = growth_ns > 0 ? growth_ns : 0;
     most_ns = growth_ns < most_ns ? growth_ns : most_ns;
-    return beyond_ns > most_ns ? sheet->quiet[unit] + most_ns : apart_ns;
+    return beyond_ns > most_ns ? place_matrix->quiet[unit] + most_ns : apart_ns;
 }
 
 /* As for suspicions (host_or_gpu.h): half, and within a step an eighth. */
 enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 
-int sheet_lateness_is(const struct sheet *sheet, int64_t late_ns, int64_t excess_ns)
+int place_matrix_lateness_is(const struct place_matrix *place_matrix, int64_t late_ns, int64_t excess_ns)
 {
     return late_ns != TIME_UNKNOWN &&
-           late_ns >= excess_ns / (sheet->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
+           late_ns >= excess_ns / (place_matrix->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
 }
 
-int sheet_is_late(const struct sheet *sheet, size_t unit, size_t step, int64_t excess_ns)
+int place_matrix_is_late(const struct place_matrix *place_matrix, size_t unit, size_t step, int64_t excess_ns)
 {
-    return sheet_lateness_is(sheet, sheet->late_more[unit * sheet->steps + step], excess_ns);
+    return place_matrix_lateness_is(place_matrix, place_matrix->late_more[unit * place_matrix->steps + step],
+                                    excess_ns);
 }
 
-int64_t *longest_stays(const struct job *job)
+int64_t *max_member_durations(const struct job *job)
 {
     int64_t *longest = array_new(job->instance_count, sizeof *longest);
     for (size_t i = 0; longest && i < job->instance_count; i++) {
@@ -324,7 +334,7 @@ static int is_of(const struct partition *partition, size_t unit, int32_t rank)
     return unit == SHEET_ALL || partition->unit_of[rank] == (int32_t)unit;
 }
 
-int place_times_init(struct place_times *times, const struct sheet_source *source, size_t role,
+int place_times_init(struct place_times *times, const struct place_matrix_source *source, size_t role,
                      const struct partition *partition, size_t unit)
 {
     const struct role *of = &source->baseline->roles[role];
@@ -382,7 +392,7 @@ static int may_hide_end(const struct job *job, const struct job_operation *opera
            (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
 }
 
-static int64_t bound_of(const struct sheet_source *source, int32_t at)
+static int64_t bound_of(const struct place_matrix_source *source, int32_t at)
 {
     const struct job *job = source->job;
     const struct job_operation *operation = &job->operations[at];
@@ -398,7 +408,7 @@ enum { HELD_PART = 4 };
  * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a
  * group it is not known, or a link was slow in it and the step over, which not all members' kernels show.
  */
-static int may_go_on(const struct sheet_source *source, int32_t operation, int64_t own_ns, int within)
+static int may_go_on(const struct place_matrix_source *source, int32_t operation, int64_t own_ns, int within)
 {
     int64_t slow_ns = source->transfers[source->job->operations[operation].instance].slow_ns;
     return (!within && slow_ns > own_ns / HELD_PART) ||
@@ -421,7 +431,8 @@ static int64_t without_load(const struct baseline *baseline, int32_t at, int64_t
     return rest_ns > 0 ? rest_ns : 0;
 }
 
-static void read_cell(struct place_times *times, const struct sheet_source *source, size_t cell, int32_t at)
+static void read_cell(struct place_times *times, const struct place_matrix_source *source, size_t cell,
+                      int32_t at)
 {
     const struct job *job = source->job;
     times->own[cell] = TIME_UNKNOWN;
@@ -450,7 +461,7 @@ const int32_t *place_times_operations(const struct place_times *times, const str
     return baseline->cells[role] + row * times->steps;
 }
 
-void place_times_read(struct place_times *times, const struct sheet_source *source, size_t role,
+void place_times_read(struct place_times *times, const struct place_matrix_source *source, size_t role,
                       int32_t position)
 {
     size_t first = (size_t)source->baseline->first_step;

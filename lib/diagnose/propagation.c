@@ -47,7 +47,7 @@ struct delays {
     const struct excess_list *excess;
     const struct transfer_excess *transfers; /* per instance */
     struct delay_steps steps;
-    int32_t *seats; /* owned: per operation */
+    int32_t *member_list; /* owned: per operation */
 };
 
 static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
@@ -76,11 +76,11 @@ static int32_t peer_of(const struct job *job, const struct job_operation *operat
 
 /* Numbers the seats, and makes room for them in met[]: who sits there for the first time has not met anybody.
  */
-static int number_seats(struct delays *delays)
+static int number_communicator_members(struct delays *delays)
 {
     const struct job *job = delays->job;
-    delays->seats = array_new(job->operation_count, sizeof *delays->seats);
-    if (!delays->seats)
+    delays->member_list = array_new(job->operation_count, sizeof *delays->member_list);
+    if (!delays->member_list)
         return -1;
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
@@ -89,7 +89,7 @@ static int number_seats(struct delays *delays)
         int64_t *number = map_put(&delays->numbers, key, (int64_t)delays->numbers.count, NULL);
         if (!number)
             return -1;
-        delays->seats[i] = (int32_t)*number;
+        delays->member_list[i] = (int32_t)*number;
     }
     if (array_reserve((void **)&delays->met, &delays->met_capacity, delays->numbers.count,
                       sizeof *delays->met))
@@ -101,7 +101,7 @@ static int number_seats(struct delays *delays)
 
 static int64_t *met_at(struct delays *delays, int32_t operation)
 {
-    return &delays->met[delays->seats[operation]];
+    return &delays->met[delays->member_list[operation]];
 }
 
 static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns)
@@ -293,9 +293,9 @@ int delays_add(struct delays *delays, const struct job *job, const struct excess
     delays->excess = excess;
     delays->transfers = transfers;
     delays->steps = steps;
-    int failed = number_seats(delays) ? error_no_memory(error) : measure(delays, error);
-    free(delays->seats);
-    delays->seats = NULL;
+    int failed = number_communicator_members(delays) ? error_no_memory(error) : measure(delays, error);
+    free(delays->member_list);
+    delays->member_list = NULL;
     return failed;
 }
 

@@ -45,21 +45,21 @@ static void fill_ends(const struct job *job, const struct job_rank *rank, int64_
 
 /* When operations of a rank began and ended, in order; with room for the rank that has most. */
 struct moments {
-    struct keyed *starts; /* owned, as are these: */
-    struct keyed *stops;
-    struct keyed *scratch;
+    struct sort_entry *starts; /* owned, as are these: */
+    struct sort_entry *stops;
+    struct sort_entry *scratch;
 };
 
 static size_t list_moments(const struct job *job, const struct job_rank *rank, const int64_t *ends,
-                           struct keyed *moments, struct keyed *scratch)
+                           struct sort_entry *moments, struct sort_entry *scratch)
 {
     size_t count = 0;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         int64_t time = ends ? ends[i] : job->operations[i].start_ns;
         if (time != TIME_UNKNOWN)
-            moments[count++] = (struct keyed){time, (int32_t)i};
+            moments[count++] = (struct sort_entry){time, (int32_t)i};
     }
-    keyed_sort(moments, scratch, count);
+    sort_entries(moments, scratch, count);
     return count;
 }
 
@@ -69,7 +69,7 @@ static void find_order(struct replay *replay, const struct job_rank *rank, const
 {
     const struct job *job = replay->job;
     const int64_t *ends = replay->ends;
-    const struct keyed *starts = moments->starts, *stops = moments->stops;
+    const struct sort_entry *starts = moments->starts, *stops = moments->stops;
     size_t start_count = list_moments(job, rank, NULL, moments->starts, moments->scratch),
            stop_count = list_moments(job, rank, ends, moments->stops, moments->scratch);
     int32_t last = -1;

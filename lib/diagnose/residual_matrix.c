@@ -13,10 +13,10 @@ struct sums {
     int64_t *list;     /* scratch: a step, or a unit */
 };
 
-static int sums_init(struct sums *sums, const struct sheet *sheet)
+static int sums_init(struct sums *sums, const struct place_matrix *place_matrix)
 {
-    size_t cells = sheet->units * sheet->steps;
-    size_t longest = sheet->units > sheet->steps ? sheet->units : sheet->steps;
+    size_t cells = place_matrix->units * place_matrix->steps;
+    size_t longest = place_matrix->units > place_matrix->steps ? place_matrix->units : place_matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
                           .list = array_new(longest, sizeof *sums->list)};
@@ -30,79 +30,85 @@ static void sums_release(struct sums *sums)
     free(sums->list);
 }
 
-static int panel_init(struct panel *panel, const struct sheet *sheet, int32_t positions)
+static int residual_matrix_init(struct residual_matrix *residual_matrix,
+                                const struct place_matrix *place_matrix, int32_t positions)
 {
-    size_t cells = sheet->units * sheet->steps;
-    size_t middles = sheet->units > 1 ? (size_t)positions * sheet->steps : 0;
-    *panel = (struct panel){.units = sheet->units,
-                            .unit = array_new(sheet->units, sizeof *panel->unit),
-                            .beyond = array_new(cells, sizeof *panel->beyond),
-                            .more = array_new(cells, sizeof *panel->more),
-                            .host = array_new(cells, sizeof *panel->host),
-                            .level = array_new(sheet->units, sizeof *panel->level),
-                            .middles = array_new(middles, sizeof *panel->middles)};
-    if (!panel->unit || !panel->beyond || !panel->more || !panel->host || !panel->level || !panel->middles)
+    size_t cells = place_matrix->units * place_matrix->steps;
+    size_t middles = place_matrix->units > 1 ? (size_t)positions * place_matrix->steps : 0;
+    *residual_matrix =
+        (struct residual_matrix){.units = place_matrix->units,
+                                 .unit = array_new(place_matrix->units, sizeof *residual_matrix->unit),
+                                 .beyond = array_new(cells, sizeof *residual_matrix->beyond),
+                                 .more = array_new(cells, sizeof *residual_matrix->more),
+                                 .host = array_new(cells, sizeof *residual_matrix->host),
+                                 .level = array_new(place_matrix->units, sizeof *residual_matrix->level),
+                                 .middles = array_new(middles, sizeof *residual_matrix->middles)};
+    if (!residual_matrix->unit || !residual_matrix->beyond || !residual_matrix->more ||
+        !residual_matrix->host || !residual_matrix->level || !residual_matrix->middles)
         return -1;
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        panel->unit[unit] = sheet->unit[unit];
+    for (size_t unit = 0; unit < place_matrix->units; unit++)
+        residual_matrix->unit[unit] = place_matrix->unit[unit];
     return 0;
 }
 
-void panel_release(struct panel *panel)
+void residual_matrix_release(struct residual_matrix *residual_matrix)
 {
-    free(panel->unit);
-    free(panel->beyond);
-    free(panel->more);
-    free(panel->host);
-    free(panel->level);
-    free(panel->middles);
-    *panel = (struct panel){0};
+    free(residual_matrix->unit);
+    free(residual_matrix->beyond);
+    free(residual_matrix->more);
+    free(residual_matrix->host);
+    free(residual_matrix->level);
+    free(residual_matrix->middles);
+    *residual_matrix = (struct residual_matrix){0};
 }
 
-static void add_steps(struct panel *panel, struct sums *sums, const struct sheet *sheet)
+static void add_steps(struct residual_matrix *residual_matrix, struct sums *sums,
+                      const struct place_matrix *place_matrix)
 {
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        for (size_t step = 0; step < sheet->steps; step++) {
-            size_t cell = unit * sheet->steps + step;
-            int64_t apart_ns = sheet_apart(sheet, unit, step), beyond_ns = apart_ns - sheet->quiet[unit];
+    for (size_t unit = 0; unit < place_matrix->units; unit++)
+        for (size_t step = 0; step < place_matrix->steps; step++) {
+            size_t cell = unit * place_matrix->steps + step;
+            int64_t apart_ns = place_matrix_unit_excess(place_matrix, unit, step),
+                    beyond_ns = apart_ns - place_matrix->quiet[unit];
             if (apart_ns == TIME_UNKNOWN)
                 continue;
             sums->apart_ns[cell] += apart_ns;
-            if (sheet_is_open(sheet, unit, step))
+            if (place_matrix_is_open(place_matrix, unit, step))
                 continue;
             sums->known[cell]++;
-            panel->beyond[cell] += apart_ns;
+            residual_matrix->beyond[cell] += apart_ns;
             if (beyond_ns <= 0)
                 continue;
-            panel->more[cell] += beyond_ns;
-            if (sheet_is_late(sheet, unit, step, beyond_ns))
-                panel->host[cell] += beyond_ns;
+            residual_matrix->more[cell] += beyond_ns;
+            if (place_matrix_is_late(place_matrix, unit, step, beyond_ns))
+                residual_matrix->host[cell] += beyond_ns;
         }
 }
 
 /* The median over steps of a unit's values, less the others' where `others` is given; TIME_UNKNOWN. */
-static int64_t usual_of(struct sheet *sheet, const int64_t *values, const int64_t *others, size_t unit)
+static int64_t usual_of(struct place_matrix *place_matrix, const int64_t *values, const int64_t *others,
+                        size_t unit)
 {
     size_t known = 0;
-    for (size_t step = 0; step < sheet->steps; step++) {
-        size_t cell = unit * sheet->steps + step;
-        if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
-            sheet->list[known++] = values[cell] - (others ? others[cell] : 0);
+    for (size_t step = 0; step < place_matrix->steps; step++) {
+        size_t cell = unit * place_matrix->steps + step;
+        if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
+            place_matrix->list[known++] = values[cell] - (others ? others[cell] : 0);
     }
-    return pick_quantile(sheet->list, known, 0.5);
+    return pick_quantile(place_matrix->list, known, 0.5);
 }
 
 /* A place is slower where it takes longer by so much of what the others take: a few percent are no clock. */
 static const double SLOWER = 0.04;
 
-static void add_levels(struct panel *panel, struct sheet *sheet)
+static void add_levels(struct residual_matrix *residual_matrix, struct place_matrix *place_matrix)
 {
-    for (size_t unit = 0; unit < sheet->units; unit++) {
-        struct level *level = &panel->level[unit];
-        int64_t apart_ns = usual_of(sheet, sheet->value, sheet->others, unit);
+    for (size_t unit = 0; unit < place_matrix->units; unit++) {
+        struct level *level = &residual_matrix->level[unit];
+        int64_t apart_ns = usual_of(place_matrix, place_matrix->value, place_matrix->others, unit);
         if (apart_ns == TIME_UNKNOWN)
             continue;
-        int64_t others_ns = usual_of(sheet, sheet->others, NULL, unit);
+        int64_t others_ns = usual_of(place_matrix, place_matrix->others, NULL, unit);
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {
@@ -114,118 +120,127 @@ static void add_levels(struct panel *panel, struct sheet *sheet)
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        if (sheet_lateness_is(sheet, usual_of(sheet, sheet->late_more, NULL, unit), apart_ns))
+        if (place_matrix_lateness_is(place_matrix,
+                                     usual_of(place_matrix, place_matrix->late_more, NULL, unit), apart_ns))
             level->host_ns += apart_ns;
     }
 }
 
 /* Cells of which half of what is known of the unit in any step is not known. */
-static void forget_gaps(struct panel *panel, const struct sums *sums, size_t steps, size_t unit)
+static void forget_gaps(struct residual_matrix *residual_matrix, const struct sums *sums, size_t steps,
+                        size_t unit)
 {
     int32_t most = 0;
     for (size_t step = 0; step < steps; step++)
         most = sums->known[unit * steps + step] > most ? sums->known[unit * steps + step] : most;
     for (size_t step = 0; step < steps; step++)
         if (sums->known[unit * steps + step] * 2 <= most)
-            panel->beyond[unit * steps + step] = TIME_UNKNOWN;
+            residual_matrix->beyond[unit * steps + step] = TIME_UNKNOWN;
 }
 
 /* A residual is what is beyond the quiet steps. */
-static void settle_unit(struct panel *panel, struct sums *sums, size_t steps, size_t first_step, size_t unit)
+static void settle_unit(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps,
+                        size_t first_step, size_t unit)
 {
     size_t count = 0;
     for (size_t step = first_step; step < steps; step++)
         sums->list[count++] = sums->apart_ns[unit * steps + step];
     /* A fault of fewer than three quarters of the steps is not in the level. */
-    panel->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
+    residual_matrix->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     count = 0;
-    forget_gaps(panel, sums, steps, unit);
+    forget_gaps(residual_matrix, sums, steps, unit);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (panel->beyond[cell] != TIME_UNKNOWN)
-            sums->list[count++] = panel->beyond[cell];
+        if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
+            sums->list[count++] = residual_matrix->beyond[cell];
     int64_t quiet_ns = pick_quiet(sums->list, count);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (panel->beyond[cell] != TIME_UNKNOWN)
-            panel->beyond[cell] -= quiet_ns;
+        if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
+            residual_matrix->beyond[cell] -= quiet_ns;
 }
 
 /* Quiet steps are fewer than half: what noise alone makes of that, as most units show it, is no residual. */
-static void take_off_usual(struct panel *panel, struct sums *sums, size_t steps)
+static void take_off_usual(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps)
 {
-    int64_t *middles = array_new(panel->units, sizeof *middles);
+    int64_t *middles = array_new(residual_matrix->units, sizeof *middles);
     size_t known = 0;
-    for (size_t unit = 0; middles && unit < panel->units; unit++) {
+    for (size_t unit = 0; middles && unit < residual_matrix->units; unit++) {
         size_t count = 0;
         for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-            if (panel->beyond[cell] != TIME_UNKNOWN)
-                sums->list[count++] = panel->beyond[cell];
+            if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
+                sums->list[count++] = residual_matrix->beyond[cell];
         if (count)
             middles[known++] = pick_quantile(sums->list, count, 0.5);
     }
     int64_t middle_ns = known ? pick_quantile(middles, known, 0.5) : 0;
-    for (size_t cell = 0; cell < panel->units * steps; cell++)
-        if (panel->beyond[cell] != TIME_UNKNOWN)
-            panel->beyond[cell] -= middle_ns;
+    for (size_t cell = 0; cell < residual_matrix->units * steps; cell++)
+        if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
+            residual_matrix->beyond[cell] -= middle_ns;
     free(middles);
 }
 
-static void settle(struct panel *panel, struct sums *sums, size_t steps, size_t first_step)
+static void settle(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps,
+                   size_t first_step)
 {
-    for (size_t unit = 0; unit < panel->units; unit++)
-        settle_unit(panel, sums, steps, first_step, unit);
-    take_off_usual(panel, sums, steps);
+    for (size_t unit = 0; unit < residual_matrix->units; unit++)
+        settle_unit(residual_matrix, sums, steps, first_step, unit);
+    take_off_usual(residual_matrix, sums, steps);
 }
 
-/* What panels_init() goes through a role with. */
+/* What residual_matrices_init() goes through a role with. */
 struct work {
     struct place_times times;
-    struct sheet *sheets; /* owned: of each partition, as the sums */
-    struct sums *sums;    /* owned */
+    struct place_matrix *place_matrices; /* owned: of each partition, as the sums */
+    struct sums *sums;                   /* owned */
 };
 
-static int work_init(struct work *work, struct panel *panels, const struct sheet_source *source,
-                     const struct partitions *partitions, size_t role)
+static int work_init(struct work *work, struct residual_matrix *residual_matrices,
+                     const struct place_matrix_source *source, const struct partitions *partitions,
+                     size_t role)
 {
-    *work = (struct work){.sheets = array_new(partitions->count, sizeof *work->sheets),
+    *work = (struct work){.place_matrices = array_new(partitions->count, sizeof *work->place_matrices),
                           .sums = array_new(partitions->count, sizeof *work->sums)};
-    int failed = !work->sheets || !work->sums ||
+    int failed = !work->place_matrices || !work->sums ||
                  place_times_init(&work->times, source, role, &partitions->items[0], SHEET_ALL);
     for (size_t i = 0; !failed && i < partitions->count; i++)
-        failed = sheet_init(&work->sheets[i], source, &partitions->items[i], &work->times, role) ||
-                 panel_init(&panels[i], &work->sheets[i], source->baseline->roles[role].length) ||
-                 sums_init(&work->sums[i], &work->sheets[i]);
+        failed =
+            place_matrix_init(&work->place_matrices[i], source, &partitions->items[i], &work->times, role) ||
+            residual_matrix_init(&residual_matrices[i], &work->place_matrices[i],
+                                 source->baseline->roles[role].length) ||
+            sums_init(&work->sums[i], &work->place_matrices[i]);
     return failed ? -1 : 0;
 }
 
 static void work_release(struct work *work, size_t partitions)
 {
-    for (size_t i = 0; work->sheets && work->sums && i < partitions; i++) {
-        sheet_release(&work->sheets[i]);
+    for (size_t i = 0; work->place_matrices && work->sums && i < partitions; i++) {
+        place_matrix_release(&work->place_matrices[i]);
         sums_release(&work->sums[i]);
     }
-    free(work->sheets);
+    free(work->place_matrices);
     free(work->sums);
     place_times_release(&work->times);
 }
 
-int panels_init(struct panel *panels, const struct sheet_source *source, const struct partitions *partitions,
-                size_t role)
+int residual_matrices_init(struct residual_matrix *residual_matrices,
+                           const struct place_matrix_source *source, const struct partitions *partitions,
+                           size_t role)
 {
     struct work work;
     size_t steps = (size_t)source->baseline->step_count;
-    int failed = work_init(&work, panels, source, partitions, role);
+    int failed = work_init(&work, residual_matrices, source, partitions, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&work.times, source, role, position);
         for (size_t i = 0; i < partitions->count; i++) {
-            if (panels[i].units < 2)
+            if (residual_matrices[i].units < 2)
                 continue;
-            sheet_measure(&work.sheets[i], source, role, &panels[i].middles[(size_t)position * steps]);
-            add_steps(&panels[i], &work.sums[i], &work.sheets[i]);
-            add_levels(&panels[i], &work.sheets[i]);
+            place_matrix_measure(&work.place_matrices[i], source, role,
+                                 &residual_matrices[i].middles[(size_t)position * steps]);
+            add_steps(&residual_matrices[i], &work.sums[i], &work.place_matrices[i]);
+            add_levels(&residual_matrices[i], &work.place_matrices[i]);
         }
     }
     for (size_t i = 0; !failed && i < partitions->count; i++)
-        settle(&panels[i], &work.sums[i], steps, (size_t)source->baseline->first_step);
+        settle(&residual_matrices[i], &work.sums[i], steps, (size_t)source->baseline->first_step);
     work_release(&work, partitions->count);
     return failed;
 }
@@ -237,36 +252,36 @@ struct usual {
 };
 
 /* Of what goes through all steps, the middle one of all; in its quiet steps where few are not marked. */
-static struct usual usual_at(const struct fault *fault, struct sheet *sheet)
+static struct usual usual_at(const struct fault *fault, struct place_matrix *place_matrix)
 {
     size_t known = 0, steps = 0;
-    struct usual usual = {.apart_ns = sheet->quiet[0], .pace_ns = sheet->quiet_pace[0]};
+    struct usual usual = {.apart_ns = place_matrix->quiet[0], .pace_ns = place_matrix->quiet_pace[0]};
     if (fault->is_steady) {
-        usual.apart_ns = usual_of(sheet, sheet->value, sheet->others, 0);
+        usual.apart_ns = usual_of(place_matrix, place_matrix->value, place_matrix->others, 0);
         return usual;
     }
-    for (size_t step = 0; step < sheet->steps; step++) {
-        int64_t apart_ns = sheet_apart(sheet, 0, step);
+    for (size_t step = 0; step < place_matrix->steps; step++) {
+        int64_t apart_ns = place_matrix_unit_excess(place_matrix, 0, step);
         steps += apart_ns != TIME_UNKNOWN;
         if (apart_ns != TIME_UNKNOWN && !fault->steps[step])
-            sheet->list[known++] = apart_ns;
+            place_matrix->list[known++] = apart_ns;
     }
     if (!known || known * 4 < steps)
         return usual;
-    usual.apart_ns = pick_quantile(sheet->list, known, 0.5);
+    usual.apart_ns = pick_quantile(place_matrix->list, known, 0.5);
     known = 0;
-    for (size_t step = 0; step < sheet->steps; step++)
-        if (sheet_apart(sheet, 0, step) != TIME_UNKNOWN && !fault->steps[step])
-            sheet->list[known++] = sheet->unit_pace[step];
-    usual.pace_ns = pick_quantile(sheet->list, known, 0.5);
+    for (size_t step = 0; step < place_matrix->steps; step++)
+        if (place_matrix_unit_excess(place_matrix, 0, step) != TIME_UNKNOWN && !fault->steps[step])
+            place_matrix->list[known++] = place_matrix->unit_pace[step];
+    usual.pace_ns = pick_quantile(place_matrix->list, known, 0.5);
     return usual;
 }
 
 /* What an own time is too long by, in a step. */
-static int64_t too_long(const struct fault *fault, const struct sheet *sheet, const struct usual *usual,
-                        int64_t own_ns, int64_t pace_ns, size_t step)
+static int64_t too_long(const struct fault *fault, const struct place_matrix *place_matrix,
+                        const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
 {
-    int64_t apart_ns = own_ns - sheet->others[step];
+    int64_t apart_ns = own_ns - place_matrix->others[step];
     int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
     int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
     int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
@@ -276,46 +291,52 @@ static int64_t too_long(const struct fault *fault, const struct sheet *sheet, co
 }
 
 /* What a member takes too long in a cell, as far as the unit does. */
-static int64_t fault_at(const struct fault *fault, const struct sheet *sheet, const struct usual *usual,
-                        size_t cell)
+static int64_t fault_at(const struct fault *fault, const struct place_matrix *place_matrix,
+                        const struct usual *usual, size_t cell)
 {
-    size_t step = cell % sheet->steps;
-    int64_t fault_ns = too_long(fault, sheet, usual, sheet->times->own[cell], sheet->times->pace[cell], step);
-    int64_t common_ns = too_long(fault, sheet, usual, sheet->value[step], sheet->unit_pace[step], step);
+    size_t step = cell % place_matrix->steps;
+    int64_t fault_ns = too_long(fault, place_matrix, usual, place_matrix->times->own[cell],
+                                place_matrix->times->pace[cell], step);
+    int64_t common_ns =
+        too_long(fault, place_matrix, usual, place_matrix->value[step], place_matrix->unit_pace[step], step);
     fault_ns = common_ns < fault_ns ? common_ns : fault_ns;
-    return fault_ns < sheet->bound[cell] ? fault_ns : sheet->bound[cell];
+    return fault_ns < place_matrix->bound[cell] ? fault_ns : place_matrix->bound[cell];
 }
 
 /* What one place of a unit, the only one of the sheet, takes longer than it should. */
-static void take_place(const struct fault *fault, const struct sheet_source *source, struct sheet *sheet,
-                       size_t role, int32_t position, fault_taker take, void *context)
+static void take_place(const struct fault *fault, const struct place_matrix_source *source,
+                       struct place_matrix *place_matrix, size_t role, int32_t position, fault_taker take,
+                       void *context)
 {
-    const struct place_times *times = sheet->times;
-    struct usual usual = usual_at(fault, sheet);
+    const struct place_times *times = place_matrix->times;
+    struct usual usual = usual_at(fault, place_matrix);
     for (size_t rank = 0; rank < times->ranks; rank++) {
         const int32_t *at = place_times_operations(times, source->baseline, role, position, rank);
-        for (size_t step = 0; step < sheet->steps; step++) {
-            size_t cell = rank * sheet->steps + step;
+        for (size_t step = 0; step < place_matrix->steps; step++) {
+            size_t cell = rank * place_matrix->steps + step;
             if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
-                sheet_apart(sheet, 0, step) != TIME_UNKNOWN && (fault->is_steady || !times->open[cell]))
-                take(context, at[step], fault_at(fault, sheet, &usual, cell));
+                place_matrix_unit_excess(place_matrix, 0, step) != TIME_UNKNOWN &&
+                (fault->is_steady || !times->open[cell]))
+                take(context, at[step], fault_at(fault, place_matrix, &usual, cell));
         }
     }
 }
 
-static int take_role(const struct fault *fault, const struct sheet_source *source, const struct panel *panel,
-                     size_t role, fault_taker take, void *context)
+static int take_role(const struct fault *fault, const struct place_matrix_source *source,
+                     const struct residual_matrix *residual_matrix, size_t role, fault_taker take,
+                     void *context)
 {
     struct place_times times;
-    struct sheet sheet = {0};
+    struct place_matrix place_matrix = {0};
     int failed = place_times_init(&times, source, role, fault->partition, fault->unit) ||
-                 sheet_init(&sheet, source, fault->partition, &times, role);
+                 place_matrix_init(&place_matrix, source, fault->partition, &times, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&times, source, role, position);
-        sheet_measure_alone(&sheet, source, role, &panel->middles[(size_t)position * times.steps]);
-        take_place(fault, source, &sheet, role, position, take, context);
+        place_matrix_measure_alone(&place_matrix, source, role,
+                                   &residual_matrix->middles[(size_t)position * times.steps]);
+        take_place(fault, source, &place_matrix, role, position, take, context);
     }
-    sheet_release(&sheet);
+    place_matrix_release(&place_matrix);
     place_times_release(&times);
     return failed;
 }
@@ -329,12 +350,13 @@ static int plays(const struct partition *partition, size_t unit, const struct ba
     return 0;
 }
 
-int fault_each(const struct fault *fault, const struct sheet_source *source, fault_taker take, void *context)
+int fault_each(const struct fault *fault, const struct place_matrix_source *source, fault_taker take,
+               void *context)
 {
     for (size_t role = 0; role < source->baseline->role_count; role++) {
-        const struct panel *panel = &fault->panels[role * fault->apart];
-        if (panel->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
-            take_role(fault, source, panel, role, take, context))
+        const struct residual_matrix *residual_matrix = &fault->residual_matrices[role * fault->apart];
+        if (residual_matrix->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
+            take_role(fault, source, residual_matrix, role, take, context))
             return -1;
     }
     return 0;

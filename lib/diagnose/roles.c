@@ -14,10 +14,10 @@ static int is_as(const struct stretch *stretch, const struct stretch *other)
 }
 
 /* Which of them a step under a load is as; -1: none. */
-static int32_t find(const struct programmes *programmes, struct stretch stretch, int32_t load)
+static int32_t find(const struct call_sequences *call_sequences, struct stretch stretch, int32_t load)
 {
-    for (int32_t i = 0; i < programmes->count; i++)
-        if (programmes->load[i] == load && is_as(&programmes->canonical[i], &stretch))
+    for (int32_t i = 0; i < call_sequences->count; i++)
+        if (call_sequences->load[i] == load && is_as(&call_sequences->canonical[i], &stretch))
             return i;
     return -1;
 }
@@ -49,56 +49,56 @@ static int32_t main_load(const struct stretch *stretches, const struct stretch *
     return best;
 }
 
-static void add_stretches(struct programmes *programmes, const struct stretch *stretches,
+static void add_stretches(struct call_sequences *call_sequences, const struct stretch *stretches,
                           const int32_t *loads, int32_t first_step, int32_t step_count)
 {
     for (int32_t step = first_step, alike; step < step_count; step += alike ? alike : 1) {
         alike = count_alike(stretches, loads, step, step_count);
-        if (alike < FEWEST_STEPS || programmes->count == MOST_PROGRAMMES ||
-            find(programmes, stretches[step], loads[step]) >= 0)
+        if (alike < FEWEST_STEPS || call_sequences->count == MOST_PROGRAMMES ||
+            find(call_sequences, stretches[step], loads[step]) >= 0)
             continue;
-        programmes->load[programmes->count] = loads[step];
-        programmes->canonical[programmes->count++] = stretches[step];
+        call_sequences->load[call_sequences->count] = loads[step];
+        call_sequences->canonical[call_sequences->count++] = stretches[step];
     }
 }
 
-static void tell_steps(struct programmes *programmes, const struct stretch *stretches, const int32_t *loads,
-                       int32_t step_count)
+static void tell_steps(struct call_sequences *call_sequences, const struct stretch *stretches,
+                       const int32_t *loads, int32_t step_count)
 {
     int32_t last = -1;
     for (int32_t step = 0; step < step_count; step++) {
-        int32_t here = find(programmes, stretches[step], loads[step]);
+        int32_t here = find(call_sequences, stretches[step], loads[step]);
         last = here >= 0 ? here : last;
-        programmes->of_step[step] = last;
+        call_sequences->of_step[step] = last;
     }
     last = 0;
     for (int32_t step = step_count; step-- > 0;) {
-        last = programmes->of_step[step] >= 0 ? programmes->of_step[step] : last;
-        programmes->of_step[step] = last;
-        programmes->first_step[last] = step;
+        last = call_sequences->of_step[step] >= 0 ? call_sequences->of_step[step] : last;
+        call_sequences->of_step[step] = last;
+        call_sequences->first_step[last] = step;
     }
 }
 
-int programmes_find(struct programmes *programmes, const struct stretch *stretches, const int32_t *loads,
-                    int32_t first_step, int32_t step_count, struct stretch *scratch)
+int call_sequences_find(struct call_sequences *call_sequences, const struct stretch *stretches,
+                        const int32_t *loads, int32_t first_step, int32_t step_count, struct stretch *scratch)
 {
-    *programmes = (struct programmes){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
-    if (!programmes->of_step)
+    *call_sequences = (struct call_sequences){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
+    if (!call_sequences->of_step)
         return -1;
     struct stretch canonical = stretches_canonical(stretches, first_step, step_count, scratch);
-    programmes->count = canonical.first >= 0;
-    programmes->canonical[0] = canonical;
-    programmes->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
-    if (programmes->count)
-        add_stretches(programmes, stretches, loads, first_step, step_count);
-    tell_steps(programmes, stretches, loads, step_count);
+    call_sequences->count = canonical.first >= 0;
+    call_sequences->canonical[0] = canonical;
+    call_sequences->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
+    if (call_sequences->count)
+        add_stretches(call_sequences, stretches, loads, first_step, step_count);
+    tell_steps(call_sequences, stretches, loads, step_count);
     return 0;
 }
 
-void programmes_release(struct programmes *programmes)
+void call_sequences_release(struct call_sequences *call_sequences)
 {
-    free(programmes->of_step);
-    *programmes = (struct programmes){.count = 0};
+    free(call_sequences->of_step);
+    *call_sequences = (struct call_sequences){.count = 0};
 }
 
 /* What two ranks of one role have in common at a position: its size, if that is what it usually is. */
@@ -127,7 +127,7 @@ struct player {
     size_t *capacity;  /* of baseline->roles */
     struct stretch *stretches; /* of each step; and as much scratch twice */
     const int32_t *loads;      /* of each step */
-    struct programmes programmes;
+    struct call_sequences call_sequences;
     int32_t begins[MOST_PROGRAMMES]; /* its programmes' positions in its role */
     size_t rank;
     int32_t stage;
@@ -148,9 +148,9 @@ static void vote(int32_t *before, int32_t *votes, int32_t position)
  */
 static void vote_in_step(const struct player *player, int32_t step, int32_t *before, int32_t *votes)
 {
-    int32_t programme = player->programmes.of_step[step], begin = player->begins[programme];
+    int32_t call_sequence = player->call_sequences.of_step[step], begin = player->begins[call_sequence];
     const struct stretch *like = &player->stretches[step];
-    const struct stretch *canonical = &player->programmes.canonical[programme];
+    const struct stretch *canonical = &player->call_sequences.canonical[call_sequence];
     for (int32_t i = 0;
          begin >= 0 && like->signature == canonical->signature && i < canonical->count && i < like->count;
          i++) {
@@ -182,27 +182,27 @@ static int note_predecessors(struct player *player)
  * Whether half of the programme's steps and more, of those with as many calls, have the canonical one's size
  * at a position: where data decide how much is sent, sizes tell no role.
  */
-static int is_usual_size(const struct player *player, int32_t programme, int32_t at)
+static int is_usual_size(const struct player *player, int32_t call_sequence, int32_t at)
 {
     const struct job_operation *operations = player->job->operations;
-    struct stretch canonical = player->programmes.canonical[programme];
+    struct stretch canonical = player->call_sequences.canonical[call_sequence];
     int32_t alike = 0;
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
         const struct stretch *stretch = &player->stretches[step];
-        if (player->programmes.of_step[step] != programme || stretch->count != canonical.count)
+        if (player->call_sequences.of_step[step] != call_sequence || stretch->count != canonical.count)
             continue;
         alike += operations[stretch->first + at].bytes == operations[canonical.first + at].bytes ? 1 : -1;
     }
     return alike >= 0;
 }
 
-static uint64_t hash_sequence(const struct player *player, int32_t programme)
+static uint64_t hash_sequence(const struct player *player, int32_t call_sequence)
 {
-    struct stretch canonical = player->programmes.canonical[programme];
+    struct stretch canonical = player->call_sequences.canonical[call_sequence];
     uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)player->stage);
     for (int32_t i = 0; i < canonical.count; i++)
         hash = hash_mix(hash, hash_role(player->job, &player->job->operations[canonical.first + i],
-                                        is_usual_size(player, programme, i)));
+                                        is_usual_size(player, call_sequence, i)));
     return hash;
 }
 
@@ -211,11 +211,11 @@ static uint64_t hash_sequence(const struct player *player, int32_t programme)
  */
 enum { FIRST_OF = -1, IN_ANY = -2 };
 
-static struct map_key key_of(const struct player *player, int32_t programme, int64_t of)
+static struct map_key key_of(const struct player *player, int32_t call_sequence, int64_t of)
 {
-    struct stretch canonical = player->programmes.canonical[programme];
-    return (struct map_key){{hash_sequence(player, programme), (uint64_t)canonical.count, (uint64_t)of,
-                             (uint64_t)player->programmes.load[programme]}};
+    struct stretch canonical = player->call_sequences.canonical[call_sequence];
+    return (struct map_key){{hash_sequence(player, call_sequence), (uint64_t)canonical.count, (uint64_t)of,
+                             (uint64_t)player->call_sequences.load[call_sequence]}};
 }
 
 /*
@@ -228,7 +228,7 @@ static int32_t find_role(const struct player *player)
     const int64_t *role = map_get(player->roles, key_of(player, 0, FIRST_OF));
     if (!role)
         role = map_get(player->roles, key_of(player, 0, IN_ANY));
-    for (int32_t i = 1; !role && i < player->programmes.count; i++)
+    for (int32_t i = 1; !role && i < player->call_sequences.count; i++)
         role = map_get(player->roles, key_of(player, i, FIRST_OF));
     return role ? (int32_t)*role : -1;
 }
@@ -251,13 +251,13 @@ static int join_role(struct player *player)
 }
 
 /* One more programme of a role. */
-static int add_programme(struct role *role, int32_t count)
+static int add_call_sequence(struct role *role, int32_t count)
 {
-    int32_t *begins = realloc(role->begins, ((size_t)role->programmes + 1) * sizeof *begins);
+    int32_t *begins = realloc(role->begins, ((size_t)role->call_sequences + 1) * sizeof *begins);
     if (!begins)
         return -1;
     role->begins = begins;
-    begins[role->programmes++] = role->length;
+    begins[role->call_sequences++] = role->length;
     role->length += count;
     return 0;
 }
@@ -267,23 +267,25 @@ static int add_programme(struct role *role, int32_t count)
  * are, as those of the same steps need not have been found at all of its ranks. One that would leave nearly
  * all its cells empty has none (-1).
  */
-static int take_programmes(struct player *player)
+static int take_call_sequences(struct player *player)
 {
     const struct job *job = player->job;
     int32_t number = player->baseline->role_of_rank[player->rank];
     struct role *role = &player->baseline->roles[number];
-    for (int32_t i = 0; i < player->programmes.count; i++) {
-        int32_t count = player->programmes.canonical[i].count;
+    for (int32_t i = 0; i < player->call_sequences.count; i++) {
+        int32_t count = player->call_sequences.canonical[i].count;
         const int64_t *known = map_get(player->roles, key_of(player, i, number));
         player->begins[i] = known ? (int32_t)*known : -1;
-        if (player->programmes.first_step[i] >= player->baseline->first_step &&
-            player->programmes.count > 1 && warm_up_add(player->baseline, player->programmes.first_step[i]))
+        if (player->call_sequences.first_step[i] >= player->baseline->first_step &&
+            player->call_sequences.count > 1 &&
+            warm_up_add(player->baseline, player->call_sequences.first_step[i]))
             return -1;
         if (known || !recurs(job, &job->ranks[player->rank], role->length + count))
             continue;
         player->begins[i] = role->length;
         if (!map_put(player->roles, key_of(player, i, number), role->length, NULL) ||
-            !map_put(player->roles, key_of(player, i, IN_ANY), number, NULL) || add_programme(role, count))
+            !map_put(player->roles, key_of(player, i, IN_ANY), number, NULL) ||
+            add_call_sequence(role, count))
             return -1;
     }
     return 0;
@@ -302,19 +304,19 @@ static void shift_positions(const struct job *job, struct stretch own, int32_t s
 }
 
 /* The positions of the operations in the steps of one programme. */
-static int place_programme(struct player *player, int32_t programme)
+static int place_call_sequence(struct player *player, int32_t call_sequence)
 {
     const struct job *job = player->job;
     struct stretch *own = player->stretches + job->step_count;
-    int32_t *positions = player->baseline->positions, begin = player->begins[programme];
+    int32_t *positions = player->baseline->positions, begin = player->begins[call_sequence];
     for (int32_t step = 0; step < job->step_count; step++)
-        own[step] = player->programmes.of_step[step] == programme ? player->stretches[step]
-                                                                  : (struct stretch){.first = -1};
+        own[step] = player->call_sequences.of_step[step] == call_sequence ? player->stretches[step]
+                                                                          : (struct stretch){.first = -1};
     if (begin < 0)
         return 0;
-    if (positions_match(job, own, player->programmes.canonical[programme], positions))
+    if (positions_match(job, own, player->call_sequences.canonical[call_sequence], positions))
         return -1;
-    for (int32_t step = 0; (begin || player->programmes.count > 1) && step < job->step_count; step++)
+    for (int32_t step = 0; (begin || player->call_sequences.count > 1) && step < job->step_count; step++)
         shift_positions(job, own[step], step, begin, positions);
     return 0;
 }
@@ -338,7 +340,7 @@ static void count_whole(struct regularity *regularity, const struct player *play
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
         if (job_is_break(player->job, step))
             continue;
-        int32_t count = player->programmes.canonical[player->programmes.of_step[step]].count;
+        int32_t count = player->call_sequences.canonical[player->call_sequences.of_step[step]].count;
         int32_t placed = count_placed(player->baseline->positions, player->stretches[step]);
         regularity->whole += player->job->missing_sequence ? (uint64_t)placed : placed == count;
         regularity->all += player->job->missing_sequence ? (uint64_t)count : 1;
@@ -350,15 +352,16 @@ static int place_rank(struct player *player)
     const struct job *job = player->job;
     const struct job_rank *rank = &job->ranks[player->rank];
     if (stretches_cut(job, rank, player->stretches) ||
-        programmes_find(&player->programmes, player->stretches, player->loads, player->baseline->first_step,
-                        job->step_count, player->stretches + job->step_count))
+        call_sequences_find(&player->call_sequences, player->stretches, player->loads,
+                            player->baseline->first_step, job->step_count,
+                            player->stretches + job->step_count))
         return -1;
-    if (!player->programmes.count || !recurs(job, rank, player->programmes.canonical[0].count))
+    if (!player->call_sequences.count || !recurs(job, rank, player->call_sequences.canonical[0].count))
         return 0;
-    if (join_role(player) || take_programmes(player))
+    if (join_role(player) || take_call_sequences(player))
         return -1;
-    for (int32_t i = 0; i < player->programmes.count; i++)
-        if (place_programme(player, i))
+    for (int32_t i = 0; i < player->call_sequences.count; i++)
+        if (place_call_sequence(player, i))
             return -1;
     return note_predecessors(player);
 }
@@ -399,8 +402,8 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job)
         if (!failed && baseline->role_of_rank[i] >= 0)
             count_whole(&regularity, &player);
         for (int32_t step = 0; !failed && i == busiest && step < job->step_count; step++)
-            baseline->stretch_of_step[step] = player.programmes.of_step[step];
-        programmes_release(&player.programmes);
+            baseline->stretch_of_step[step] = player.call_sequences.of_step[step];
+        call_sequences_release(&player.call_sequences);
     }
     if (regularity.all)
         baseline->regular = (double)regularity.whole / (double)regularity.all;

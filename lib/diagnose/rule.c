@@ -351,7 +351,7 @@ const struct rule rules[RULE_COUNT] = {
                              "not all ranks with a report name this rank"},
 };
 
-int rule_speaks(enum rule_id rule, double reading)
+int rule_is_violated(enum rule_id rule, double reading)
 {
     double limit = limit_of(rules[rule].limit);
     switch (rules[rule].side) {
@@ -378,31 +378,32 @@ int rule_find(const char *name, size_t length)
     return -1;
 }
 
-void readings_note(struct readings *readings, enum finding_kind kind, enum rule_id rule, double reading)
+void rule_results_add(struct rule_results *rule_results, enum finding_kind kind, enum rule_id rule,
+                      double reading)
 {
     if (isnan(reading) || !(rules[rule].kinds >> kind & 1))
         return;
-    readings->values[rule] = reading;
-    readings->asked[rule] = 1;
+    rule_results->values[rule] = reading;
+    rule_results->asked[rule] = 1;
 }
 
-void readings_forget(struct readings *readings, const struct rule_set *off)
+void readings_forget(struct rule_results *rule_results, const struct rule_set *off)
 {
     for (int i = 0; i < RULE_COUNT; i++)
         if (off->has[i])
-            readings->asked[i] = 0;
+            rule_results->asked[i] = 0;
 }
 
-int readings_speak(const struct readings *readings, enum rule_id rule)
+int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule)
 {
-    return readings->asked[rule] && rule_speaks(rule, readings->values[rule]);
+    return rule_results->asked[rule] && rule_is_violated(rule, rule_results->values[rule]);
 }
 
-enum confidence readings_allow(const struct readings *readings)
+enum confidence readings_allow(const struct rule_results *rule_results)
 {
     enum confidence allowed = CONFIDENCE_HIGH;
     for (int i = 0; i < RULE_COUNT; i++)
-        if (rules[i].at_most < allowed && readings_speak(readings, (enum rule_id)i))
+        if (rules[i].at_most < allowed && rule_results_fail(rule_results, (enum rule_id)i))
             allowed = rules[i].at_most;
     return allowed;
 }

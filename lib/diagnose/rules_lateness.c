@@ -60,20 +60,21 @@ static double measure_crowd(const struct finding *finding, const int32_t *ranks,
     return ratio_of(crowded, finding->last_step - finding->first_step + 1);
 }
 
-static void join_step(struct crowd *crowd, int32_t step, int32_t ranks)
+static void join_step(struct common_slowdown *common_slowdown, int32_t step, int32_t ranks)
 {
-    crowd->first_step = crowd->ranks && crowd->first_step < step ? crowd->first_step : step;
-    crowd->last_step = crowd->last_step > step ? crowd->last_step : step;
-    crowd->ranks = ranks > crowd->ranks ? ranks : crowd->ranks;
+    common_slowdown->first_step =
+        common_slowdown->ranks && common_slowdown->first_step < step ? common_slowdown->first_step : step;
+    common_slowdown->last_step = common_slowdown->last_step > step ? common_slowdown->last_step : step;
+    common_slowdown->ranks = ranks > common_slowdown->ranks ? ranks : common_slowdown->ranks;
 }
 
-static void join_crowd(struct crowd *crowd, const struct finding *finding, const int32_t *ranks,
-                       size_t recorded)
+static void join_crowd(struct common_slowdown *common_slowdown, const struct finding *finding,
+                       const int32_t *ranks, size_t recorded)
 {
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         if (is_crowd(ranks[step], recorded))
-            join_step(crowd, step, ranks[step]);
-    crowd->findings++;
+            join_step(common_slowdown, step, ranks[step]);
+    common_slowdown->findings++;
 }
 
 static void doubt(struct findings *findings, const struct named *named, size_t count, const int32_t *ranks,
@@ -83,7 +84,7 @@ static void doubt(struct findings *findings, const struct named *named, size_t c
     for (size_t i = 0; i < count; i++) {
         struct finding *finding = &findings->items[named[i].finding];
         if (finding_ask(findings, finding, RULE_CROWD, measure_crowd(finding, ranks, recorded)))
-            join_crowd(&findings->crowd, finding, ranks, recorded);
+            join_crowd(&findings->common_slowdown, finding, ranks, recorded);
     }
 }
 
@@ -132,16 +133,17 @@ static double measure_shared(const struct findings *findings, const struct findi
 }
 
 /* Notes the steps in which it was. */
-static void join_shared(struct crowd *crowd, const struct finding *finding, const struct beside *beside)
+static void join_shared(struct common_slowdown *common_slowdown, const struct finding *finding,
+                        const struct beside *beside)
 {
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         if (is_shared_in(beside, step))
-            join_step(crowd, step, beside->ranks[step] + 1);
-    crowd->findings++;
+            join_step(common_slowdown, step, beside->ranks[step] + 1);
+    common_slowdown->findings++;
 }
 
 /* A slow link hardly slows others. None is doubted for another that is doubted here: all are read first. */
-int findings_doubt_shared(struct findings *findings, const struct job *job)
+int findings_check_shared(struct findings *findings, const struct job *job)
 {
     struct beside beside = {.ranks = array_new((size_t)job->step_count + 1, sizeof *beside.ranks)};
     double *shared = array_new(findings->count, sizeof *shared);
@@ -153,8 +155,8 @@ int findings_doubt_shared(struct findings *findings, const struct job *job)
             finding->confidence == CONFIDENCE_LOW)
             continue;
         shared[i] = measure_shared(findings, finding, &beside);
-        if (rule_speaks(RULE_SHARED_NETWORK, shared[i]))
-            join_shared(&findings->crowd, finding, &beside);
+        if (rule_is_violated(RULE_SHARED_NETWORK, shared[i]))
+            join_shared(&findings->common_slowdown, finding, &beside);
     }
     for (size_t i = 0; !failed && i < findings->count; i++)
         finding_ask(findings, &findings->items[i], RULE_SHARED_NETWORK, shared[i]);
@@ -163,7 +165,7 @@ int findings_doubt_shared(struct findings *findings, const struct job *job)
     return failed ? -1 : 0;
 }
 
-int findings_doubt_crowd(struct findings *findings, const struct job *job)
+int findings_check_common_slowdown(struct findings *findings, const struct job *job)
 {
     size_t steps = (size_t)job->step_count + 1;
     struct named *named = array_new(findings->count, sizeof *named);
@@ -312,7 +314,7 @@ static double measure_common(const struct suspect *suspect, const struct baselin
                              const int64_t *others)
 {
     int64_t shared_ns = 0, late_ns = 0;
-    int32_t steps = suspect_steps(suspect), unrest = 0;
+    int32_t steps = suspect_steps(suspect), common_lateness = 0;
     int64_t least_ns = suspect->total_ns / steps;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
@@ -323,12 +325,14 @@ static double measure_common(const struct suspect *suspect, const struct baselin
         late_ns += mine_ns;
         if (others_ns > 0)
             shared_ns += others_ns < mine_ns ? others_ns : mine_ns;
-        unrest += others_ns * 2 >= mine_ns;
+        common_lateness += others_ns * 2 >= mine_ns;
     }
-    return suspect->kind == FINDING_HOST || unrest * 2 > steps ? ratio_of(shared_ns, late_ns) : NOT_ASKED;
+    return suspect->kind == FINDING_HOST || common_lateness * 2 > steps ? ratio_of(shared_ns, late_ns)
+                                                                        : NOT_ASKED;
 }
 
-int suspects_doubt_unrest(struct suspects *suspects, const struct job *job, const struct baseline *baseline)
+int suspects_check_common_lateness(struct suspects *suspects, const struct job *job,
+                                   const struct baseline *baseline)
 {
     if (suspects->count && measure_unrest(suspects, baseline))
         return -1;
@@ -547,7 +551,7 @@ static void doubt_rank(const struct suspects *suspects, struct suspect *suspect,
     suspect_ask(suspect, RULE_LOST_RECORDS, measure_lost(suspect, job, baseline));
 }
 
-void suspects_doubt(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+void suspects_check(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < suspects->count; i++)

@@ -101,7 +101,7 @@ static double measure_behind_root(const struct suspect *suspect, const struct jo
     return ratio_of(after_ns, suspect->total_ns);
 }
 
-void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+void suspects_check_unrecorded(struct suspects *suspects, const struct job *job,
                                const struct baseline *baseline)
 {
     for (size_t i = 0; job->finished_only && i < suspects->count; i++) {
@@ -175,7 +175,7 @@ static struct top_two *find_latest(const struct job *job, const struct baseline 
     for (int32_t step = 0; latest && step < job->step_count; step++) {
         latest[step] = (struct top_two){.rank = -1};
         for (size_t rank = 0; rank < job->rank_count; rank++)
-            top_two_enter(&latest[step], (int32_t)rank, excess_in_step(job, baseline, (int32_t)rank, step));
+            top_two_add(&latest[step], (int32_t)rank, excess_in_step(job, baseline, (int32_t)rank, step));
     }
     return latest;
 }
@@ -192,7 +192,7 @@ static double measure_exchange(const struct suspect *suspect, const struct job *
     return ratio_of(shared, suspect_steps(suspect));
 }
 
-int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job,
+int suspects_check_exchanges(struct suspects *suspects, const struct job *job,
                              const struct baseline *baseline)
 {
     struct top_two *latest;
@@ -265,7 +265,7 @@ static int is_late_after_all(const struct job *job, const struct baseline *basel
 int is_hidden_pair(const struct job *job, const struct baseline *baseline,
                    const struct job_operation *operation)
 {
-    return job_hides_pairs_of_stages(job) && !is_late_within(job, baseline, operation) &&
+    return job_lacks_stage_p2p(job) && !is_late_within(job, baseline, operation) &&
            !is_late_after_all(job, baseline, operation) && may_hide_pair(job, baseline, operation);
 }
 
@@ -411,9 +411,9 @@ int job_has_gaps(const struct job *job)
     return job->damaged_lines || job->lost_events || job_gaps(job) > limit_of(LIMIT_GAPS);
 }
 
-int job_may_hide_operations(const struct job *job)
+int job_may_lack_operations(const struct job *job)
 {
-    return job_has_gaps(job) || job_hides_pairs_of_stages(job);
+    return job_has_gaps(job) || job_lacks_stage_p2p(job);
 }
 
 /*

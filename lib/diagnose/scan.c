@@ -227,7 +227,7 @@ static int32_t unit_of_all(const struct partition *partition, const struct job_c
     if (communicator->is_whole || (int64_t)communicator->seat_count < communicator->size)
         return -1;
     for (size_t i = 0; i < communicator->seat_count; i++) {
-        int32_t here = partition->unit_of[communicator->seats[i].rank];
+        int32_t here = partition->unit_of[communicator->member_list[i].rank];
         if (i && here != unit)
             return -1;
         unit = here;

@@ -158,7 +158,7 @@ int32_t explanation_count(const struct explanation *explanation);
  */
 
 /* From where on something is believed. */
-struct belief {
+struct acceptance_limits {
     double certainty; /* of all */
     int64_t worth_ns; /* gain in each step */
     double sure; /* from this certainty on, where partners lost worth_waited_ns, the least gain will do */
@@ -180,23 +180,23 @@ struct explanations {
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct belief *belief, struct error *error);
+                      const struct acceptance_limits *acceptance_limits, struct error *error);
 void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
 
 /* What the residuals of a job rest on. */
-struct sheet_source {
+struct place_matrix_source {
     const struct job *job;
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
     const unsigned char *explained; /* [rank * steps + step]: a fault that has been found */
-    const int64_t *longest_stay_ns; /* per instance, longest_stays() */
+    const int64_t *longest_stay_ns; /* per instance, max_member_durations() */
 };
 
 /* The longest stay of a member of each instance (arrival.h); INT64_MAX where the trace cannot tell. Owned by
  * the caller; NULL when memory is out. */
-int64_t *longest_stays(const struct job *job);
+int64_t *max_member_durations(const struct job *job);
 
 /*
  * Own times of ranks of a role at one place of the step, and what bounds them. In nanoseconds, TIME_UNKNOWN
@@ -224,11 +224,11 @@ struct place_times {
 
 /* Room for a role's ranks, or for those of a unit alone; -1 when memory is out: to be released all the same.
  */
-int place_times_init(struct place_times *times, const struct sheet_source *source, size_t role,
+int place_times_init(struct place_times *times, const struct place_matrix_source *source, size_t role,
                      const struct partition *partition, size_t unit);
 void place_times_release(struct place_times *times);
 
-void place_times_read(struct place_times *times, const struct sheet_source *source, size_t role,
+void place_times_read(struct place_times *times, const struct place_matrix_source *source, size_t role,
                       int32_t position);
 
 /* A rank's operations at a place, by step; -1: none. */
@@ -241,7 +241,7 @@ const int32_t *place_times_operations(const struct place_times *times, const str
  * is the median over the other units of their medians. What has been explained counts for no others. Times
  * in nanoseconds, TIME_UNKNOWN where there is none.
  */
-struct sheet {
+struct place_matrix {
     size_t steps;
     size_t units;
     const struct partition *partition; /* borrowed */
@@ -264,33 +264,34 @@ struct sheet {
 };
 
 /* Room for what has been read of a role, `times`; -1 when memory is out: to be released all the same. */
-int sheet_init(struct sheet *sheet, const struct sheet_source *source, const struct partition *partition,
-               const struct place_times *times, size_t role);
-void sheet_release(struct sheet *sheet);
+int place_matrix_init(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                      const struct partition *partition, const struct place_times *times, size_t role);
+void place_matrix_release(struct place_matrix *place_matrix);
 
 /*
  * Measures all units of a role at the place that its times were read of last, against each other; and notes
  * in `middles` what that takes, of each step.
  */
-void sheet_measure(struct sheet *sheet, const struct sheet_source *source, size_t role,
-                   struct middles *middles);
+void place_matrix_measure(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                          size_t role, struct middles *middles);
 /* The same of a unit whose times alone are read, against the others as noted, but for its lateness. */
-void sheet_measure_alone(struct sheet *sheet, const struct sheet_source *source, size_t role,
-                         const struct middles *middles);
+void place_matrix_measure_alone(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+                                size_t role, const struct middles *middles);
 
 /*
  * By how much a unit takes longer than the others in a cell; what is beyond its quiet steps is no more than
  * somebody waited, and no more than it grew by itself: who waits for it computes meanwhile, and then shows
  * less own time. TIME_UNKNOWN.
  */
-int64_t sheet_apart(const struct sheet *sheet, size_t unit, size_t step);
+int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t unit, size_t step);
 
 /* Whether own time of a member in a cell may be something else (open): it tells of all steps, not of some. */
-int sheet_is_open(const struct sheet *sheet, size_t unit, size_t step);
+int place_matrix_is_open(const struct place_matrix *place_matrix, size_t unit, size_t step);
 
 /* Whether an excess is the host's: by how much it was later than the others' says so; in a cell. */
-int sheet_lateness_is(const struct sheet *sheet, int64_t late_ns, int64_t excess_ns);
-int sheet_is_late(const struct sheet *sheet, size_t unit, size_t step, int64_t excess_ns);
+int place_matrix_lateness_is(const struct place_matrix *place_matrix, int64_t late_ns, int64_t excess_ns);
+int place_matrix_is_late(const struct place_matrix *place_matrix, size_t unit, size_t step,
+                         int64_t excess_ns);
 
 /* -------------------- residual_matrix.c -------------------- */
 
@@ -298,7 +299,7 @@ int sheet_is_late(const struct sheet *sheet, size_t unit, size_t step, int64_t e
  * Residuals of own time by unit and step: what place_matrix.c has of each place, summed over the places of a
  * step. They keep their sign, so that noise cancels. In nanoseconds.
  */
-struct panel {
+struct residual_matrix {
     size_t units;  /* of the role; 0 or 1: nothing to compare with */
     int32_t *unit; /* owned: their numbers in the partition */
     /* Owned: [unit of the role * steps + step]. */
@@ -323,9 +324,10 @@ struct level {
 
 /* Of a role, one panel for each partition; `panels` has room. -1 when memory is out: release them all the
  * same. */
-int panels_init(struct panel *panels, const struct sheet_source *source, const struct partitions *partitions,
-                size_t role);
-void panel_release(struct panel *panel);
+int residual_matrices_init(struct residual_matrix *residual_matrices,
+                           const struct place_matrix_source *source, const struct partitions *partitions,
+                           size_t role);
+void residual_matrix_release(struct residual_matrix *residual_matrix);
 
 /*
  * What an explanation takes away: what the ranks of a unit took longer than the others in the steps marked;
@@ -335,8 +337,8 @@ void panel_release(struct panel *panel);
 struct fault {
     const struct partition *partition;
     size_t unit;
-    const struct panel
-        *panels; /* of the partition, in the first role; those of the next are `apart` further */
+    const struct residual_matrix
+        *residual_matrices; /* of the partition, in the first role; those of the next are `apart` further */
     size_t apart;
     const unsigned char *steps;
     int is_steady;
@@ -346,7 +348,8 @@ struct fault {
 typedef void (*fault_taker)(void *context, int32_t operation, int64_t fault_ns);
 
 /* Calls `take` for each operation of the fault. -1 when memory is out. */
-int fault_each(const struct fault *fault, const struct sheet_source *source, fault_taker take, void *context);
+int fault_each(const struct fault *fault, const struct place_matrix_source *source, fault_taker take,
+               void *context);
 
 /* -------------------- explain_search.c -------------------- */
 
@@ -368,19 +371,19 @@ struct idle {
 
 struct explaining {
     struct explanations *found;
-    const struct belief *belief;
+    const struct acceptance_limits *acceptance_limits;
     struct idle idle[MOST_IDLE];
     int idle_count;
-    struct sheet_source source;
-    unsigned char *explained;               /* owned: [rank * steps + step] */
-    int64_t *longest_stay_ns;               /* owned */
-    struct panel *panels;                   /* owned: [role * partitions + partition] */
-    int64_t *sigma_ns;                      /* owned: likewise */
-    unsigned char *dirty;                   /* owned: [role] */
-    unsigned char *mostly[MOST_PARTITIONS]; /* owned: [unit], whether it is explained in most steps */
-    struct step_set *sets[MOST_PARTITIONS]; /* owned: [unit], the best; NULL: not known */
-    double *row;                            /* owned: scratch, [step] */
-    double *residuals;                      /* owned: scratch */
+    struct place_matrix_source source;
+    unsigned char *explained;                  /* owned: [rank * steps + step] */
+    int64_t *longest_stay_ns;                  /* owned */
+    struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
+    int64_t *sigma_ns;                         /* owned: likewise */
+    unsigned char *dirty;                      /* owned: [role] */
+    unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], whether it is explained in most steps */
+    struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], the best; NULL: not known */
+    double *row;                               /* owned: scratch, [step] */
+    double *residuals;                         /* owned: scratch */
     size_t residual_room;
     double *by_role;       /* owned: scratch, [role] */
     int64_t *list;         /* owned: scratch, a cell each */
@@ -402,8 +405,9 @@ void explaining_release(struct explaining *it);
 void explaining_forget_kept(struct explaining *it);
 
 /* The residuals of a role by the units of a partition; and the number of a unit in these, or -1. */
-struct panel *explaining_panel(const struct explaining *it, size_t role, size_t partition);
-int32_t panel_unit(const struct panel *panel, size_t unit);
+struct residual_matrix *explaining_residual_matrix(const struct explaining *it, size_t role,
+                                                   size_t partition);
+int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size_t unit);
 
 /*
  * The most certain one that is left, of those above the belief's certainty and not idle: of what goes through
@@ -469,7 +473,7 @@ struct sender_belief {
 struct sender_search {
     const struct job *job;
     const struct edges *edges;
-    struct sender_belief belief;
+    struct sender_belief acceptance_limits;
     struct senders senders;
     struct partitions partitions; /* made where one sender is certain */
     unsigned char *told;          /* owned: [rank] */
@@ -477,7 +481,7 @@ struct sender_search {
 
 /* -1 when memory is out: release it all the same. */
 int sender_search_init(struct sender_search *search, const struct job *job, const struct baseline *baseline,
-                       const struct edges *edges, struct sender_belief belief);
+                       const struct edges *edges, struct sender_belief acceptance_limits);
 void sender_search_release(struct sender_search *search);
 
 /*

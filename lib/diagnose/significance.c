@@ -460,7 +460,7 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     int length = count_speaking(strength, &rest);
     run->counted_steps = length;
     run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
-    double among = job_sought_among(strength->job);
+    double among = job_selection_ratio(strength->job);
     if (length == 1)
         return among * chance_alone(noise, &rest);
     size_t others = at_least(noise->single, noise->single_count, rest.weakest_ns);

@@ -275,9 +275,9 @@ double senders_certainty(const struct senders *senders, int is_steady, const str
 }
 
 int sender_search_init(struct sender_search *search, const struct job *job, const struct baseline *baseline,
-                       const struct edges *edges, struct sender_belief belief)
+                       const struct edges *edges, struct sender_belief acceptance_limits)
 {
-    *search = (struct sender_search){.job = job, .edges = edges, .belief = belief};
+    *search = (struct sender_search){.job = job, .edges = edges, .acceptance_limits = acceptance_limits};
     search->told = array_new(job->rank_count, sizeof *search->told);
     return search->told ? senders_init(&search->senders, job, baseline->first_step, edges) : -1;
 }
@@ -308,7 +308,7 @@ static int rate(const struct sender_search *search, size_t rank, int is_steady, 
     double usual = search->senders.usual[rank];
     *certainty = 0;
     set->score = 0;
-    if (isnan(usual) || search->told[rank] || (is_steady && usual < log(search->belief.times)))
+    if (isnan(usual) || search->told[rank] || (is_steady && usual < log(search->acceptance_limits.times)))
         return 0;
     if (senders_score(&search->senders, rank, is_steady, set))
         return -1;
@@ -359,8 +359,8 @@ static int gather(const struct sender_search *search, struct slow_senders *found
         double certainty;
         if (rate(search, (size_t)rank, found->is_steady, &set, &certainty))
             return -1;
-        if (set.score <= 0 ||
-            certainty + senders_penalty(&search->senders, found->is_steady) < search->belief.certainty)
+        if (set.score <= 0 || certainty + senders_penalty(&search->senders, found->is_steady) <
+                                  search->acceptance_limits.certainty)
             continue;
         all.score += set.score;
         found->has[rank] = 1;
@@ -376,7 +376,7 @@ static int is_quick_beside(const struct sender_search *search, const struct slow
 {
     const struct partition *hosts = hosts_of(search);
     return hosts->unit_of[rank] == hosts->unit_of[found->rank] && !found->has[rank] &&
-           search->senders.usual[rank] < log(search->belief.times);
+           search->senders.usual[rank] < log(search->acceptance_limits.times);
 }
 
 int slow_senders_on_way(const struct sender_search *search, const struct slow_senders *found)
@@ -408,7 +408,7 @@ int slow_senders_next(struct sender_search *search, struct slow_senders *found)
 {
     if (find_best(search, found))
         return -1;
-    if (found->certainty < search->belief.certainty)
+    if (found->certainty < search->acceptance_limits.certainty)
         return 0;
     int32_t best = found->rank;
     if ((!search->partitions.count && partitions_init(&search->partitions, search->job, search->edges)) ||

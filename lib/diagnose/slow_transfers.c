@@ -37,7 +37,7 @@ static void take_place(const struct measuring *measuring, struct place *place, i
             place->value[at] = cell < 0 ? TIME_UNKNOWN : transfer_at(measuring->job, cell);
             place->bytes[at] = cell < 0 ? 0 : measuring->job->operations[cell].bytes;
         }
-    warm_up_leave_out(baseline, place->value, ranks, place->list);
+    warm_up_drop(baseline, place->value, ranks, place->list);
 }
 
 /* Whose transfer an instance is: it is written at that place alone. */
@@ -334,7 +334,7 @@ static int32_t culprit_of(const struct cover *cover, size_t at)
     if (is_receivers_own(cover, at))
         return -1;
     for (int32_t i = 0; (rank = next_sender(cover, instance, &i)) >= 0;)
-        top_two_enter(&explained, rank, cover->explained_ns[rank]);
+        top_two_add(&explained, rank, cover->explained_ns[rank]);
     if (explained.rank < 0 || explained.second * 10 > explained.most * ALIKE_TENTHS)
         return -1;
     int is_sure = cover->communicator[explained.rank] == SEVERAL ||

@@ -8,7 +8,7 @@
 
 void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading)
 {
-    readings_note(&suspect->readings, suspect->kind, rule, reading);
+    rule_results_add(&suspect->rule_results, suspect->kind, rule, reading);
 }
 
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
@@ -60,7 +60,7 @@ int suspect_is_steady(const struct suspect *suspect, const struct baseline *base
     return suspect_extent(suspect, baseline) >= limit_of(LIMIT_ALL);
 }
 
-double suspect_worth(const struct suspect *suspect, const struct baseline *baseline)
+double suspect_impact(const struct suspect *suspect, const struct baseline *baseline)
 {
     int64_t time_ns = suspect->gain_ns;
     if (suspect->margin_ns > time_ns && !suspect_is_steady(suspect, baseline))
@@ -77,10 +77,10 @@ double suspect_longer(const struct suspect *suspect, const struct lengthening *l
  * Where files were lost the replay lacks what passed waiting on: of a network, the length of its steps says
  * it. Where none was, no more of that than what it amounts to.
  */
-double suspect_worth_shown(const struct suspect *suspect, const struct lengthening *lengthening,
-                           const struct job *job, const struct baseline *baseline)
+double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
+                            const struct job *job, const struct baseline *baseline)
 {
-    double worth = suspect_worth(suspect, baseline);
+    double worth = suspect_impact(suspect, baseline);
     int64_t least_ns = lengthening->least_ns;
     if (!job->lacks_files && least_ns > suspect->total_ns)
         least_ns = suspect->total_ns;

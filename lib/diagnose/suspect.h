@@ -95,9 +95,9 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
                      struct finding *finding);
 
 /* Says its figures as the finding's evidence; and whether it was a pause. -1 when memory is out. */
-int slowness_say(const struct slowness *slowness, struct finding *finding);
-int slowness_say_pause(const struct suspect *suspect, const struct slowness *slowness,
-                       struct finding *finding);
+int slowness_append(const struct slowness *slowness, struct finding *finding);
+int slowness_append_pause(const struct suspect *suspect, const struct slowness *slowness,
+                          struct finding *finding);
 
 /*
  * Says as evidence of a finding the figures of an explanation at the place of the step where its slowest rank
@@ -187,7 +187,7 @@ double job_gaps(const struct job *job);
 int job_has_gaps(const struct job *job);
 
 /* Whether an operation may be unrecorded that a rank waited in: lost, or left out between stages. */
-int job_may_hide_operations(const struct job *job);
+int job_may_lack_operations(const struct job *job);
 
 /* Asks the rules. */
 void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const struct baseline *baseline);
@@ -225,7 +225,7 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
 void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening);
 
 /* By how much its steps were longer at most, without what most hosts were late by in them. */
-int64_t most_unshared(const struct lengthening *lengthening);
+int64_t max_unshared_step_excess(const struct lengthening *lengthening);
 
 /* -------------------- confidence.c -------------------- */
 
@@ -279,11 +279,11 @@ double suspect_share(const struct suspect *suspect, const struct baseline *basel
  * gain, or what its partners waited for it where that is more: of two branches of a job that are slow by as
  * much, neither gains anything alone.
  */
-double suspect_worth(const struct suspect *suspect, const struct baseline *baseline);
+double suspect_impact(const struct suspect *suspect, const struct baseline *baseline);
 
 /* The same; of a network what its steps were longer, where that says more than the replay. */
-double suspect_worth_shown(const struct suspect *suspect, const struct lengthening *lengthening,
-                           const struct job *job, const struct baseline *baseline);
+double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
+                            const struct job *job, const struct baseline *baseline);
 
 /* How many steps it has, as a share of those after the warm-up. */
 double suspect_extent(const struct suspect *suspect, const struct baseline *baseline);

@@ -79,14 +79,14 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options, off);
-        finding->readings = suspect->readings;
+        finding->rule_results = suspect->rule_results;
         finding->slow_ns = suspect->total_ns;
         finding->shows_earlier = suspect->shows_earlier;
         finding->shows_later = suspect->shows_later;
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
         int32_t position = greatest(tally.by_position, tally.positions);
         failed = suspect->kind == FINDING_NETWORK
-                     ? slowness_say_pause(suspect, &measures.slowness, finding)
+                     ? slowness_append_pause(suspect, &measures.slowness, finding)
                      : evidence_of_own(suspect, job, baseline, position, finding);
     }
     free(tally.by_tag);
@@ -97,7 +97,7 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
 static int is_told(const struct suspect *suspect, const struct baseline *baseline,
                    const struct diagnose_options *options)
 {
-    return suspect_worth(suspect, baseline) >= options->min_gain / 2 && !suspect_is_noise(suspect);
+    return suspect_impact(suspect, baseline) >= options->min_gain / 2 && !suspect_is_noise(suspect);
 }
 
 /* Whether a suspicion that was not weighed would be believed, had it cost all that it amounts to. */

@@ -76,8 +76,8 @@ static int goes_on(const int64_t *row, int32_t step, int32_t steps, int64_t midd
     return step + 1 < steps && is_longer(row[step + 1], middle) && row[step + 1] >= row[step] / LONGER_TIMES;
 }
 
-static void leave_out_step(const struct baseline *baseline, int64_t *values, size_t rows, int32_t step,
-                           int64_t *list)
+static void drop_step(const struct baseline *baseline, int64_t *values, size_t rows, int32_t step,
+                      int64_t *list)
 {
     int32_t steps = baseline->step_count;
     size_t longer = 0;
@@ -93,10 +93,10 @@ static void leave_out_step(const struct baseline *baseline, int64_t *values, siz
     }
 }
 
-void warm_up_leave_out(const struct baseline *baseline, int64_t *values, size_t rows, int64_t *list)
+void warm_up_drop(const struct baseline *baseline, int64_t *values, size_t rows, int64_t *list)
 {
     for (size_t i = 0; i < baseline->warm_up_count; i++)
-        leave_out_step(baseline, values, rows, baseline->warm_up[i], list);
+        drop_step(baseline, values, rows, baseline->warm_up[i], list);
 }
 
 /* So many steps on either side tell a load: as many as a regular stretch has at least. */

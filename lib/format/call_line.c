@@ -63,7 +63,7 @@ static const char *object_end(const char *at, const char *end)
     return NULL;
 }
 
-int call_line_mend(struct text cut, struct buffer *mended)
+int call_line_correct(struct text cut, struct buffer *mended)
 {
     size_t whole = 0;
     int in_text = 0, in_list = 0;

@@ -107,7 +107,7 @@ int format_is_improved(const char *name, int64_t version);
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes);
 
 /* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
-const char *format_stranger(struct input *input);
+const char *unsupported_file(struct input *input);
 
 /* All formats, ended by NULL. */
 extern const struct format *const format_registry[];

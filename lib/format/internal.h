@@ -43,13 +43,13 @@ const char *sniff_packer(const char *bytes, size_t length);
  */
 
 /* "looks like ..."; NULL: nothing that is known here. */
-const char *strangers_find(const char *bytes, size_t length);
+const char *unsupported_find(const char *bytes, size_t length);
 
 /* Likewise, only what is so whatever formats make of its content: traces in an archive, say. */
-const char *strangers_sure(const char *bytes, size_t length);
+const char *unsupported_find_certain(const char *bytes, size_t length);
 
-/* As strangers_find, and for any other file what it is at all: "unknown binary data" and the like. */
-const char *strangers_describe(const char *bytes, size_t length);
+/* As unsupported_find, and for any other file what it is at all: "unknown binary data" and the like. */
+const char *unsupported_describe(const char *bytes, size_t length);
 
 /* The digits at the end of a file's name, endings such as ".json.gz" left out; COUNT_UNKNOWN: none. */
 int64_t rank_of_path(const char *path);
@@ -433,7 +433,7 @@ int call_line_may(struct text line);
  * What of a description that was cut can be read, as a whole one: its members up to the last that is whole,
  * in `mended`, which is cleared. 0; 1: there is nothing of it; -1: no memory.
  */
-int call_line_mend(struct text cut, struct buffer *mended);
+int call_line_correct(struct text cut, struct buffer *mended);
 
 /*
  * Hands over each description in a line, with this origin; `at_ns` is the time of a mark, else TIME_UNKNOWN.

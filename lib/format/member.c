@@ -136,7 +136,7 @@ void recorder_drops_read(struct json *json, const struct value *object, int64_t 
         totals[i] = member_natural(json, object, drop_keys[i], 0);
 }
 
-static int say_time(struct buffer *text, int64_t realtime_ns)
+static int append_clock_time(struct buffer *text, int64_t realtime_ns)
 {
     char said[40];
     struct tm parts;
@@ -147,7 +147,7 @@ static int say_time(struct buffer *text, int64_t realtime_ns)
     return buffer_append_text(text, said);
 }
 
-static int say_reason(struct buffer *text, struct json *json, const struct value *object)
+static int append_reason(struct buffer *text, struct json *json, const struct value *object)
 {
     const char *reason = member_text(json, object, "reason");
     const char *error = member_text(json, object, "error");
@@ -164,7 +164,8 @@ int recorder_stop_note(struct json *json, const struct value *object, const stru
 {
     struct buffer text = BUFFER_INIT;
     int failed =
-        say_time(&text, member_integer(json, object, "realtime_ns", 0)) || say_reason(&text, json, object)
+        append_clock_time(&text, member_integer(json, object, "realtime_ns", 0)) ||
+                append_reason(&text, json, object)
             ? error_no_memory(error)
             : sink->note(sink->context, FORMAT_NOTE_STOPPED, 0, offset, text.data, text.length, error);
     buffer_release(&text);

@@ -80,8 +80,8 @@ static int add(struct history_segment **items, size_t *count, size_t *capacity,
 
 /* Items of "segments", of a list of "device_traces", and "allocator_settings". -1: the sink failed, or no
  * memory. */
-static int history_list(struct history *history, const struct value *segment, uint64_t offset,
-                        struct error *error)
+static int allocator_history_add_segment(struct history *history, const struct value *segment,
+                                         uint64_t offset, struct error *error)
 {
     struct history_segment listed;
     const struct value *expandable = value_member(segment, "is_expandable");
@@ -140,8 +140,8 @@ static int end_at(struct history *history, struct history_segment *segment, int6
     return add(&history->segments, &history->count, &history->capacity, segment);
 }
 
-static int history_tell(struct history *history, const struct value *entry, uint64_t offset,
-                        struct error *error)
+static int allocator_history_add_event(struct history *history, const struct value *entry, uint64_t offset,
+                                       struct error *error)
 {
     struct history_segment segment;
     const struct value *action = value_member(entry, "action");
@@ -286,9 +286,9 @@ static int take_root(struct reading *reading, const struct value *root, struct e
     const struct value *segments = root->kind == VALUE_LIST ? root : value_member(root, "segments");
     const struct value_items *devices = value_list(value_member(root, "device_traces"));
     history_set(&reading->history, value_member(root, "allocator_settings"));
-    int failed = take_list(reading, value_list(segments), history_list, error);
+    int failed = take_list(reading, value_list(segments), allocator_history_add_segment, error);
     for (size_t i = 0; devices && !failed && i < devices->count; i++)
-        failed = take_list(reading, value_list(&devices->items[i]), history_tell, error);
+        failed = take_list(reading, value_list(&devices->items[i]), allocator_history_add_event, error);
     return failed;
 }
 
@@ -323,9 +323,9 @@ static int take_value(struct reading *reading, const struct tokens_value *token,
                       struct error *error)
 {
     if (token->path == PATH_ENTRY)
-        return history_tell(&reading->history, value, token->offset, error);
+        return allocator_history_add_event(&reading->history, value, token->offset, error);
     if (token->path != PATH_SETTINGS)
-        return history_list(&reading->history, value, token->offset, error);
+        return allocator_history_add_segment(&reading->history, value, token->offset, error);
     history_set(&reading->history, value);
     return 0;
 }

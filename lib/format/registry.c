@@ -94,13 +94,13 @@ static const char *why_empty(const char *path)
     return why;
 }
 
-const char *format_stranger(struct input *input)
+const char *unsupported_file(struct input *input)
 {
     struct error error = ERROR_INIT;
     const char *bytes;
     int64_t length = input_peek(input, &bytes, SNIFF_BYTES, &error);
     error_clear(&error);
-    return length > 0 ? strangers_find(bytes, (size_t)length) : NULL;
+    return length > 0 ? unsupported_find(bytes, (size_t)length) : NULL;
 }
 
 const struct format *format_detect(struct input *input, struct error *error)
@@ -111,7 +111,7 @@ const struct format *format_detect(struct input *input, struct error *error)
     int64_t length = input_peek(input, &bytes, SNIFF_BYTES, error);
     if (length < 0)
         return NULL;
-    int is_other = strangers_sure(bytes, (size_t)length) != NULL;
+    int is_other = unsupported_find_certain(bytes, (size_t)length) != NULL;
     for (const struct format *const *format = format_registry; *format && !is_other; format++) {
         int sure = (*format)->sniff(bytes, (size_t)length, input_path(input));
         if (sure > most) {
@@ -128,6 +128,6 @@ const struct format *format_detect(struct input *input, struct error *error)
                   packer, packer, input_path(input));
     else if (!best)
         error_set(error, "%s: not a supported trace (%s)", input_path(input),
-                  strangers_describe(bytes, (size_t)length));
+                  unsupported_describe(bytes, (size_t)length));
     return best;
 }

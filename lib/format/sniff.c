@@ -117,14 +117,14 @@ static char first_sign(const char *bytes, size_t length)
     return '\0';
 }
 
-const char *strangers_sure(const char *bytes, size_t length)
+const char *unsupported_find_certain(const char *bytes, size_t length)
 {
     return find(sure, sizeof sure / sizeof *sure, bytes, length);
 }
 
-const char *strangers_find(const char *bytes, size_t length)
+const char *unsupported_find(const char *bytes, size_t length)
 {
-    const char *what = strangers_sure(bytes, length);
+    const char *what = unsupported_find_certain(bytes, length);
     if (!what)
         what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
     if (!what && is_pickle(bytes, length))
@@ -132,9 +132,9 @@ const char *strangers_find(const char *bytes, size_t length)
     return what;
 }
 
-const char *strangers_describe(const char *bytes, size_t length)
+const char *unsupported_describe(const char *bytes, size_t length)
 {
-    const char *stranger = strangers_find(bytes, length);
+    const char *stranger = unsupported_find(bytes, length);
     if (length == 0)
         return "empty file";
     if (stranger)

@@ -234,7 +234,7 @@ static int64_t count_ends(const struct breaks *breaks)
 }
 
 /* "2026-03-02T10:15:30 (log time)": which has no zone. */
-static int say_when(const struct breaks *breaks, struct buffer *text)
+static int append_when(const struct breaks *breaks, struct buffer *text)
 {
     int64_t first_ns = TIME_UNKNOWN;
     struct buffer time = BUFFER_INIT;
@@ -252,7 +252,7 @@ static int say_when(const struct breaks *breaks, struct buffer *text)
 }
 
 /* What became of them, as the first says. */
-static int say_status(const struct job *job, const struct job_warning *first, struct buffer *text)
+static int append_status(const struct job *job, const struct job_warning *first, struct buffer *text)
 {
     long long status = (long long)first->status;
     if (first->kind == WARNING_REQUEST)
@@ -269,7 +269,7 @@ static int say_status(const struct job *job, const struct job_warning *first, st
 }
 
 /* "4 transfers of mlx5_3 on host node1 to 10.0.0.10 (host node0)" */
-static int say_failed(const struct breaks *breaks, struct buffer *text)
+static int append_failed(const struct breaks *breaks, struct buffer *text)
 {
     const struct job *job = breaks->job;
     const struct job_warning *first = breaks->failed[0];
@@ -285,7 +285,7 @@ static int say_failed(const struct breaks *breaks, struct buffer *text)
            (is_one && first->peer && buffer_printf(text, " to %s", first->peer)) ||
            (peer_host && !is_same(peer_host, first->peer) &&
             buffer_printf(text, is_one && first->peer ? " (host %s)" : " to host %s", peer_host)) ||
-           say_status(job, first, text);
+           append_status(job, first, text);
 }
 
 static int64_t count_warned(const struct job *job, enum warning_kind kind, int64_t status)
@@ -302,7 +302,7 @@ static int64_t count_warned(const struct job *job, enum warning_kind kind, int64
     return count;
 }
 
-static int say_others(const struct breaks *breaks, struct finding *finding)
+static int append_others(const struct breaks *breaks, struct finding *finding)
 {
     int64_t flushed = count_warned(breaks->job, WARNING_COMPLETION, FLUSHED);
     int64_t closed = count_warned(breaks->job, WARNING_CLOSED, COUNT_UNKNOWN);
@@ -319,7 +319,7 @@ static int say_others(const struct breaks *breaks, struct finding *finding)
                                     closed == 1 ? "" : "s"));
 }
 
-static int say_card(const struct breaks *breaks, const struct job_warning *card, struct buffer *text)
+static int append_card(const struct breaks *breaks, const struct job_warning *card, struct buffer *text)
 {
     const char *host = host_of(breaks->job, card->rank);
     return buffer_printf(text, ". Card %s%s%s reported a fault of the card or its port",
@@ -409,8 +409,8 @@ static int name_broken(struct breaks *breaks, struct findings *findings)
     return take_accused(breaks, finding) || add_peers(breaks, is_peer, peer, finding) ||
            (ends > 1 && take_candidates(finding)) ||
            (is_link && peer && is_doubted && take_ends(breaks, peer, finding)) ||
-           say_failed(breaks, &finding->evidence) || say_when(breaks, &finding->evidence) ||
-           (card && say_card(breaks, card, &finding->evidence)) || say_others(breaks, finding);
+           append_failed(breaks, &finding->evidence) || append_when(breaks, &finding->evidence) ||
+           (card && append_card(breaks, card, &finding->evidence)) || append_others(breaks, finding);
 }
 
 static int has_failed(const struct breaks *breaks, const struct finding *finding)
@@ -442,7 +442,7 @@ static int add_evidence(const struct breaks *breaks, struct findings *findings)
         if (!finding->stops_job || finding->confidence == CONFIDENCE_LOW)
             continue;
         return buffer_append_text(&finding->evidence, ". Transfers also failed: ") ||
-               say_failed(breaks, &finding->evidence);
+               append_failed(breaks, &finding->evidence);
     }
     return 0;
 }
@@ -458,8 +458,8 @@ int find_broken_transfers(const struct job *job, struct findings *findings)
     }
     if (!failed && breaks.count) {
         forget_effects(&breaks, findings);
-        failed =
-            findings_stop_surely(findings) ? add_evidence(&breaks, findings) : name_broken(&breaks, findings);
+        failed = findings_explain_stop_confidently(findings) ? add_evidence(&breaks, findings)
+                                                             : name_broken(&breaks, findings);
     }
     free(breaks.accused);
     free(breaks.has_warned);

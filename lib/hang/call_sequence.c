@@ -9,7 +9,7 @@
 enum { LOOK_BACK = 8 };
 
 /* Operations from `first` to before `end`: what a rank called in one step. */
-struct programme_stretch {
+struct call_sequence_stretch {
     int32_t first;
     int32_t end;
 };
@@ -50,7 +50,7 @@ static int has_same_terms(const struct job *job, int32_t at, int32_t usual, int3
            !is_another(here->root, a->root, b->root);
 }
 
-static int are_alike(const struct job *job, struct programme_stretch a, struct programme_stretch b)
+static int are_alike(const struct job *job, struct call_sequence_stretch a, struct call_sequence_stretch b)
 {
     if (a.end - a.first != b.end - b.first)
         return 0;
@@ -61,10 +61,10 @@ static int are_alike(const struct job *job, struct programme_stretch a, struct p
 }
 
 /* The stretch of one step that ends before `end`; empty where there is none. */
-static struct programme_stretch stretch_before(const struct job *job, const struct job_rank *rank,
-                                               int32_t end)
+static struct call_sequence_stretch stretch_before(const struct job *job, const struct job_rank *rank,
+                                                   int32_t end)
 {
-    struct programme_stretch stretch = {end, end};
+    struct call_sequence_stretch stretch = {end, end};
     int32_t first = (int32_t)rank->first;
     while (stretch.first > first && job->operations[stretch.first - 1].step >= 0 &&
            job->operations[stretch.first - 1].step == job->operations[end - 1].step)
@@ -83,11 +83,12 @@ static int32_t first_after_whole_steps(const struct job *job, const struct job_r
 }
 
 /* The latest step that is like another one before it: a single one may be warm-up, or anything. */
-static void find_usual(const struct job *job, const struct job_rank *rank, struct course_of_rank *course)
+static void find_usual(const struct job *job, const struct job_rank *rank,
+                       struct sequence_check_of_rank *sequence_check)
 {
-    struct programme_stretch steps[LOOK_BACK];
+    struct call_sequence_stretch steps[LOOK_BACK];
     int32_t count = 0;
-    for (int32_t end = course->first; count < LOOK_BACK; count++) {
+    for (int32_t end = sequence_check->first; count < LOOK_BACK; count++) {
         steps[count] = stretch_before(job, rank, end);
         if (steps[count].first == steps[count].end)
             break;
@@ -102,9 +103,9 @@ static void find_usual(const struct job *job, const struct job_rank *rank, struc
             }
     if (usual < 0)
         return;
-    course->usual = steps[usual].first;
-    course->length = steps[usual].end - steps[usual].first;
-    course->same_usual = steps[same].first;
+    sequence_check->usual = steps[usual].first;
+    sequence_check->length = steps[usual].end - steps[usual].first;
+    sequence_check->same_usual = steps[same].first;
 }
 
 /* Whether a collective is not the next of its sequence on its rank: a record between was lost. */
@@ -128,79 +129,82 @@ static int may_lack_records(const struct job *job, const struct job_rank *rank)
 }
 
 /* Whether a rank did something besides, and was done with it: no call of the like is in its usual step. */
-static int is_aside(const struct job *job, const struct course_of_rank *course, int32_t at)
+static int is_aside(const struct job *job, const struct sequence_check_of_rank *sequence_check, int32_t at)
 {
     const struct job_operation *operation = &job->operations[at];
     if (operation->end_ns == TIME_UNKNOWN || operation->unfinished)
         return 0;
-    for (int32_t i = 0; i < course->length; i++)
-        if (is_same_call(job, at, course->usual + i))
+    for (int32_t i = 0; i < sequence_check->length; i++)
+        if (is_same_call(job, at, sequence_check->usual + i))
             return 0;
     return 1;
 }
 
-static void follow(const struct job *job, const struct job_rank *rank, struct course_of_rank *course)
+static void follow(const struct job *job, const struct job_rank *rank,
+                   struct sequence_check_of_rank *sequence_check)
 {
-    if (!course->length || may_lack_records(job, rank))
+    if (!sequence_check->length || may_lack_records(job, rank))
         return;
-    course->course = COURSE_KEPT;
-    for (int32_t at = course->first; at < course->first + course->called; at++) {
-        int32_t place = course->followed % course->length;
-        int32_t usual = course->usual + place, same = course->same_usual + place;
+    sequence_check->sequence_check = SEQUENCE_FOLLOWED;
+    for (int32_t at = sequence_check->first; at < sequence_check->first + sequence_check->called; at++) {
+        int32_t place = sequence_check->followed % sequence_check->length;
+        int32_t usual = sequence_check->usual + place, same = sequence_check->same_usual + place;
         if (is_same_call(job, at, usual) && has_same_terms(job, at, usual, same)) {
             if (job->operations[usual].bytes < 0)
-                course->course = COURSE_UNKNOWN;
-            course->followed++;
-        } else if (!is_aside(job, course, at)) {
-            course->course = follows_a_gap(job, rank, at) ? COURSE_UNKNOWN : COURSE_LEFT;
-            course->departs_at = at;
-            course->expected = usual;
+                sequence_check->sequence_check = SEQUENCE_UNKNOWN;
+            sequence_check->followed++;
+        } else if (!is_aside(job, sequence_check, at)) {
+            sequence_check->sequence_check = follows_a_gap(job, rank, at) ? SEQUENCE_UNKNOWN : SEQUENCE_LEFT;
+            sequence_check->departs_at = at;
+            sequence_check->expected = usual;
             return;
         }
     }
 }
 
-int programme_init(struct programme *programme, const struct job *job, int32_t first_stuck)
+int call_sequence_init(struct call_sequence *call_sequence, const struct job *job, int32_t first_stuck)
 {
-    *programme =
-        (struct programme){.job = job, .ranks = array_new(job->rank_count, sizeof *programme->ranks)};
-    for (size_t i = 0; programme->ranks && i < job->rank_count; i++) {
+    *call_sequence =
+        (struct call_sequence){.job = job, .ranks = array_new(job->rank_count, sizeof *call_sequence->ranks)};
+    for (size_t i = 0; call_sequence->ranks && i < job->rank_count; i++) {
         const struct job_rank *rank = &job->ranks[i];
-        struct course_of_rank *course = &programme->ranks[i];
-        *course = (struct course_of_rank){.departs_at = -1, .expected = -1};
-        course->first = first_after_whole_steps(job, rank, first_stuck);
-        course->called = (int32_t)(rank->first + rank->count) - course->first;
-        find_usual(job, rank, course);
-        follow(job, rank, course);
+        struct sequence_check_of_rank *sequence_check = &call_sequence->ranks[i];
+        *sequence_check = (struct sequence_check_of_rank){.departs_at = -1, .expected = -1};
+        sequence_check->first = first_after_whole_steps(job, rank, first_stuck);
+        sequence_check->called = (int32_t)(rank->first + rank->count) - sequence_check->first;
+        find_usual(job, rank, sequence_check);
+        follow(job, rank, sequence_check);
     }
-    return programme->ranks ? 0 : -1;
+    return call_sequence->ranks ? 0 : -1;
 }
 
-void programme_release(struct programme *programme)
+void call_sequence_release(struct call_sequence *call_sequence)
 {
-    free(programme->ranks);
+    free(call_sequence->ranks);
 }
 
-struct courses programme_count(const struct programme *programme)
+struct courses call_sequence_count(const struct call_sequence *call_sequence)
 {
     struct courses courses = {0, 0};
-    for (size_t i = 0; i < programme->job->rank_count; i++) {
-        courses.kept += programme->ranks[i].course == COURSE_KEPT;
-        courses.left += programme->ranks[i].course == COURSE_LEFT;
+    for (size_t i = 0; i < call_sequence->job->rank_count; i++) {
+        courses.kept += call_sequence->ranks[i].sequence_check == SEQUENCE_FOLLOWED;
+        courses.left += call_sequence->ranks[i].sequence_check == SEQUENCE_LEFT;
     }
     return courses;
 }
 
-int programme_is_midway(const struct programme *programme, int32_t rank)
+int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t rank)
 {
-    const struct job *job = programme->job;
-    const struct course_of_rank *course = &programme->ranks[rank];
+    const struct job *job = call_sequence->job;
+    const struct sequence_check_of_rank *sequence_check = &call_sequence->ranks[rank];
     int32_t first = (int32_t)job->ranks[rank].first;
-    if (course->course != COURSE_KEPT || course->followed % course->length == 0)
+    if (sequence_check->sequence_check != SEQUENCE_FOLLOWED ||
+        sequence_check->followed % sequence_check->length == 0)
         return 0;
-    return first + course->length <= course->first &&
-           are_alike(job, (struct programme_stretch){first, first + course->length},
-                     (struct programme_stretch){course->usual, course->usual + course->length});
+    return first + sequence_check->length <= sequence_check->first &&
+           are_alike(job, (struct call_sequence_stretch){first, first + sequence_check->length},
+                     (struct call_sequence_stretch){sequence_check->usual,
+                                                    sequence_check->usual + sequence_check->length});
 }
 
 enum { HABIT_LOOK_BACK = 16384 }; /* operations, whatever a trace claims */
@@ -217,7 +221,7 @@ static int is_same_place(const struct job *job, const int32_t *positions, size_t
                : habit_is_same_call(&job->operations[a], &job->operations[b]);
 }
 
-enum habit habit_at(const struct job *job, const int32_t *positions, int32_t operation)
+enum call_pattern call_pattern_at(const struct job *job, const int32_t *positions, int32_t operation)
 {
     const struct job_operation *call = &job->operations[operation], *next = NULL;
     size_t first = job->ranks[call->rank].first, at = (size_t)operation, before = at;

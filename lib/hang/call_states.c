@@ -360,12 +360,13 @@ static int32_t count_recorded(const struct job *job, const struct job_communicat
 {
     int32_t recorded = 0;
     for (size_t i = 0; i < communicator->seat_count; i++)
-        recorded += is_recorded(job, communicator->seats[i].rank);
+        recorded += is_recorded(job, communicator->member_list[i].rank);
     return recorded;
 }
 
 /* `recorded`: ranks of its communicator that are. */
-static int lacks_a_recorded(const struct job *job, const struct job_instance *instance, int32_t recorded)
+static int instance_lacks_recorded_rank(const struct job *job, const struct job_instance *instance,
+                                        int32_t recorded)
 {
     if (instance->function == FUNCTION_SEND)
         return instance->members < instance->expected && is_recorded(job, instance->sender) &&
@@ -383,8 +384,8 @@ unsigned char *list_lacking(const struct job *job)
     for (size_t i = 0; recorded && i < job->communicator_count; i++)
         recorded[i] = count_recorded(job, &job->communicators[i]);
     for (size_t i = 0; lacking && recorded && i < job->instance_count; i++)
-        lacking[i] = (unsigned char)lacks_a_recorded(job, &job->instances[i],
-                                                     recorded[job->instances[i].communicator]);
+        lacking[i] = (unsigned char)instance_lacks_recorded_rank(job, &job->instances[i],
+                                                                 recorded[job->instances[i].communicator]);
     if (!recorded) {
         free(lacking);
         lacking = NULL;

@@ -27,7 +27,8 @@ static int32_t first_pending(const struct absence *absence, int32_t rank, int32_
  * called something else than it is used to, when the other did not. -1: not `mine`; where nobody can say,
  * both with low confidence.
  */
-static int confidence_in(size_t mine, size_t theirs, enum habit my_habit, enum habit their_habit)
+static int confidence_in(size_t mine, size_t theirs, enum call_pattern my_habit,
+                         enum call_pattern their_habit)
 {
     if (mine != theirs)
         return mine < theirs ? CONFIDENCE_HIGH : -1;
@@ -50,7 +51,7 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
     if (confidence == CONFIDENCE_LOW && finding_add_candidate(finding, operation->rank))
         return -1;
     const char *name = function_name(mine->function);
-    return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
+    return append_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
            buffer_printf(&finding->evidence, ". Rank %s is waiting in %s #%lld on the same communicator",
                          job->ranks[operation->rank].name, name ? name : "another operation",
                          (long long)mine->sequence);
@@ -73,13 +74,13 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
         const struct job_instance *mine = &job->instances[job->operations[at].instance];
         const struct job_instance *theirs = &job->instances[other];
         /* Who keeps to its programme waits there for somebody else. */
-        if (absence->programme.ranks[rank].course == COURSE_KEPT)
+        if (absence->call_sequence.ranks[rank].sequence_check == SEQUENCE_FOLLOWED)
             continue;
         int tie = mine->members == theirs->members;
-        int confidence =
-            confidence_in((size_t)mine->members, (size_t)theirs->members,
-                          tie ? habit_at(job, absence->positions, at) : HABIT_UNKNOWN,
-                          tie ? habit_at(job, absence->positions, first_member(job, theirs)) : HABIT_UNKNOWN);
+        int confidence = confidence_in(
+            (size_t)mine->members, (size_t)theirs->members,
+            tie ? call_pattern_at(job, absence->positions, at) : HABIT_UNKNOWN,
+            tie ? call_pattern_at(job, absence->positions, first_member(job, theirs)) : HABIT_UNKNOWN);
         if (confidence >= 0 && add_mismatch(absence, at, confidence, findings))
             return -1;
     }
@@ -149,16 +150,16 @@ static int32_t other_party(const struct ballot *ballot, int32_t call)
     return call;
 }
 
-static int say_both(const struct ballot *ballot, int32_t call, struct finding *finding)
+static int append_both(const struct ballot *ballot, int32_t call, struct finding *finding)
 {
     const struct job *job = ballot->job;
     int32_t other = other_party(ballot, call), others = ballot->votes[other];
     int32_t rank = job->operations[ballot->calls[call]].rank;
     return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
-                   say_call(job, ballot->calls[call], &finding->evidence) ||
+                   append_call(job, ballot->calls[call], &finding->evidence) ||
                    buffer_printf(&finding->evidence, "; %d other rank%s called ", others,
                                  others == 1 ? "" : "s") ||
-                   say_call(job, ballot->calls[other], &finding->evidence)
+                   append_call(job, ballot->calls[other], &finding->evidence)
                ? -1
                : 0;
 }
@@ -190,7 +191,7 @@ static int accuse(const struct ballot *ballot, int32_t call, struct findings *fi
     finding->confidence = ballot->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
     if (ballot->winner < 0 && finding_add_candidate(finding, operation->rank))
         return -1;
-    return name_others(ballot, call, finding) || say_both(ballot, call, finding) ? -1 : 0;
+    return name_others(ballot, call, finding) || append_both(ballot, call, finding) ? -1 : 0;
 }
 
 static int judge(struct ballot *ballot, struct findings *findings)
@@ -214,7 +215,7 @@ static void collect(const struct wait_graph *graph, int32_t operation, struct ba
         &job->communicators[job->operations[operation].communicator];
     ballot->count = 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
-        int32_t rank = communicator->seats[i].rank;
+        int32_t rank = communicator->member_list[i].rank;
         if (rank < 0)
             continue;
         struct call_at at = call_of(&graph->states, rank, operation);
@@ -246,7 +247,7 @@ static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballo
     return judge(ballot, findings);
 }
 
-int find_called_otherwise(const struct wait_graph *graph, struct findings *findings)
+int find_call_mismatches(const struct wait_graph *graph, struct findings *findings)
 {
     const struct job *job = graph->job;
     size_t before = findings->count;
@@ -288,9 +289,10 @@ static int is_missed(const struct absence *absence, int32_t rank)
 
 int departs_and_waits(const struct absence *absence, int32_t rank)
 {
-    const struct course_of_rank *course = &absence->programme.ranks[rank];
-    return course->course == COURSE_LEFT &&
-           (!passing_is_past(&absence->passing, course->departs_at) || is_missed(absence, rank));
+    const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];
+    return sequence_check->sequence_check == SEQUENCE_LEFT &&
+           (!operation_progress_is_over(&absence->operation_progress, sequence_check->departs_at) ||
+            is_missed(absence, rank));
 }
 
 static int name_waiting(const struct absence *absence, int32_t rank, const struct job_instance *instance,
@@ -301,14 +303,15 @@ static int name_waiting(const struct absence *absence, int32_t rank, const struc
         instance = &job->instances[absence->ranks[rank].missing_from];
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        if (job->operations[at].rank != rank && !passing_is_past(&absence->passing, at) &&
+        if (job->operations[at].rank != rank &&
+            !operation_progress_is_over(&absence->operation_progress, at) &&
             finding_add_peer(finding, job->operations[at].rank))
             return -1;
     }
     return 0;
 }
 
-static int departure_say_call(const struct job *job, int32_t at, struct buffer *text)
+static int departure_append_call(const struct job *job, int32_t at, struct buffer *text)
 {
     const struct job_operation *operation = &job->operations[at];
     struct job_instance of_any_number = job->instances[operation->instance];
@@ -324,8 +327,9 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
                          struct findings *findings)
 {
     const struct job *job = absence->job;
-    const struct course_of_rank *course = &absence->programme.ranks[rank];
-    const struct job_instance *instance = &job->instances[job->operations[course->departs_at].instance];
+    const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];
+    const struct job_instance *instance =
+        &job->instances[job->operations[sequence_check->departs_at].instance];
     struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, rank, instance);
     if (!finding)
         return -1;
@@ -334,9 +338,9 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
     figures_add(&finding->figures, "kept_ranks", (double)courses.kept);
     if (name_waiting(absence, rank, instance, finding) ||
         buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
-        departure_say_call(job, course->departs_at, &finding->evidence) ||
+        departure_append_call(job, sequence_check->departs_at, &finding->evidence) ||
         buffer_append_text(&finding->evidence, "; in earlier steps it called ") ||
-        departure_say_call(job, course->expected, &finding->evidence))
+        departure_append_call(job, sequence_check->expected, &finding->evidence))
         return -1;
     return buffer_printf(&finding->evidence, " at this point. %d other rank%s repeated %s earlier steps",
                          (int)courses.kept, courses.kept == 1 ? "" : "s",
@@ -364,11 +368,11 @@ int find_departures(const struct absence *absence, size_t from, struct findings 
 /* Whether something that a rank called after it departed never ended. */
 static int waits_since(const struct absence *absence, int32_t rank)
 {
-    const struct course_of_rank *course = &absence->programme.ranks[rank];
-    if (course->course != COURSE_LEFT)
+    const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];
+    if (sequence_check->sequence_check != SEQUENCE_LEFT)
         return 0;
-    for (int32_t at = course->departs_at; at < course->first + course->called; at++)
-        if (passing_is_held(&absence->passing, at))
+    for (int32_t at = sequence_check->departs_at; at < sequence_check->first + sequence_check->called; at++)
+        if (operation_progress_is_held(&absence->operation_progress, at))
             return 1;
     return 0;
 }
@@ -400,9 +404,9 @@ static int32_t only_recorded(const struct job *job)
 /* Whether it is known of all that it called since its last whole step that it ended. */
 static int has_finished_all(const struct absence *absence, int32_t rank)
 {
-    const struct course_of_rank *course = &absence->programme.ranks[rank];
-    for (int32_t at = course->first; at < course->first + course->called; at++)
-        if (!passing_is_past(&absence->passing, at))
+    const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];
+    for (int32_t at = sequence_check->first; at < sequence_check->first + sequence_check->called; at++)
+        if (!operation_progress_is_over(&absence->operation_progress, at))
             return 0;
     return 1;
 }
@@ -410,21 +414,21 @@ static int has_finished_all(const struct absence *absence, int32_t rank)
 static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
 {
     const struct job *job = absence->job;
-    const struct course_of_rank *course = &absence->programme.ranks[rank];
-    int32_t last = course->first + course->called - 1;
+    const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];
+    int32_t last = sequence_check->first + sequence_check->called - 1;
     struct finding *finding = findings_add_at(findings, job, FINDING_ENDED_EARLY, rank,
                                               &job->instances[job->operations[last].instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
     finding->confidence = CONFIDENCE_MEDIUM;
-    figures_add(&finding->figures, "call", course->followed % course->length);
-    figures_add(&finding->figures, "calls", course->length);
+    figures_add(&finding->figures, "call", sequence_check->followed % sequence_check->length);
+    figures_add(&finding->figures, "calls", sequence_check->length);
     return buffer_printf(
         &finding->evidence,
         "The trace of this rank ends after operation %d of %d in a step, with no unfinished operation. It is "
         "not waiting, and the other ranks cannot finish the step without it. The other ranks left no trace",
-        (int)(course->followed % course->length), (int)course->length);
+        (int)(sequence_check->followed % sequence_check->length), (int)sequence_check->length);
 }
 
 int find_left_loop(const struct absence *absence, struct findings *findings)
@@ -432,7 +436,7 @@ int find_left_loop(const struct absence *absence, struct findings *findings)
     const struct job *job = absence->job;
     int32_t rank = only_recorded(job);
     if (rank < 0 || job->finished_only || job->most_cut || job->ranks[rank].cut != CUT_NOT ||
-        absence->pieces > 1 || !programme_is_midway(&absence->programme, rank) ||
+        absence->pieces > 1 || !call_sequence_is_midway(&absence->call_sequence, rank) ||
         !has_finished_all(absence, rank))
         return 0;
     return add_finding(absence, rank, findings);

@@ -29,7 +29,7 @@ struct stops {
     unsigned char *lags;   /* per rank: others of its role got further */
     int32_t *listed;       /* laggards whose next is usually the first to be done */
     size_t count;
-    int32_t torn; /* the only rank that lost the end of its record, where nothing else is lost; -1 */
+    int32_t partial_lines; /* the only rank that lost the end of its record, where nothing else is lost; -1 */
 };
 
 /* So many steps back are looked at for what a rank usually does. */
@@ -42,9 +42,9 @@ static int is_behind(struct progress a, struct progress b)
 
 static struct progress after(struct progress at, const struct role *role)
 {
-    struct programme_span programme = role_programme(role, at.position < 0 ? 0 : at.position);
+    struct call_sequence_span call_sequence = role_sequence(role, at.position < 0 ? 0 : at.position);
     at.position++;
-    return at.position < programme.end ? at : (struct progress){at.step + 1, programme.begin};
+    return at.position < call_sequence.end ? at : (struct progress){at.step + 1, call_sequence.begin};
 }
 
 static struct progress last_recorded(const struct stops *stops, int32_t rank)
@@ -138,8 +138,8 @@ static void mark_laggards(struct stops *stops, const struct role *role)
     }
     for (size_t i = 0; i < role->rank_count; i++) {
         struct progress next = stops->next[role->ranks[i]];
-        struct programme_span programme = role_programme(role, next.position);
-        int64_t places = (int64_t)(furthest.step - next.step) * (programme.end - programme.begin) +
+        struct call_sequence_span call_sequence = role_sequence(role, next.position);
+        int64_t places = (int64_t)(furthest.step - next.step) * (call_sequence.end - call_sequence.begin) +
                          position_in_step(role, furthest.position) - position_in_step(role, next.position);
         stops->lags[role->ranks[i]] = places >= least;
     }
@@ -198,9 +198,9 @@ static struct progress last_finished(const struct stops *stops, int32_t rank)
 {
     struct progress next = stops->next[rank];
     const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
-    struct programme_span programme = role_programme(role, next.position);
-    return next.position > programme.begin ? (struct progress){next.step, next.position - 1}
-                                           : (struct progress){next.step - 1, programme.end - 1};
+    struct call_sequence_span call_sequence = role_sequence(role, next.position);
+    return next.position > call_sequence.begin ? (struct progress){next.step, next.position - 1}
+                                               : (struct progress){next.step - 1, call_sequence.end - 1};
 }
 
 /* The other end of the send or receive that a rank has at a place; -1. */
@@ -276,7 +276,7 @@ static void count_meetings(const struct stops *stops, int32_t first, struct meet
     const struct job *job = stops->job;
     for (size_t i = 0; i < job->communicator_count; i++)
         for (size_t j = 0; j < job->communicators[i].seat_count; j++)
-            meetings[i].lagging += stops->lags[job->communicators[i].seats[j].rank];
+            meetings[i].lagging += stops->lags[job->communicators[i].member_list[j].rank];
     for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
         int32_t communicator = stops->lags[rank] ? communicator_of_next(stops, rank) : -1;
         if (communicator < 0)
@@ -318,19 +318,19 @@ static void list_first(struct stops *stops, struct meeting *meetings)
  * missing; -1. */
 static int32_t find_torn(const struct stops *stops)
 {
-    int32_t torn = -1;
+    int32_t partial_lines = -1;
     for (size_t i = 0; !stops->job->missing_sequence && i < stops->baseline->role_count; i++) {
         const struct role *role = &stops->baseline->roles[i];
         for (size_t j = 0; j < role->rank_count; j++) {
             int32_t rank = role->ranks[j];
             if (!is_behind(last_recorded(stops, rank), last_finished(stops, rank)))
                 continue;
-            if (torn >= 0)
+            if (partial_lines >= 0)
                 return -1;
-            torn = rank;
+            partial_lines = rank;
         }
     }
-    return torn;
+    return partial_lines;
 }
 
 /* Who may still be in a send or receive with one that stopped there: it is one of
@@ -358,18 +358,18 @@ static void list_pairs(struct stops *stops)
  */
 static void list_torn(struct stops *stops)
 {
-    int32_t torn = find_torn(stops);
-    stops->torn = -1;
-    for (size_t i = 0; torn >= 0 && i < stops->count; i++)
-        if (stops->listed[i] == torn)
-            stops->torn = torn;
-    if (stops->torn >= 0) {
-        stops->listed[0] = torn;
+    int32_t partial_lines = find_torn(stops);
+    stops->partial_lines = -1;
+    for (size_t i = 0; partial_lines >= 0 && i < stops->count; i++)
+        if (stops->listed[i] == partial_lines)
+            stops->partial_lines = partial_lines;
+    if (stops->partial_lines >= 0) {
+        stops->listed[0] = partial_lines;
         stops->count = 1;
     }
 }
 
-static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evidence)
+static int append_torn(const struct stops *stops, int32_t rank, struct buffer *evidence)
 {
     struct progress last = last_finished(stops, rank);
     const struct job_operation *usual = usual_at(stops, rank, last);
@@ -384,7 +384,7 @@ static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evid
                (int)job_run_step(stops->job, last.step), of, of);
 }
 
-static int say_lagging(const struct stops *stops, int32_t rank, struct finding *finding)
+static int append_lagging(const struct stops *stops, int32_t rank, struct finding *finding)
 {
     struct buffer *evidence = &finding->evidence;
     struct progress next = stops->next[rank];
@@ -416,7 +416,7 @@ static int add(const struct stops *stops, struct findings *findings)
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
-    int is_torn = rank == stops->torn;
+    int is_torn = rank == stops->partial_lines;
     finding->kind = is_torn ? FINDING_ENDED_EARLY : FINDING_MISSING;
     finding->confidence = is_torn ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     finding->stops_job = 1;
@@ -427,7 +427,7 @@ static int add(const struct stops *stops, struct findings *findings)
         if (finding_add_candidate(finding, stops->listed[i]))
             return -1;
     finding->rank = stops->count > 1 ? finding->candidates[0] : rank;
-    return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, finding);
+    return is_torn ? append_torn(stops, rank, &finding->evidence) : append_lagging(stops, rank, finding);
 }
 
 static int note_finished(struct stops *stops)
@@ -499,7 +499,8 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
     /* Without times, steps follow the order of lines: what is lost may have
      * shifted it. */
     int is_in_order = job->timed_operations || !job->missing_sequence;
-    if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) || findings_stop_job(findings))
+    if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) ||
+        findings_explain_stop(findings))
         return 0;
     int failed = find_stops(&stops);
     if (!failed && can_be_told(&stops))

@@ -85,7 +85,7 @@ int find_reported_absence(const struct job *job, struct findings *findings);
  * cut off from the network. Low where most are so: then it may be whom was asked that is cut off. Adds to
  * nobody who is accused already. -1 when memory is out.
  */
-int find_unanswering(const struct job *job, struct findings *findings);
+int find_ras_unresponsive(const struct job *job, struct findings *findings);
 
 /* -------------------- stuck_sender.c -------------------- */
 

@@ -93,35 +93,35 @@ int call_is_recorded(const struct job *job, int32_t rank);
  * steps show it; and whether what it called since keeps to that. Who stopped or waits has called a part of
  * the programme and nothing else. Who called something that is not next in it departs from it.
  */
-enum course {
-    COURSE_UNKNOWN = 0, /* no two of its earlier steps are alike, or records of it may be lost */
-    COURSE_KEPT,
-    COURSE_LEFT
+enum sequence_check {
+    SEQUENCE_UNKNOWN = 0, /* no two of its earlier steps are alike, or records of it may be lost */
+    SEQUENCE_FOLLOWED,
+    SEQUENCE_LEFT
 };
 
-struct course_of_rank {
-    enum course course;
+struct sequence_check_of_rank {
+    enum sequence_check sequence_check;
     int32_t usual;      /* the first operation of a usual step; so many are one */
     int32_t length;     /* 0: not known */
     int32_t same_usual; /* of another step like it */
     int32_t first;      /* the first operation of the job after its last whole step */
     int32_t called;     /* since then */
     int32_t followed;   /* of these, by its programme, before it departs from it */
-    int32_t departs_at; /* COURSE_LEFT: the first operation that is not next; -1 */
+    int32_t departs_at; /* SEQUENCE_LEFT: the first operation that is not next; -1 */
     int32_t expected;   /* the operation of the usual step that is; -1 */
 };
 
-struct programme {
+struct call_sequence {
     const struct job *job;
-    struct course_of_rank *ranks; /* owned: of each rank */
+    struct sequence_check_of_rank *ranks; /* owned: of each rank */
 };
 
 /*
  * `first_stuck`: the first step in which somebody waits; INT32_MAX where that is in none. -1 when memory is
  * out; to be released all the same.
  */
-int programme_init(struct programme *programme, const struct job *job, int32_t first_stuck);
-void programme_release(struct programme *programme);
+int call_sequence_init(struct call_sequence *call_sequence, const struct job *job, int32_t first_stuck);
+void call_sequence_release(struct call_sequence *call_sequence);
 
 /* How many ranks keep to their programme, and how many depart from it. */
 struct courses {
@@ -129,18 +129,18 @@ struct courses {
     int32_t left;
 };
 
-struct courses programme_count(const struct programme *programme);
+struct courses call_sequence_count(const struct call_sequence *call_sequence);
 
 /*
  * Whether it keeps to its programme and is in the middle of a step, as its very first one began: steps that
  * are told apart by what recurs alone may begin anywhere.
  */
-int programme_is_midway(const struct programme *programme, int32_t rank);
+int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t rank);
 
 /* -------------------- progress.c -------------------- */
 
 /* How far each operation of a job got, as it stands where the traces end. */
-struct passing {
+struct operation_progress {
     const struct job *job;
     int32_t *finished_step; /* per rank: the last step in which its GPU finished something; -1 */
     int32_t *next;          /* per operation that is the first of its group: the next on its stream; -1 */
@@ -150,28 +150,28 @@ struct passing {
 };
 
 /* -1 when memory is out; to be released all the same. */
-int passing_init(struct passing *passing, const struct job *job);
-void passing_release(struct passing *passing);
+int operation_progress_init(struct operation_progress *operation_progress, const struct job *job);
+void operation_progress_release(struct operation_progress *operation_progress);
 
 /* It ended, or the next on its stream began, or its rank was done with later steps. Its proxies may be done
  * while its kernel still waits. */
-int passing_is_past(const struct passing *passing, int32_t operation);
+int operation_progress_is_over(const struct operation_progress *operation_progress, int32_t operation);
 
 /*
  * It did not get past, and that is not for want of a record: its rank's has its end, something is recorded of
  * its like, and the last of them that others followed has its end, or there is none. Where only calls are
  * recorded: somebody never made it.
  */
-int passing_is_held(const struct passing *passing, int32_t operation);
+int operation_progress_is_held(const struct operation_progress *operation_progress, int32_t operation);
 
 /* Its GPU began it, as recorded, and is held in it: there it waits. */
-int passing_waits(const struct passing *passing, int32_t operation);
+int operation_progress_waits(const struct operation_progress *operation_progress, int32_t operation);
 
 /*
  * Its host called it and its GPU never got to it: it has no start, as the last of its like (what its rank
  * called of that kind and size) that others followed had.
  */
-int passing_never_began(const struct passing *passing, int32_t operation);
+int operation_progress_never_began(const struct operation_progress *operation_progress, int32_t operation);
 
 /* Operations that some of their members began and nobody got past, and who is missing from them. */
 
@@ -191,8 +191,8 @@ struct absence {
     const struct extents *extents;
     unsigned char *pending; /* per instance */
     struct attendance *ranks;
-    struct passing passing;
-    struct programme programme;
+    struct operation_progress operation_progress;
+    struct call_sequence call_sequence;
     struct courses courses;
     int32_t last_step;       /* of all operations */
     int32_t last_begun_step; /* of those that a GPU began; last_step where none tells */
@@ -221,7 +221,7 @@ void note_waiting(struct absence *absence, const struct job_instance *instance);
 
 /* Names who waits in a pending instance, as the finding's peers and in its evidence. -1 when memory is out.
  */
-int say_waiting(const struct absence *absence, int32_t instance, struct finding *finding);
+int append_waiting(const struct absence *absence, int32_t instance, struct finding *finding);
 
 /* -------------------- call_states.c -------------------- */
 
@@ -270,14 +270,14 @@ int find_disagreements(const struct job *job, const int32_t *positions, const un
  * one: what followed the operation before it on the same communicator whenever that came at the same position
  * of its step; where positions are not known, whenever that was the same function with as many bytes.
  */
-enum habit {
+enum call_pattern {
     HABIT_UNKNOWN = 0, /* it never came before, or as often with one outcome as with others */
     HABIT_KEPT,        /* mostly the same function with as many bytes */
     HABIT_BROKEN
 };
 
 /* Looks back a bounded way, at operations of that rank alone. `positions` are the baseline's. */
-enum habit habit_at(const struct job *job, const int32_t *positions, int32_t operation);
+enum call_pattern call_pattern_at(const struct job *job, const int32_t *positions, int32_t operation);
 
 /*
  * What a rank usually calls after what it called last: the operation of its own record that followed the
@@ -386,7 +386,7 @@ const struct wait_party *wait_party_of(const struct wait_graph *graph, int32_t c
  * or size, and of AlltoAll, whose sizes may differ, another width of its rows. The majority is right; where
  * there is none, all are candidates. -1 when memory is out.
  */
-int find_called_otherwise(const struct wait_graph *graph, struct findings *findings);
+int find_call_mismatches(const struct wait_graph *graph, struct findings *findings);
 
 /* Whether a rank departs from its programme and waits there, or others where it should have been. */
 int departs_and_waits(const struct absence *absence, int32_t rank);
@@ -414,7 +414,7 @@ int find_left_loop(const struct absence *absence, struct findings *findings);
  * ever took (but the first step), when its record ends, on the host's clock. Then the job hung, and was not
  * merely stopped while it ran: whoever waits in a healthy job has waited as long before, or nearly.
  */
-int somebody_waits_longer_than_ever(const struct passing *passing);
+int job_has_unprecedented_wait(const struct operation_progress *operation_progress);
 
 /* The last that is known of a rank, on the host's clock: a call, or what its recorder wrote beside; 0:
  * nothing.
@@ -425,7 +425,7 @@ int64_t record_end(const struct job *job, const struct job_rank *rank);
  * Who waits for a rank in the instance of an operation: "Ranks 0, 2 wait in ", "Rank 3 waits in ", "7 ranks
  * wait in ". -1 when memory is out.
  */
-int say_who_waits(const struct wait_graph *graph, int32_t rank, int32_t operation, struct buffer *text);
+int append_who_waits(const struct wait_graph *graph, int32_t rank, int32_t operation, struct buffer *text);
 
 /*
  * What can be said of ranks that left no record of their calls. A rank without one need not have ended, and
@@ -453,7 +453,7 @@ void unrecorded_doubt(const struct unrecorded *unrecorded, const struct findings
 /* -------------------- late_start.c -------------------- */
 
 /* Whose GPU never began what its host had called, where others wait. -1 when memory is out. */
-int find_frozen(const struct passing *passing, struct findings *findings);
+int find_frozen(const struct operation_progress *operation_progress, struct findings *findings);
 
 /* -------------------- reported_errors.c -------------------- */
 
@@ -473,10 +473,10 @@ int find_stuck_sender(const struct wait_graph *graph, struct findings *findings)
 
 /* "AllReduce number 8 on communicator 0-3 with 2048 bytes of float32, at train.py:66": of what is known. -1
  * when memory is out. */
-int say_call(const struct job *job, int32_t operation, struct buffer *text);
+int append_call(const struct job *job, int32_t operation, struct buffer *text);
 
 /* ", at train.py:66"; nothing where that is not known. */
-int say_source(const struct job *job, int32_t operation, struct buffer *text);
+int append_source(const struct job *job, int32_t operation, struct buffer *text);
 
 /* -------------------- waited_for.c -------------------- */
 

@@ -103,7 +103,7 @@ static int64_t longer_than_others(const struct line_up *line_up, int64_t (*value
 
 /* All leave at once: who was there for as long as the others was called with them. Half of what it is late by
  * or more is the cause. */
-static int say_cause(const struct line_up *line_up, int64_t gap_ns, struct buffer *text)
+static int append_cause(const struct line_up *line_up, int64_t gap_ns, struct buffer *text)
 {
     int64_t kernels_ns = longer_than_others(line_up, kernels_of),
             total_ns = longer_than_others(line_up, total_of);
@@ -118,7 +118,7 @@ static int say_cause(const struct line_up *line_up, int64_t gap_ns, struct buffe
 
 /* "ncclCommInitRank on communicator {0-7}: it waited 31.0 ms for the other ranks, which waited 21.3 s to 21.5
  * s for it". */
-static int say_waits(const struct line_up *line_up, struct finding *finding)
+static int append_waits(const struct line_up *line_up, struct finding *finding)
 {
     const struct job *job = line_up->job;
     const struct job_start *last = line_up->starts[0], *next = line_up->starts[line_up->late];
@@ -177,8 +177,8 @@ static int name_late(const struct line_up *line_up, struct findings *findings)
     finding->lost_ns = gap_ns;
     add_figures(line_up, gap_ns, finding);
     finding_ask(findings, finding, RULE_START_SCATTER, ratio_of(gap_ns, spread_of_others(line_up)));
-    return add_ranks(line_up, finding) || say_waits(line_up, finding) ||
-           say_cause(line_up, gap_ns, &finding->evidence);
+    return add_ranks(line_up, finding) || append_waits(line_up, finding) ||
+           append_cause(line_up, gap_ns, &finding->evidence);
 }
 
 /* Those of one communicator, whose waits are all known. */
@@ -226,7 +226,7 @@ int find_late_starts(const struct job *job, struct findings *findings)
 
 struct frozen {
     const struct job *job;
-    const struct passing *passing;
+    const struct operation_progress *operation_progress;
     unsigned char *waits;  /* by rank: in an operation that it began */
     int32_t *missing_from; /* by rank: the first operation that others wait in and it has not begun; -1 */
     int32_t *started;      /* by instance: members that began it and wait */
@@ -241,7 +241,7 @@ static void never_started_note_waiting(struct frozen *frozen)
 {
     for (size_t i = 0; i < frozen->job->operation_count; i++) {
         const struct job_operation *operation = &frozen->job->operations[i];
-        if (passing_waits(frozen->passing, (int32_t)i)) {
+        if (operation_progress_waits(frozen->operation_progress, (int32_t)i)) {
             frozen->waits[operation->rank] = 1;
             frozen->started[operation->instance]++;
         }
@@ -258,7 +258,8 @@ static size_t note_absent(struct frozen *frozen)
         /* Whose recorder stopped, may have begun it since. */
         int is_unknown = frozen->job->ranks[operation->rank].cut == CUT_STOPPED;
         if (is_unknown || frozen->waits[operation->rank] || *missing_from >= 0 ||
-            !frozen->started[operation->instance] || !passing_never_began(frozen->passing, (int32_t)i))
+            !frozen->started[operation->instance] ||
+            !operation_progress_never_began(frozen->operation_progress, (int32_t)i))
             continue;
         *missing_from = (int32_t)i;
         count++;
@@ -280,7 +281,7 @@ static int name_waiting(const struct frozen *frozen, const struct job_instance *
                         struct finding *finding)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (passing_waits(frozen->passing, job_member_at(frozen->job, instance, i)) &&
+        if (operation_progress_waits(frozen->operation_progress, job_member_at(frozen->job, instance, i)) &&
             finding_add_peer(finding, job_member(frozen->job, instance, i)->rank))
             return -1;
     return 0;
@@ -342,7 +343,7 @@ static int may_be_stopped_as_a_whole(const struct frozen *frozen, size_t count)
         waiting = here > waiting ? here : waiting;
     }
     return count > (size_t)waiting ||
-           (frozen->job->most_cut && !somebody_waits_longer_than_ever(frozen->passing));
+           (frozen->job->most_cut && !job_has_unprecedented_wait(frozen->operation_progress));
 }
 
 static int name_absent(const struct frozen *frozen, size_t count, struct findings *findings)
@@ -356,11 +357,11 @@ static int name_absent(const struct frozen *frozen, size_t count, struct finding
     return findings_unite_candidates(findings, before);
 }
 
-int find_frozen(const struct passing *passing, struct findings *findings)
+int find_frozen(const struct operation_progress *operation_progress, struct findings *findings)
 {
-    const struct job *job = passing->job;
+    const struct job *job = operation_progress->job;
     struct frozen frozen = {.job = job,
-                            .passing = passing,
+                            .operation_progress = operation_progress,
                             .waits = array_new(job->rank_count, 1),
                             .missing_from = array_new(job->rank_count, sizeof *frozen.missing_from),
                             .started = array_new(job->instance_count, sizeof *frozen.started)};

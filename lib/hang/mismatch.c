@@ -28,7 +28,7 @@ static int64_t term_of(enum term term, const struct job_operation *operation)
     }
 }
 
-static int say_term(enum term term, int64_t value, struct buffer *text)
+static int append_term(enum term term, int64_t value, struct buffer *text)
 {
     switch (term) {
     case TERM_BYTES:
@@ -109,7 +109,7 @@ static struct finding *add_mismatch(const struct job *job, const struct job_oper
 }
 
 /* Medium is what is held against habits. */
-static int say_habit(int confidence, struct buffer *text)
+static int append_habit(int confidence, struct buffer *text)
 {
     return confidence == CONFIDENCE_MEDIUM
                ? buffer_append_text(text, ". The other ranks repeated their earlier steps; this rank did not")
@@ -140,19 +140,20 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
         note_term(vote->term, mine, theirs, others, &finding->figures);
     if (!finding || buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[operation->rank].name) ||
         text_operation(&finding->evidence, job, vote->instance, vote->instance->function) ||
-        say_term(vote->term, mine, &finding->evidence) ||
+        append_term(vote->term, mine, &finding->evidence) ||
         buffer_printf(&finding->evidence, "; %d other rank%s called it", others, others == 1 ? "" : "s") ||
-        say_term(vote->term, theirs, &finding->evidence))
+        append_term(vote->term, theirs, &finding->evidence))
         return -1;
-    return say_habit(confidence, &finding->evidence);
+    return append_habit(confidence, &finding->evidence);
 }
 
 static void find_habits(const struct job *job, const int32_t *positions, struct vote *vote)
 {
     for (int32_t i = 0; vote->term == TERM_BYTES && !has_majority(vote) && i < vote->instance->members; i++) {
-        enum habit habit = habit_at(job, positions, job_member_at(job, vote->instance, i));
-        vote->kept |= habit == HABIT_KEPT;
-        vote->broken |= habit == HABIT_BROKEN;
+        enum call_pattern call_pattern =
+            call_pattern_at(job, positions, job_member_at(job, vote->instance, i));
+        vote->kept |= call_pattern == HABIT_KEPT;
+        vote->broken |= call_pattern == HABIT_BROKEN;
     }
 }
 
@@ -169,8 +170,10 @@ static int confidence_in(const struct job *job, const int32_t *positions, const 
         return mine == vote->common ? -1 : CONFIDENCE_HIGH;
     if (!vote->kept || !vote->broken)
         return CONFIDENCE_LOW;
-    enum habit habit = habit_at(job, positions, at);
-    return habit == HABIT_BROKEN ? CONFIDENCE_MEDIUM : habit == HABIT_KEPT ? -1 : CONFIDENCE_LOW;
+    enum call_pattern call_pattern = call_pattern_at(job, positions, at);
+    return call_pattern == HABIT_BROKEN ? CONFIDENCE_MEDIUM
+           : call_pattern == HABIT_KEPT ? -1
+                                        : CONFIDENCE_LOW;
 }
 
 static int name_dissenters(const struct job *job, const int32_t *positions, const struct vote *vote,
@@ -318,7 +321,7 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
             &finding->evidence, " before %s #%lld; %d other rank%s called them in the opposite order",
             name ? name : "another operation", (long long)second->sequence, others, others == 1 ? "" : "s"))
         return -1;
-    return say_habit(confidence, &finding->evidence);
+    return append_habit(confidence, &finding->evidence);
 }
 
 /* The order that its members are used to, where those of the other are not: 1, -1; 0: nobody can say. */
@@ -330,11 +333,11 @@ static int usual_order(const struct job *job, const int32_t *positions, const st
         int order = order_of(job, turn, i, &place);
         if (!order)
             continue;
-        enum habit habit = habit_at(job, positions,
-                                    order > 0 ? job_member_at(job, turn->first, i)
-                                              : job_member_at(job, turn->second, place));
-        kept[order > 0] |= habit == HABIT_KEPT;
-        broken[order > 0] |= habit == HABIT_BROKEN;
+        enum call_pattern call_pattern = call_pattern_at(job, positions,
+                                                         order > 0 ? job_member_at(job, turn->first, i)
+                                                                   : job_member_at(job, turn->second, place));
+        kept[order > 0] |= call_pattern == HABIT_KEPT;
+        broken[order > 0] |= call_pattern == HABIT_BROKEN;
     }
     if (kept[1] && broken[0] && !kept[0] && !broken[1])
         return 1;

@@ -30,7 +30,7 @@ static int is_piece(const struct absence *absence, int32_t instance)
            (absence->pieces > 1 || !job->communicators[job->instances[instance].communicator].size_is_known);
 }
 
-static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
+static int append_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
 {
     if (!job->ranks[rank].count)
         return buffer_printf(&finding->evidence, ". No operation of rank %s is recorded",
@@ -45,7 +45,7 @@ static int say_last(const struct job *job, int32_t rank, int is_lost, struct fin
         text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
     return (tag && buffer_printf(&finding->evidence, ", phase %s", tag)) ||
-                   say_source(job, (int32_t)(last - job->operations), &finding->evidence)
+                   append_source(job, (int32_t)(last - job->operations), &finding->evidence)
                ? -1
                : 0;
 }
@@ -91,7 +91,7 @@ static int confidence_where_cut(const struct absence *absence, const struct job_
         return -1;
     if (absence->last_begun_step > (int64_t)instance->step + STEPS_AHEAD)
         return -1;
-    if (somebody_waits_longer_than_ever(&absence->passing))
+    if (job_has_unprecedented_wait(&absence->operation_progress))
         return CONFIDENCE_HIGH;
     return absence->absent_count == 1 ? CONFIDENCE_LOW : -1;
 }
@@ -114,7 +114,7 @@ static int may_wait_as_another(const struct absence *absence, int32_t rank)
 }
 
 /* What RAS saw is a moment, of a job that may have gone on since. */
-static int say_moment(const struct job *job, struct finding *finding)
+static int append_moment(const struct job *job, struct finding *finding)
 {
     const struct job_watch *watch = &job->watch;
     if (!watch->is_watched)
@@ -137,8 +137,8 @@ static struct finding *add_finding(const struct absence *absence, enum finding_k
         return NULL;
     finding->stops_job = 1;
     finding->confidence = (enum confidence)confidence;
-    int failed = say_waiting(absence, instance, finding) ||
-                 say_last(job, rank, absence->ranks[rank].is_lost, finding) || say_moment(job, finding);
+    int failed = append_waiting(absence, instance, finding) ||
+                 append_last(job, rank, absence->ranks[rank].is_lost, finding) || append_moment(job, finding);
     return failed ? NULL : finding;
 }
 
@@ -170,7 +170,7 @@ static double outlived_by_s(const struct absence *absence, size_t rank)
 
 static int is_outlived(const struct absence *absence, size_t rank)
 {
-    return !rule_speaks(RULE_OUTLIVED, outlived_by_s(absence, rank));
+    return !rule_is_violated(RULE_OUTLIVED, outlived_by_s(absence, rank));
 }
 
 static int name_absent(const struct absence *absence, struct findings *findings)
@@ -182,7 +182,7 @@ static int name_absent(const struct absence *absence, struct findings *findings)
         const struct job_instance *instance = &job->instances[absence->ranks[i].missing_from];
         int confidence = job->most_cut ? confidence_where_cut(absence, instance) : CONFIDENCE_HIGH;
         if (!job->most_cut && absence->absent_count > ABSENT_AT_ONCE &&
-            !somebody_waits_longer_than_ever(&absence->passing))
+            !job_has_unprecedented_wait(&absence->operation_progress))
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
             confidence = CONFIDENCE_LOW;
@@ -306,14 +306,14 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
  * first step in which that is so. */
 static void note_held(const struct absence *absence, unsigned char *held, int32_t *first_step)
 {
-    const struct passing *passing = &absence->passing;
+    const struct operation_progress *operation_progress = &absence->operation_progress;
     for (size_t i = 0; i < absence->job->communicator_count; i++)
         first_step[i] = INT32_MAX;
     for (size_t i = 0; i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
         int may_be_held = absence->is_stuck && operation->step >= absence->first_stuck &&
-                          !passing_is_past(passing, (int32_t)i);
-        if (!may_be_held && !passing_is_held(passing, (int32_t)i))
+                          !operation_progress_is_over(operation_progress, (int32_t)i);
+        if (!may_be_held && !operation_progress_is_held(operation_progress, (int32_t)i))
             continue;
         held[operation->instance] = 1;
         if (operation->step >= 0 && operation->step < first_step[operation->communicator])
@@ -356,10 +356,11 @@ static int name_mismatch(const struct absence *absence, struct findings *finding
 {
     size_t before = findings->count;
     unsigned char *stuck = list_stuck(absence);
-    int failed = !stuck || (!findings_stop_job(findings) && find_mismatches(absence, findings)) ||
+    int failed = !stuck || (!findings_explain_stop(findings) && find_mismatches(absence, findings)) ||
                  find_disagreements(absence->job, absence->positions, stuck, findings);
     free(stuck);
-    return failed || (!findings_stop_surely(findings) && find_departures(absence, before, findings)) ||
+    return failed ||
+           (!findings_explain_stop_confidently(findings) && find_departures(absence, before, findings)) ||
            findings_unite_candidates(findings, before);
 }
 
@@ -370,20 +371,22 @@ static int judge(struct absence *absence, struct findings *findings)
         return 0;
     count_absent(absence);
     return name_absent(absence, findings) || name_mismatch(absence, findings) ||
-           (!findings_stop_job(findings) && name_unrecorded(absence, findings)) ||
-           (!findings_stop_job(findings) && find_earlier_departures(absence, findings)) ||
-           (!findings_stop_job(findings) && find_frozen(&absence->passing, findings)) ||
-           (!findings_stop_job(findings) && find_left_loop(absence, findings));
+           (!findings_explain_stop(findings) && name_unrecorded(absence, findings)) ||
+           (!findings_explain_stop(findings) && find_earlier_departures(absence, findings)) ||
+           (!findings_explain_stop(findings) && find_frozen(&absence->operation_progress, findings)) ||
+           (!findings_explain_stop(findings) && find_left_loop(absence, findings));
 }
 
 /* Nobody can be named: the first operation of the first step in which somebody is held up. */
 static void note_standstill(const struct absence *absence, struct findings *findings)
 {
-    for (size_t i = 0; !findings->standstill.is_known && i < absence->job->operation_count; i++) {
+    for (size_t i = 0; !findings->unexplained_hang.is_known && i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
-        if (operation->step != absence->first_stuck || !passing_is_held(&absence->passing, (int32_t)i))
+        if (operation->step != absence->first_stuck ||
+            !operation_progress_is_held(&absence->operation_progress, (int32_t)i))
             continue;
-        findings->standstill = (struct standstill){.is_known = 1, .instance = operation->instance};
+        findings->unexplained_hang =
+            (struct unexplained_hang){.is_known = 1, .instance = operation->instance};
     }
 }
 
@@ -393,7 +396,7 @@ static void find_first_stuck(struct absence *absence)
     absence->first_stuck = absence->last_step;
     for (size_t i = 0; i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
-        if (!passing_is_held(&absence->passing, (int32_t)i))
+        if (!operation_progress_is_held(&absence->operation_progress, (int32_t)i))
             continue;
         absence->is_stuck = 1;
         if (operation->step >= 0 && operation->step < absence->first_stuck)
@@ -421,22 +424,22 @@ static int absence_init(struct absence *absence)
     const struct job *job = absence->job;
     absence->pending = array_new(job->instance_count, 1);
     absence->ranks = array_new(job->rank_count, sizeof *absence->ranks);
-    if (passing_init(&absence->passing, job) || !absence->pending || !absence->ranks)
+    if (operation_progress_init(&absence->operation_progress, job) || !absence->pending || !absence->ranks)
         return -1;
     for (size_t i = 0; i < job->rank_count; i++)
         absence->ranks[i].missing_from = absence->ranks[i].came_to = -1;
     find_last_steps(absence);
     find_first_stuck(absence);
-    if (programme_init(&absence->programme, job, absence->first_stuck))
+    if (call_sequence_init(&absence->call_sequence, job, absence->first_stuck))
         return -1;
-    absence->courses = programme_count(&absence->programme);
+    absence->courses = call_sequence_count(&absence->call_sequence);
     return 0;
 }
 
 static void absence_release(struct absence *absence)
 {
-    passing_release(&absence->passing);
-    programme_release(&absence->programme);
+    operation_progress_release(&absence->operation_progress);
+    call_sequence_release(&absence->call_sequence);
     free(absence->pending);
     free(absence->ranks);
 }
@@ -455,7 +458,7 @@ int find_absence(const struct job *job, const int32_t *positions, const struct e
         note_waiting(&absence, &job->instances[i]);
     }
     failed = failed || judge(&absence, findings);
-    if (!failed && !findings_stop_job(findings) && !job->most_cut)
+    if (!failed && !findings_explain_stop(findings) && !job->most_cut)
         note_standstill(&absence, findings);
     absence_release(&absence);
     return failed ? error_no_memory(error) : 0;

@@ -12,21 +12,22 @@ enum lack { LACKS_END = 1, LACKS_START = 2, IS_FOLLOWED = 4, IS_SEEN = 8 };
 /* A rank whose GPU finished something so many steps later is past what it called: steps follow each other. */
 enum { STEPS_PAST = 2 };
 
-static int passing_next_began(const struct passing *passing, int32_t operation);
+static int operation_progress_next_began(const struct operation_progress *operation_progress,
+                                         int32_t operation);
 
 static int ended(const struct job_operation *operation)
 {
     return operation->end_ns != TIME_UNKNOWN && !operation->unfinished;
 }
 
-static void note_next(struct passing *passing)
+static void note_next(struct operation_progress *operation_progress)
 {
-    const struct job *job = passing->job;
+    const struct job *job = operation_progress->job;
     for (size_t i = 0; i < job->operation_count; i++)
-        passing->next[i] = -1;
+        operation_progress->next[i] = -1;
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].previous >= 0 && job->operations[i].group == (int32_t)i)
-            passing->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
+            operation_progress->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
 }
 
 /* Sends to some go over the network, to others not, and are recorded differently. */
@@ -42,13 +43,13 @@ static struct map_key like_key(const struct job *job, const struct job_operation
 }
 
 /* The last step in which each rank's GPU finished something. */
-static void note_steps(struct passing *passing)
+static void note_steps(struct operation_progress *operation_progress)
 {
-    for (size_t i = 0; i < passing->job->rank_count; i++)
-        passing->finished_step[i] = -1;
-    for (size_t i = 0; i < passing->job->operation_count; i++) {
-        const struct job_operation *operation = &passing->job->operations[i];
-        int32_t *step = &passing->finished_step[operation->rank];
+    for (size_t i = 0; i < operation_progress->job->rank_count; i++)
+        operation_progress->finished_step[i] = -1;
+    for (size_t i = 0; i < operation_progress->job->operation_count; i++) {
+        const struct job_operation *operation = &operation_progress->job->operations[i];
+        int32_t *step = &operation_progress->finished_step[operation->rank];
         if (ended(operation) && operation->step > *step)
             *step = operation->step;
     }
@@ -56,101 +57,110 @@ static void note_steps(struct passing *passing)
 
 /* Of each kind, whether anything was ever seen of it on the GPU; and what the last that others followed
  * lacks. */
-static int note_likes(struct passing *passing)
+static int note_likes(struct operation_progress *operation_progress)
 {
-    for (size_t i = 0; i < passing->job->operation_count; i++) {
-        const struct job_operation *operation = &passing->job->operations[i];
+    for (size_t i = 0; i < operation_progress->job->operation_count; i++) {
+        const struct job_operation *operation = &operation_progress->job->operations[i];
         int has_start = operation->start_ns != TIME_UNKNOWN && !operation->inferred;
-        int64_t *like = map_put(&passing->likes, like_key(passing->job, operation), 0, NULL);
+        int64_t *like =
+            map_put(&operation_progress->likes, like_key(operation_progress->job, operation), 0, NULL);
         if (!like)
             return -1;
         if (has_start || ended(operation))
             *like |= IS_SEEN;
-        if (passing_next_began(passing, (int32_t)i))
+        if (operation_progress_next_began(operation_progress, (int32_t)i))
             *like = (*like & IS_SEEN) | IS_FOLLOWED | (ended(operation) ? 0 : LACKS_END) |
                     (has_start ? 0 : LACKS_START);
     }
     return 0;
 }
 
-int passing_init(struct passing *passing, const struct job *job)
+int operation_progress_init(struct operation_progress *operation_progress, const struct job *job)
 {
-    *passing = (struct passing){.job = job};
-    map_init(&passing->likes);
-    passing->next = array_new(job->operation_count, sizeof *passing->next);
-    passing->finished_step = array_new(job->rank_count, sizeof *passing->finished_step);
-    passing->lacking = list_lacking(job);
-    if (!passing->next || !passing->finished_step || !passing->lacking)
+    *operation_progress = (struct operation_progress){.job = job};
+    map_init(&operation_progress->likes);
+    operation_progress->next = array_new(job->operation_count, sizeof *operation_progress->next);
+    operation_progress->finished_step = array_new(job->rank_count, sizeof *operation_progress->finished_step);
+    operation_progress->lacking = list_lacking(job);
+    if (!operation_progress->next || !operation_progress->finished_step || !operation_progress->lacking)
         return -1;
-    note_next(passing);
-    note_steps(passing);
-    return note_likes(passing);
+    note_next(operation_progress);
+    note_steps(operation_progress);
+    return note_likes(operation_progress);
 }
 
-void passing_release(struct passing *passing)
+void operation_progress_release(struct operation_progress *operation_progress)
 {
-    map_release(&passing->likes);
-    free(passing->next);
-    free(passing->finished_step);
-    free(passing->lacking);
+    map_release(&operation_progress->likes);
+    free(operation_progress->next);
+    free(operation_progress->finished_step);
+    free(operation_progress->lacking);
 }
 
 /* Whether the next of its stream began on the device. */
-static int passing_next_began(const struct passing *passing, int32_t operation)
+static int operation_progress_next_began(const struct operation_progress *operation_progress,
+                                         int32_t operation)
 {
-    int32_t next = passing->next[passing->job->operations[operation].group];
-    return next >= 0 && passing->job->operations[next].start_ns != TIME_UNKNOWN;
+    int32_t next = operation_progress->next[operation_progress->job->operations[operation].group];
+    return next >= 0 && operation_progress->job->operations[next].start_ns != TIME_UNKNOWN;
 }
 
 /* Its rank was done with later steps. */
-static int is_steps_ago(const struct passing *passing, const struct job_operation *operation)
+static int is_steps_ago(const struct operation_progress *operation_progress,
+                        const struct job_operation *operation)
 {
     return operation->step >= 0 &&
-           passing->finished_step[operation->rank] - (int64_t)operation->step >= STEPS_PAST;
+           operation_progress->finished_step[operation->rank] - (int64_t)operation->step >= STEPS_PAST;
 }
 
-int passing_is_past(const struct passing *passing, int32_t operation)
+int operation_progress_is_over(const struct operation_progress *operation_progress, int32_t operation)
 {
-    const struct job_operation *of = &passing->job->operations[operation];
-    return passing->job->finished_only || ended(of) || passing_next_began(passing, operation) ||
-           is_steps_ago(passing, of);
+    const struct job_operation *of = &operation_progress->job->operations[operation];
+    return operation_progress->job->finished_only || ended(of) ||
+           operation_progress_next_began(operation_progress, operation) ||
+           is_steps_ago(operation_progress, of);
 }
 
 /* Where the last of its like lacks its end though others followed, or nothing was ever seen of its like, that
  * it has none says nothing. */
-static int ends_are_recorded(const struct passing *passing, int32_t operation)
+static int ends_are_recorded(const struct operation_progress *operation_progress, int32_t operation)
 {
     const int64_t *like =
-        map_get(&passing->likes, like_key(passing->job, &passing->job->operations[operation]));
+        map_get(&operation_progress->likes,
+                like_key(operation_progress->job, &operation_progress->job->operations[operation]));
     return like && (*like & (IS_FOLLOWED | LACKS_END)) != (IS_FOLLOWED | LACKS_END) && (*like & IS_SEEN);
 }
 
-int passing_is_held(const struct passing *passing, int32_t operation)
+int operation_progress_is_held(const struct operation_progress *operation_progress, int32_t operation)
 {
-    const struct job *job = passing->job;
+    const struct job *job = operation_progress->job;
     if (job->calls_only)
-        return passing->lacking[job->operations[operation].instance];
-    return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation) &&
+        return operation_progress->lacking[job->operations[operation].instance];
+    return !operation_progress_is_over(operation_progress, operation) &&
+           ends_are_recorded(operation_progress, operation) &&
            job->ranks[job->operations[operation].rank].cut == CUT_NOT;
 }
 
-static int starts_are_recorded(const struct passing *passing, int32_t operation)
+static int starts_are_recorded(const struct operation_progress *operation_progress, int32_t operation)
 {
     const int64_t *like =
-        map_get(&passing->likes, like_key(passing->job, &passing->job->operations[operation]));
+        map_get(&operation_progress->likes,
+                like_key(operation_progress->job, &operation_progress->job->operations[operation]));
     return like && (*like & (IS_FOLLOWED | LACKS_START)) == IS_FOLLOWED;
 }
 
-int passing_waits(const struct passing *passing, int32_t operation)
+int operation_progress_waits(const struct operation_progress *operation_progress, int32_t operation)
 {
-    const struct job_operation *of = &passing->job->operations[operation];
-    return of->start_ns != TIME_UNKNOWN && !of->inferred && passing_is_held(passing, operation);
+    const struct job_operation *of = &operation_progress->job->operations[operation];
+    return of->start_ns != TIME_UNKNOWN && !of->inferred &&
+           operation_progress_is_held(operation_progress, operation);
 }
 
-int passing_never_began(const struct passing *passing, int32_t operation)
+int operation_progress_never_began(const struct operation_progress *operation_progress, int32_t operation)
 {
-    return passing->job->operations[operation].start_ns == TIME_UNKNOWN &&
-           !passing_is_past(passing, operation) && starts_are_recorded(passing, operation);
+    return operation_progress->job->operations[operation].start_ns == TIME_UNKNOWN &&
+           !operation_progress_is_over(operation_progress, operation) &&
+           starts_are_recorded(operation_progress, operation);
 }
 
 int is_pending(const struct absence *absence, const struct job_instance *instance, int to_be_sure)
@@ -161,9 +171,10 @@ int is_pending(const struct absence *absence, const struct job_instance *instanc
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        if (to_be_sure ? passing_is_held(&absence->passing, at) : !passing_is_past(&absence->passing, at))
+        if (to_be_sure ? operation_progress_is_held(&absence->operation_progress, at)
+                       : !operation_progress_is_over(&absence->operation_progress, at))
             continue;
-        if (job->finished_only || passing_next_began(&absence->passing, at) ||
+        if (job->finished_only || operation_progress_next_began(&absence->operation_progress, at) ||
             !function_is_full_exchange(instance->function))
             return 0;
         past++;
@@ -175,7 +186,8 @@ int is_pending(const struct absence *absence, const struct job_instance *instanc
 static int lacks_a_start(const struct absence *absence, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (passing_never_began(&absence->passing, job_member_at(absence->job, instance, i)))
+        if (operation_progress_never_began(&absence->operation_progress,
+                                           job_member_at(absence->job, instance, i)))
             return 1;
     return 0;
 }
@@ -184,7 +196,8 @@ static int lacks_a_start(const struct absence *absence, const struct job_instanc
 static int somebody_is_past(const struct absence *absence, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (passing_is_past(&absence->passing, job_member_at(absence->job, instance, i)))
+        if (operation_progress_is_over(&absence->operation_progress,
+                                       job_member_at(absence->job, instance, i)))
             return 1;
     return 0;
 }
@@ -195,7 +208,7 @@ void note_waiting(struct absence *absence, const struct job_instance *instance)
         return;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(absence->job, instance, i);
-        if (passing_waits(&absence->passing, at))
+        if (operation_progress_waits(&absence->operation_progress, at))
             absence->ranks[absence->job->operations[at].rank].is_waiting = 1;
     }
 }
@@ -229,11 +242,11 @@ static int32_t place_of(const struct absence *absence, const struct job_instance
  * programme, and a rank that is absent keeps to its own, as many others do. */
 static int is_odd_call(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
-    const struct course_of_rank *courses = absence->programme.ranks;
+    const struct sequence_check_of_rank *courses = absence->call_sequence.ranks;
     int32_t left = 0;
     for (int32_t i = 0; i < instance->members; i++)
-        left += courses[job_member(absence->job, instance, i)->rank].course == COURSE_LEFT;
-    return courses[rank].course == COURSE_KEPT && left == instance->members &&
+        left += courses[job_member(absence->job, instance, i)->rank].sequence_check == SEQUENCE_LEFT;
+    return courses[rank].sequence_check == SEQUENCE_FOLLOWED && left == instance->members &&
            absence->courses.left <= absence->courses.kept;
 }
 
@@ -278,7 +291,7 @@ void note_pending(struct absence *absence, int32_t number)
     int32_t place = place_of(absence, instance);
     absence->is_sure = is_pending(absence, instance, 1);
     /* What may be over, and lacks nobody but whose record is lost, says nothing. */
-    if (!absence->is_sure && !absence->passing.lacking[number])
+    if (!absence->is_sure && !absence->operation_progress.lacking[number])
         return;
     note_waiting_in(absence, number);
     if (instance->function == FUNCTION_SEND) {
@@ -288,7 +301,7 @@ void note_pending(struct absence *absence, int32_t number)
     }
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     for (size_t i = 0; i < communicator->seat_count; i++)
-        note_absent(absence, number, place, communicator->seats[i].rank);
+        note_absent(absence, number, place, communicator->member_list[i].rank);
     for (size_t i = 0; i < communicator->told_count; i++)
         note_absent(absence, number, place, communicator->told[i].rank);
     for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
@@ -306,7 +319,7 @@ static int32_t list_most(const struct absence *absence, const struct job_instanc
     return (size_t)instance->members < most ? instance->members : (int32_t)most;
 }
 
-int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)
+int append_waiting(const struct absence *absence, int32_t number, struct finding *finding)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
@@ -382,14 +395,14 @@ static int64_t waited_ns(const struct job *job, const struct job_operation *oper
     return job->ranks[operation->rank].told_late && waited_ns < TOLD_AFTER_NS ? TOLD_AFTER_NS : waited_ns;
 }
 
-int somebody_waits_longer_than_ever(const struct passing *passing)
+int job_has_unprecedented_wait(const struct operation_progress *operation_progress)
 {
-    const struct job *job = passing->job;
+    const struct job *job = operation_progress->job;
     for (size_t i = 0; i < job->rank_count; i++) {
         const struct job_rank *rank = &job->ranks[i];
         int64_t longest_ns = longest_ever(job, rank), end_ns = record_end(job, rank);
         for (size_t at = rank->first; longest_ns && at < rank->first + rank->count; at++)
-            if (passing_waits(passing, (int32_t)at) &&
+            if (operation_progress_waits(operation_progress, (int32_t)at) &&
                 waited_ns(job, &job->operations[at], end_ns) > longest_ns)
                 return 1;
     }
@@ -434,7 +447,7 @@ static size_t list_waiters(const struct wait_graph *graph, int32_t rank, int32_t
     return count;
 }
 
-int say_who_waits(const struct wait_graph *graph, int32_t rank, int32_t operation, struct buffer *text)
+int append_who_waits(const struct wait_graph *graph, int32_t rank, int32_t operation, struct buffer *text)
 {
     int32_t named[RANKS_NAMED], instance = graph->job->operations[operation].instance;
     size_t count = 0;
@@ -461,7 +474,7 @@ int unrecorded_init(struct unrecorded *unrecorded, const struct job *job)
     }
     for (size_t i = 0; i < job->communicator_count; i++)
         for (size_t k = 0; k < job->communicators[i].seat_count; k++)
-            unrecorded->recorded[i] += call_is_recorded(job, job->communicators[i].seats[k].rank);
+            unrecorded->recorded[i] += call_is_recorded(job, job->communicators[i].member_list[k].rank);
     return 0;
 }
 

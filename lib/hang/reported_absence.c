@@ -40,7 +40,7 @@ static int waits_itself(const struct job *job, int32_t rank)
 static void collect(struct absence_reports *reports)
 {
     const struct job *job = reports->job;
-    int32_t speaker = -1;
+    int32_t source_process = -1;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
         int32_t rank = is_report(warning) ? job_rank_numbered(job, warning->status) : -1;
@@ -49,12 +49,12 @@ static void collect(struct absence_reports *reports)
         struct reported *of = &reports->of[rank];
         of->first = of->first ? of->first : warning;
         of->times++;
-        reports->reporters += warning->rank != speaker;
-        speaker = warning->rank;
+        reports->reporters += warning->rank != source_process;
+        source_process = warning->rank;
     }
 }
 
-static int say_report(const struct job *job, const struct job_warning *warning, struct buffer *text)
+static int append_report(const struct job *job, const struct job_warning *warning, struct buffer *text)
 {
     return buffer_printf(text, "%s %s reports on all ranks: \"%s\"", text->length ? ". Rank" : "Rank",
                          job->ranks[warning->rank].name, warning->text ? warning->text : "");
@@ -71,7 +71,7 @@ static int confirm(struct absence_reports *reports, struct findings *findings)
         if (!of->first)
             continue;
         finding->warning = finding->warning ? finding->warning : of->first->id;
-        if (say_report(reports->job, of->first, &finding->evidence))
+        if (append_report(reports->job, of->first, &finding->evidence))
             return -1;
         of->first = NULL;
     }
@@ -130,7 +130,8 @@ static int accuse(const struct absence_reports *reports, struct named *named, st
     finding->warning = named->first->id;
     finding_ask(findings, finding, RULE_UNRECORDED, named->unrecorded > 0);
     finding_ask(findings, finding, RULE_REPORTS_DIFFER, reports->reporters - named->least_times);
-    return add_waiting(reports->job, finding) || say_report(reports->job, named->first, &finding->evidence);
+    return add_waiting(reports->job, finding) ||
+           append_report(reports->job, named->first, &finding->evidence);
 }
 
 /* Candidates are those that records leave in doubt. */
@@ -148,7 +149,7 @@ static int judge(struct absence_reports *reports, struct findings *findings)
     struct named named;
     if (confirm(reports, findings))
         return -1;
-    if (findings_stop_surely(findings))
+    if (findings_explain_stop_confidently(findings))
         return 0;
     int failed = list(reports, WARNING_NEVER_JOINED, &named);
     if (!failed && !named.count) {
@@ -186,7 +187,7 @@ static int is_member(const struct job *job, const struct job_instance *instance,
 static int is_seated(const struct job_communicator *communicator, int32_t rank)
 {
     for (size_t i = 0; i < communicator->seat_count; i++)
-        if (communicator->seats[i].rank == rank)
+        if (communicator->member_list[i].rank == rank)
             return 1;
     return 0;
 }
@@ -258,7 +259,7 @@ static int add(const struct job *job, int32_t rank, const struct job_warning *si
     return say(silence, &finding->evidence);
 }
 
-int find_unanswering(const struct job *job, struct findings *findings)
+int find_ras_unresponsive(const struct job *job, struct findings *findings)
 {
     size_t count = 0;
     for (size_t i = 0; job->watch.is_watched && i < job->rank_count; i++)

@@ -279,7 +279,8 @@ static const struct job_warning *first_of(const struct reports *reports)
 }
 
 /* "Rank 3 logged "Cuda failure 'an illegal memory access was encountered'", 2 times." */
-static int say_report(const struct reports *reports, const struct job_warning *warning, struct buffer *text)
+static int append_report(const struct reports *reports, const struct job_warning *warning,
+                         struct buffer *text)
 {
     const struct job *job = reports->job;
     const char *before = text->length ? ". Rank " : "Rank ";
@@ -295,7 +296,7 @@ static int say_report(const struct reports *reports, const struct job_warning *w
 /* Ranks whose reports are quoted; more are counted. */
 enum { REPORTS_SAID = 2 };
 
-static int say_reports(const struct reports *reports, struct buffer *text)
+static int append_reports(const struct reports *reports, struct buffer *text)
 {
     size_t said = 0;
     for (size_t i = 0; i < reports->job->rank_count && said < REPORTS_SAID; i++) {
@@ -303,7 +304,7 @@ static int say_reports(const struct reports *reports, struct buffer *text)
         if (!warning || warning->rank != (int32_t)i)
             continue;
         said++;
-        if (say_report(reports, warning, text))
+        if (append_report(reports, warning, text))
             return -1;
     }
     size_t more = reports->count - reports->named - said;
@@ -311,7 +312,7 @@ static int say_reports(const struct reports *reports, struct buffer *text)
                 : 0;
 }
 
-static int say_effects(const struct reports *reports, struct finding *finding)
+static int append_effects(const struct reports *reports, struct finding *finding)
 {
     figures_add(&finding->figures, "ranks_reporting", (double)(reports->count - reports->named));
     figures_add(&finding->figures, "ranks_affected", (double)reports->effects);
@@ -384,7 +385,7 @@ static int name_reporting(const struct reports *reports, struct findings *findin
     finding_ask(findings, finding, RULE_NO_ECHO, (double)(reports->effects + reports->later));
     finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight < WEIGHS_ERROR);
     return (reports->count > 1 && take_candidates(reports, finding)) ||
-           say_report(reports, first, &finding->evidence) || say_effects(reports, finding);
+           append_report(reports, first, &finding->evidence) || append_effects(reports, finding);
 }
 
 static int judge(const struct reports *reports, struct findings *findings)
@@ -393,10 +394,10 @@ static int judge(const struct reports *reports, struct findings *findings)
     struct finding *stopped = stopped_by(reports, findings);
     if (stopped) {
         stopped->warning = stopped->warning ? stopped->warning : first->id;
-        return say_reports(reports, &stopped->evidence);
+        return append_reports(reports, &stopped->evidence);
     }
     /* What need not end a job is no reason beside one that did. */
-    if (reports->weight < WEIGHS_ERROR && findings_stop_surely(findings))
+    if (reports->weight < WEIGHS_ERROR && findings_explain_stop_confidently(findings))
         return 0;
     if (reports->weight == WEIGHS_ERROR)
         forget_candidates(reports, findings);

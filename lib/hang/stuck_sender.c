@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int say_source(const struct job *job, int32_t operation, struct buffer *text)
+int append_source(const struct job *job, int32_t operation, struct buffer *text)
 {
     const char *source = job_source(job, operation);
     return source ? buffer_printf(text, ", at %s", source) : 0;
 }
 
-static int say_size(const struct job *job, int32_t operation, struct buffer *text)
+static int append_size(const struct job *job, int32_t operation, struct buffer *text)
 {
     const struct job_operation *of = &job->operations[operation];
     const char *type = datatype_name((enum datatype)of->datatype);
@@ -29,11 +29,11 @@ static int say_size(const struct job *job, int32_t operation, struct buffer *tex
     return buffer_printf(text, " (%lld bytes%s%s)", (long long)of->bytes, type ? ", " : "", type ? type : "");
 }
 
-int say_call(const struct job *job, int32_t operation, struct buffer *text)
+int append_call(const struct job *job, int32_t operation, struct buffer *text)
 {
     const struct job_operation *of = &job->operations[operation];
     return text_operation(text, job, &job->instances[of->instance], of->function) ||
-                   say_size(job, operation, text) || say_source(job, operation, text)
+                   append_size(job, operation, text) || append_source(job, operation, text)
                ? -1
                : 0;
 }
@@ -145,7 +145,7 @@ static int accuse(const struct wait_graph *graph, const struct stuck_pair *pair,
     struct buffer *text = &finding->evidence;
     if (finding_add_peer(finding, receiver) ||
         buffer_printf(text, "Rank %s called ", job->ranks[send->rank].name) ||
-        say_call(job, pair->send, text) ||
+        append_call(job, pair->send, text) ||
         buffer_printf(text,
                       ", and rank %s called the matching receive. Neither has finished, and no later call of "
                       "rank %s has",
@@ -156,7 +156,7 @@ static int accuse(const struct wait_graph *graph, const struct stuck_pair *pair,
                              ". The previous call of rank %s was a send, so nothing else keeps it from "
                              "receiving",
                              job->ranks[receiver].name);
-    return buffer_append_text(text, ". One of these later calls is ") || say_call(job, pair->held, text) ||
+    return buffer_append_text(text, ". One of these later calls is ") || append_call(job, pair->held, text) ||
            buffer_append_text(text, ", whose data was sent; on other ranks, receives do not wait for sends");
 }
 
@@ -253,7 +253,7 @@ static int take_waiting(const struct making *making, struct finding *finding)
 
 /* "ncclCommInitRank on communicator {0-7}: 4 of 8 ranks reached Init COMPLETE, 4 are stuck after Init START"
  */
-static int say_counts(const struct making *making, struct finding *finding)
+static int append_counts(const struct making *making, struct finding *finding)
 {
     const struct job *job = making->job;
     const struct job_communicator *communicator = &job->communicators[making->communicator];
@@ -274,7 +274,7 @@ static int say_counts(const struct making *making, struct finding *finding)
 
 #define BOOTSTRAP ". The other ranks wait in the bootstrap, which no rank leaves before all ranks have joined"
 
-static int say_meaning(enum unmade unmade, struct buffer *text)
+static int append_meaning(enum unmade unmade, struct buffer *text)
 {
     static const char *const meanings[] = {
         [UNMADE_ABSENT] = BOOTSTRAP,
@@ -304,7 +304,7 @@ static int name_stuck(const struct making *making, struct findings *findings)
     finding_ask(findings, finding, RULE_NO_TRACE, finding->unmade == UNMADE_UNSEEN);
     if (finding->candidate_count == 1)
         finding->candidate_count = 0;
-    return say_counts(making, finding) || say_meaning(finding->unmade, &finding->evidence);
+    return append_counts(making, finding) || append_meaning(finding->unmade, &finding->evidence);
 }
 
 /* The last of a rank's largest communicators that all its ranks of whom logs tell got through with. */
@@ -384,7 +384,7 @@ static size_t find_first(const struct job *job, const int64_t *uses, const struc
     return count;
 }
 
-static int say_others(size_t count, struct findings *findings)
+static int append_others(size_t count, struct findings *findings)
 {
     struct finding *finding = &findings->items[findings->count - 1];
     figures_add(&finding->figures, "communicators_unmade", (double)count);
@@ -396,12 +396,13 @@ int find_unmade(const struct job *job, struct findings *findings)
 {
     struct making first = {0};
     /* Who surely stopped the job does not come to communicators, either. */
-    if (findings_stop_surely(findings))
+    if (findings_explain_stop_confidently(findings))
         return 0;
     int64_t *uses = count_uses(job);
     struct unmade_made *made = collect_made(job);
     size_t count = uses && made ? find_first(job, uses, made, &first) : 0;
-    int failed = !uses || !made || (count && (name_stuck(&first, findings) || say_others(count, findings)));
+    int failed =
+        !uses || !made || (count && (name_stuck(&first, findings) || append_others(count, findings)));
     free(uses);
     free(made);
     return failed ? -1 : 0;

@@ -365,7 +365,7 @@ static int name_peers(const struct trial *trial, int32_t rank, struct finding *f
     return 0;
 }
 
-static int say_why(const struct trial *trial, int32_t rank, struct finding *finding)
+static int append_why(const struct trial *trial, int32_t rank, struct finding *finding)
 {
     const struct job *job = trial->job;
     const struct accused *accused = &trial->accused[rank];
@@ -374,15 +374,15 @@ static int say_why(const struct trial *trial, int32_t rank, struct finding *find
         return -1;
     if (accused->is_own_gpu)
         return buffer_printf(text, "The GPU of rank %s has not finished ", job->ranks[rank].name) ||
-               say_call(job, accused->operation, text) ||
+               append_call(job, accused->operation, text) ||
                buffer_append_text(
                    text, trial->graph.waiters[rank].with ? "" : "; the GPUs of all other ranks have");
-    return say_who_waits(&trial->graph, rank, accused->operation, text) ||
-           say_call(job, accused->operation, text);
+    return append_who_waits(&trial->graph, rank, accused->operation, text) ||
+           append_call(job, accused->operation, text);
 }
 
 /* Whose record is lacking, and why, where a file tells that. */
-static int say_unrecorded(const struct job *job, int32_t rank, struct finding *finding)
+static int append_unrecorded(const struct job *job, int32_t rank, struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
     if (finding->candidate_count)
@@ -401,16 +401,16 @@ static int say_unrecorded(const struct job *job, int32_t rank, struct finding *f
                          job->ranks[rank].name);
 }
 
-static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
+static int append_last_call(const struct job *job, int32_t rank, struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
     const char *name = job->ranks[rank].name;
     if (!call_is_recorded(job, rank))
-        return say_unrecorded(job, rank, finding);
+        return append_unrecorded(job, rank, finding);
     if (!job->ranks[rank].count)
         return buffer_printf(text, ". Rank %s has no unfinished call", name);
     int32_t last = (int32_t)(job->ranks[rank].first + job->ranks[rank].count - 1);
-    return buffer_printf(text, ". The last call of rank %s was ", name) || say_call(job, last, text);
+    return buffer_printf(text, ". The last call of rank %s was ", name) || append_call(job, last, text);
 }
 
 static int add_finding(struct trial *trial, int32_t rank)
@@ -436,8 +436,9 @@ static int add_finding(struct trial *trial, int32_t rank)
         unrecorded_doubt(&trial->unrecorded, trial->findings, operation->communicator, finding);
     if (accused->is_unsure && finding_add_candidate(finding, rank))
         return -1;
-    return say_why(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding)) ? -1
-                                                                                                        : 0;
+    return append_why(trial, rank, finding) || (!accused->is_own_gpu && append_last_call(job, rank, finding))
+               ? -1
+               : 0;
 }
 
 static int add_findings(struct trial *trial)
@@ -463,8 +464,8 @@ static void note_standstill(const struct trial *trial)
                 first = at;
         }
     if (first >= 0)
-        trial->findings->standstill =
-            (struct standstill){.is_known = 1, .instance = job->operations[first].instance};
+        trial->findings->unexplained_hang =
+            (struct unexplained_hang){.is_known = 1, .instance = job->operations[first].instance};
 }
 
 /* Dumps of all ranks, written right behind their last calls. Where a rank left none, it may be why they were.
@@ -511,9 +512,9 @@ static int judge(struct trial *trial)
         note_standstill(trial);
         return 0;
     }
-    if (find_called_otherwise(&trial->graph, trial->findings))
+    if (find_call_mismatches(&trial->graph, trial->findings))
         return -1;
-    if (findings_stop_surely(trial->findings))
+    if (findings_explain_stop_confidently(trial->findings))
         return 0;
     /* Between two calls, and in the middle of one, all jobs look as if somebody were waited for. */
     if (is_snapshot(trial->job)) {
@@ -534,13 +535,13 @@ static int judge(struct trial *trial)
     }
     if (!trial->count)
         accuse_circles(trial);
-    if (!trial->count && !findings_stop_job(trial->findings))
+    if (!trial->count && !findings_explain_stop(trial->findings))
         accuse_unstarted(trial);
     if (add_findings(trial))
         return -1;
-    if (!findings_stop_job(trial->findings) && find_stuck_sender(&trial->graph, trial->findings))
+    if (!findings_explain_stop(trial->findings) && find_stuck_sender(&trial->graph, trial->findings))
         return -1;
-    if (!findings_stop_job(trial->findings))
+    if (!findings_explain_stop(trial->findings))
         note_standstill(trial);
     return 0;
 }

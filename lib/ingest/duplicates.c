@@ -372,7 +372,8 @@ static void sort_out(struct search *search, struct walk_file *sorted)
     walk->count = kept;
 }
 
-int copies_leave_out(struct walk *walk, const struct input_limits *limits, size_t *count, struct error *error)
+int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t *count,
+                      struct error *error)
 {
     size_t all = walk->count;
     struct search search = {.walk = walk,
@@ -505,7 +506,7 @@ static int is_twin(const struct walk *walk, const struct known *known, const str
     return outcome;
 }
 
-int twins_leave_out(struct walk *walk, const struct known *known, size_t *left_out, struct error *error)
+int drop_second_formats(struct walk *walk, const struct known *known, size_t *left_out, struct error *error)
 {
     size_t kept = 0;
     int outcome = 0;

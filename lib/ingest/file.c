@@ -400,7 +400,7 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
     const struct format *format = format_detect(reading->input, error);
     if (!format)
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
-    reading->stranger = format_stranger(reading->input);
+    reading->stranger = unsupported_file(reading->input);
     return read_events(reading, format, result, facts, error);
 }
 

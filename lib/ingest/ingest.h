@@ -76,8 +76,8 @@ struct ingest {
  * several, the beginning is read, and all of those that begin alike, as far as `limits` have it read. -1 when
  * memory is out, or `limits` say to stop.
  */
-int copies_leave_out(struct walk *walk, const struct input_limits *limits, size_t *count,
-                     struct error *error);
+int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t *count,
+                      struct error *error);
 
 /*
  * The bundled plugin can write a Chrome trace and Inspector lines of the same operations at once: NAME.json
@@ -86,7 +86,7 @@ int copies_leave_out(struct walk *walk, const struct input_limits *limits, size_
  * beside it, which says more, and is in `walk`, too, or in the store already; *left_out of them. -1 when
  * memory is out.
  */
-int twins_leave_out(struct walk *walk, const struct known *known, size_t *left_out, struct error *error);
+int drop_second_formats(struct walk *walk, const struct known *known, size_t *left_out, struct error *error);
 
 /* -------------------- read_files.c -------------------- */
 
@@ -95,7 +95,7 @@ int twins_leave_out(struct walk *walk, const struct known *known, size_t *left_o
  * divide them so without talking. The others go. After what is left out for another's sake
  * (duplicates.c, duplicates.c) has gone, or tasks would not agree.
  */
-void share_take(struct walk *walk, int64_t number, int64_t count);
+void partition_take(struct walk *walk, int64_t number, int64_t count);
 
 /* -------------------- reader_threads.c -------------------- */
 

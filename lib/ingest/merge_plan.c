@@ -211,7 +211,7 @@ static int is_stale(const struct merge_file *file, const struct merge_file *next
 }
 
 /* Files are by path, and of one path by age. */
-static void leave_out_stale(struct merge_plan *plan)
+static void drop_stale(struct merge_plan *plan)
 {
     size_t kept = 0;
     for (size_t i = 0; i < plan->file_count; i++) {
@@ -283,7 +283,7 @@ static int mark_copies(struct merge_plan *plan)
 static int put_in_order(struct merge_plan *plan)
 {
     array_sort(plan->files, plan->file_count, sizeof *plan->files, by_path);
-    leave_out_stale(plan);
+    drop_stale(plan);
     if (mark_copies(plan))
         return -1;
     array_sort(plan->files, plan->file_count, sizeof *plan->files, by_path);

@@ -197,7 +197,7 @@ int ingest_read(const struct format *format, struct input *input, const char *pa
     return failed || read_to_end(input, error) ? -1 : 0;
 }
 
-void share_take(struct walk *walk, int64_t number, int64_t count)
+void partition_take(struct walk *walk, int64_t number, int64_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < walk->count; i++) {

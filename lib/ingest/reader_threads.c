@@ -22,7 +22,7 @@ struct slot {
     enum message_kind last;    /* the worker is through with it; MESSAGE_NONE: it is not */
 };
 
-struct crew {
+struct reader_threads {
     const struct ingest *ingest;
     const struct walk *walk;
     const char **named; /* owned: the paths asked for, sorted: looked through for each file */
@@ -41,42 +41,43 @@ static int by_text(const void *a, const void *b)
     return strcmp(*left, *right);
 }
 
-static int list_named(struct crew *crew)
+static int list_named(struct reader_threads *reader_threads)
 {
-    size_t count = crew->ingest->named_count;
-    crew->named = array_new(count, sizeof *crew->named);
-    for (size_t i = 0; crew->named && i < count; i++)
-        crew->named[i] = crew->ingest->named[i];
-    if (crew->named)
-        array_sort(crew->named, count, sizeof *crew->named, by_text);
-    return crew->named ? 0 : -1;
+    size_t count = reader_threads->ingest->named_count;
+    reader_threads->named = array_new(count, sizeof *reader_threads->named);
+    for (size_t i = 0; reader_threads->named && i < count; i++)
+        reader_threads->named[i] = reader_threads->ingest->named[i];
+    if (reader_threads->named)
+        array_sort(reader_threads->named, count, sizeof *reader_threads->named, by_text);
+    return reader_threads->named ? 0 : -1;
 }
 
-static int is_named(const struct crew *crew, const char *path)
+static int is_named(const struct reader_threads *reader_threads, const char *path)
 {
-    size_t count = crew->ingest->named_count;
-    return count && bsearch(&path, crew->named, count, sizeof *crew->named, by_text) != NULL;
+    size_t count = reader_threads->ingest->named_count;
+    return count &&
+           bsearch(&path, reader_threads->named, count, sizeof *reader_threads->named, by_text) != NULL;
 }
 
 static void *work(void *context)
 {
-    struct crew *crew = context;
-    struct batch *batch = pipeline_batch(&crew->pipeline);
+    struct reader_threads *reader_threads = context;
+    struct batch *batch = pipeline_batch(&reader_threads->pipeline);
     long number;
-    while ((number = pipeline_take(&crew->pipeline)) >= 0) {
-        struct slot *slot = &crew->slots[number];
-        const struct part *part = &crew->parts.items[number];
-        const struct walk_file *file = &crew->walk->files[part->file];
+    while ((number = pipeline_take(&reader_threads->pipeline)) >= 0) {
+        struct slot *slot = &reader_threads->slots[number];
+        const struct part *part = &reader_threads->parts.items[number];
+        const struct walk_file *file = &reader_threads->walk->files[part->file];
         struct error error = ERROR_INIT;
         enum message_kind last =
-            ingest_file(crew->ingest, &crew->pipeline, (size_t)number, file, part, is_named(crew, file->path),
-                        &batch, &slot->result, &slot->facts, &error);
+            ingest_file(reader_threads->ingest, &reader_threads->pipeline, (size_t)number, file, part,
+                        is_named(reader_threads, file->path), &batch, &slot->result, &slot->facts, &error);
         if (last == MESSAGE_ABANDON)
-            pipeline_fail(&crew->pipeline, &error);
-        pipeline_send(&crew->pipeline, last, (size_t)number, NULL);
+            pipeline_fail(&reader_threads->pipeline, &error);
+        pipeline_send(&reader_threads->pipeline, last, (size_t)number, NULL);
     }
-    pipeline_return(&crew->pipeline, batch);
-    pipeline_leave(&crew->pipeline);
+    pipeline_return(&reader_threads->pipeline, batch);
+    pipeline_leave(&reader_threads->pipeline);
     return NULL;
 }
 
@@ -89,29 +90,29 @@ static char *folder_of(const char *path)
 }
 
 /* What cannot be read leaves no empty store behind. */
-static int need_writer(struct crew *crew, struct error *error)
+static int need_writer(struct reader_threads *reader_threads, struct error *error)
 {
-    if (!*crew->store)
-        *crew->store = store_open(crew->ingest->store_path, STORE_CREATE, error);
-    if (*crew->store && !crew->writer)
-        crew->writer = writer_new(*crew->store, error);
-    return crew->writer ? 0 : -1;
+    if (!*reader_threads->store)
+        *reader_threads->store = store_open(reader_threads->ingest->store_path, STORE_CREATE, error);
+    if (*reader_threads->store && !reader_threads->writer)
+        reader_threads->writer = writer_new(*reader_threads->store, error);
+    return reader_threads->writer ? 0 : -1;
 }
 
-static int begin_part(struct crew *crew, size_t number, struct error *error)
+static int begin_part(struct reader_threads *reader_threads, size_t number, struct error *error)
 {
-    struct slot *slot = &crew->slots[number];
-    const struct part *part = &crew->parts.items[number];
-    const struct walk_file *file = &crew->walk->files[part->file];
+    struct slot *slot = &reader_threads->slots[number];
+    const struct part *part = &reader_threads->parts.items[number];
+    const struct walk_file *file = &reader_threads->walk->files[part->file];
     const char *path = file->realpath;
     if (slot->begun)
         return 0;
-    if (need_writer(crew, error))
+    if (need_writer(reader_threads, error))
         return -1;
     char *folder = file->folder ? strdup(file->folder) : folder_of(path);
     int64_t first_ordinal = (int64_t)(part->begin / FORMAT_RECORD_BYTES);
-    int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)part->file, first_ordinal, path,
-                                        folder, error)
+    int outcome = folder ? writer_begin(reader_threads->writer, &slot->target, (int64_t)part->file,
+                                        first_ordinal, path, folder, error)
                          : error_no_memory(error);
     free(folder);
     slot->begun = outcome == 0;
@@ -130,9 +131,9 @@ static int64_t modified_ns(const char *path)
     return time_ns;
 }
 
-static int finish_file(struct crew *crew, size_t first, struct error *error)
+static int finish_file(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
-    struct slot *slot = &crew->slots[first];
+    struct slot *slot = &reader_threads->slots[first];
     const struct writer_facts facts = {
         .dialect = slot->result.dialect,
         .digest = slot->facts.digest,
@@ -140,16 +141,18 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
         .bytes = slot->result.bytes,
         .unpacked_bytes = slot->facts.unpacked_bytes,
         .events = slot->result.events,
-        .modified_ns = modified_ns(crew->walk->files[crew->parts.items[first].file].realpath),
+        .modified_ns =
+            modified_ns(reader_threads->walk->files[reader_threads->parts.items[first].file].realpath),
         .reader = slot->facts.format->name,
         .reader_version = slot->facts.format->version,
         .ledger = slot->facts.ledger,
-        .force = crew->ingest->force,
+        .force = reader_threads->ingest->force,
         .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
         .has_moved = slot->facts.has_moved || slot->facts.is_read_again,
         .is_snapshot = slot->facts.is_snapshot};
     enum writer_outcome outcome;
-    if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
+    if (begin_part(reader_threads, first, error) ||
+        writer_finish(reader_threads->writer, &slot->target, &facts, &outcome, error))
         return -1;
     static const enum file_status statuses[] = {[WRITER_INGESTED] = FILE_INGESTED,
                                                 [WRITER_OPEN] = FILE_OPEN,
@@ -161,21 +164,21 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
 }
 
 /* Takes away what parts of a file have brought; one of those that have speaks for all. */
-static int drop_file(struct crew *crew, size_t first, struct error *error)
+static int drop_file(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
-    for (size_t i = first; i < first + crew->parts.items[first].count; i++)
-        if (crew->slots[i].begun)
-            return writer_abandon(crew->writer, &crew->slots[i].target, error);
+    for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++)
+        if (reader_threads->slots[i].begun)
+            return writer_abandon(reader_threads->writer, &reader_threads->slots[i].target, error);
     return 0;
 }
 
 /* Adds what the other parts found to what the first one did. */
-static int add_up(struct crew *crew, size_t first, struct error *error)
+static int add_up(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
-    struct slot *whole = &crew->slots[first];
-    size_t count = crew->parts.items[first].count;
+    struct slot *whole = &reader_threads->slots[first];
+    size_t count = reader_threads->parts.items[first].count;
     for (size_t i = first + 1; i < first + count; i++) {
-        const struct slot *slot = &crew->slots[i];
+        const struct slot *slot = &reader_threads->slots[i];
         if (whole->result.events == 0)
             memcpy(whole->result.dialect, slot->result.dialect, sizeof whole->result.dialect);
         whole->result.events += slot->result.events;
@@ -189,12 +192,12 @@ static int add_up(struct crew *crew, size_t first, struct error *error)
 }
 
 /* The first part tells for the file why one of the others could not be read. */
-static void move_failure(struct crew *crew, size_t first)
+static void move_failure(struct reader_threads *reader_threads, size_t first)
 {
-    struct file_result *whole = &crew->slots[first].result;
-    for (size_t i = first + 1; i < first + crew->parts.items[first].count; i++) {
-        struct file_result *result = &crew->slots[i].result;
-        if (crew->slots[i].last != MESSAGE_PASSED || whole->status == FILE_FAILED)
+    struct file_result *whole = &reader_threads->slots[first].result;
+    for (size_t i = first + 1; i < first + reader_threads->parts.items[first].count; i++) {
+        struct file_result *result = &reader_threads->slots[i].result;
+        if (reader_threads->slots[i].last != MESSAGE_PASSED || whole->status == FILE_FAILED)
             continue;
         whole->status = FILE_FAILED;
         whole->reason = result->reason;
@@ -203,10 +206,11 @@ static void move_failure(struct crew *crew, size_t first)
 }
 
 /* Whether all parts of a file ended like that. */
-static int all_ended(const struct crew *crew, size_t first, int (*like)(enum message_kind last))
+static int all_ended(const struct reader_threads *reader_threads, size_t first,
+                     int (*like)(enum message_kind last))
 {
-    for (size_t i = first; i < first + crew->parts.items[first].count; i++)
-        if (!like(crew->slots[i].last))
+    for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++)
+        if (!like(reader_threads->slots[i].last))
             return 0;
     return 1;
 }
@@ -235,106 +239,107 @@ static void free_ledger(struct slot *slot)
 }
 
 /* Nothing of the file is on its way any more. */
-static void forget(struct crew *crew, size_t first)
+static void forget(struct reader_threads *reader_threads, size_t first)
 {
-    for (size_t i = first; i < first + crew->parts.items[first].count; i++) {
-        writer_file_release(&crew->slots[i].target);
-        free_ledger(&crew->slots[i]);
-        crew->slots[i].begun = 0;
+    for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++) {
+        writer_file_release(&reader_threads->slots[i].target);
+        free_ledger(&reader_threads->slots[i]);
+        reader_threads->slots[i].begun = 0;
     }
 }
 
 /* All parts of a file are through. */
-static int conclude(struct crew *crew, size_t first, struct error *error)
+static int conclude(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
     int outcome;
-    const struct ingest_hooks *hooks = &crew->ingest->hooks;
-    if (all_ended(crew, first, is_finished)) {
-        outcome = add_up(crew, first, error) || finish_file(crew, first, error);
+    const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
+    if (all_ended(reader_threads, first, is_finished)) {
+        outcome = add_up(reader_threads, first, error) || finish_file(reader_threads, first, error);
     } else {
-        move_failure(crew, first);
-        outcome = drop_file(crew, first, error);
+        move_failure(reader_threads, first);
+        outcome = drop_file(reader_threads, first, error);
     }
-    forget(crew, first);
-    crew->concluded++;
-    if (outcome == 0 && all_ended(crew, first, is_told))
-        hooks->tell(hooks->context, &crew->slots[first].result);
+    forget(reader_threads, first);
+    reader_threads->concluded++;
+    if (outcome == 0 && all_ended(reader_threads, first, is_told))
+        hooks->tell(hooks->context, &reader_threads->slots[first].result);
     return outcome ? -1 : 0;
 }
 
 /* Files of which parts were never taken, since everything was stopped, must not stay half in. */
-static int drop_unfinished(struct crew *crew, struct error *error)
+static int drop_unfinished(struct reader_threads *reader_threads, struct error *error)
 {
-    for (size_t i = 0; i < crew->parts.count; i += crew->parts.items[i].count) {
-        if (drop_file(crew, i, error))
+    for (size_t i = 0; i < reader_threads->parts.count; i += reader_threads->parts.items[i].count) {
+        if (drop_file(reader_threads, i, error))
             return -1;
-        forget(crew, i);
+        forget(reader_threads, i);
     }
     return 0;
 }
 
 /* Does what a message asks for, unless the store has failed already. */
-static int handle(struct crew *crew, const struct message *message, struct error *error)
+static int handle(struct reader_threads *reader_threads, const struct message *message, struct error *error)
 {
-    struct slot *slot = &crew->slots[message->part];
-    size_t first = crew->parts.items[message->part].first;
+    struct slot *slot = &reader_threads->slots[message->part];
+    size_t first = reader_threads->parts.items[message->part].first;
     if (message->kind == MESSAGE_ROWS)
-        return begin_part(crew, message->part, error) ||
-                       writer_put(crew->writer, &slot->target, message->batch, error)
+        return begin_part(reader_threads, message->part, error) ||
+                       writer_put(reader_threads->writer, &slot->target, message->batch, error)
                    ? -1
                    : 0;
     slot->last = message->kind;
-    return all_ended(crew, first, is_over) ? conclude(crew, first, error) : 0;
+    return all_ended(reader_threads, first, is_over) ? conclude(reader_threads, first, error) : 0;
 }
 
 /* Commits when it is time and no file is half in. */
-static int commit_if_due(struct crew *crew, struct error *error)
+static int commit_if_due(struct reader_threads *reader_threads, struct error *error)
 {
     size_t taken;
-    if (!crew->writer || !writer_is_due(crew->writer) || pipeline_close_gate(&crew->pipeline, &taken))
+    if (!reader_threads->writer || !writer_is_due(reader_threads->writer) ||
+        pipeline_close_gate(&reader_threads->pipeline, &taken))
         return 0;
-    if (writer_commit(crew->writer, error))
+    if (writer_commit(reader_threads->writer, error))
         return -1;
-    crew->safe = taken;
-    pipeline_open_gate(&crew->pipeline);
+    reader_threads->safe = taken;
+    pipeline_open_gate(&reader_threads->pipeline);
     return 0;
 }
 
-static int write_all(struct crew *crew, struct error *error)
+static int write_all(struct reader_threads *reader_threads, struct error *error)
 {
     int outcome = 0;
-    const struct ingest_hooks *hooks = &crew->ingest->hooks;
+    const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
     for (;;) {
-        struct message message = pipeline_receive(&crew->pipeline, LOOK_MS);
-        hooks->progress(hooks->context, crew->concluded, crew->pipeline.bytes);
+        struct message message = pipeline_receive(&reader_threads->pipeline, LOOK_MS);
+        hooks->progress(hooks->context, reader_threads->concluded, reader_threads->pipeline.bytes);
         if (message.kind == MESSAGE_END)
             break;
         if (message.kind == MESSAGE_NONE)
             continue;
-        if (outcome == 0 && (outcome = handle(crew, &message, error)))
-            pipeline_fail(&crew->pipeline, error);
+        if (outcome == 0 && (outcome = handle(reader_threads, &message, error)))
+            pipeline_fail(&reader_threads->pipeline, error);
         if (message.batch)
-            pipeline_return(&crew->pipeline, message.batch);
+            pipeline_return(&reader_threads->pipeline, message.batch);
         else
-            pipeline_done(&crew->pipeline);
-        if (outcome == 0 && (outcome = commit_if_due(crew, error)))
-            pipeline_fail(&crew->pipeline, error);
+            pipeline_done(&reader_threads->pipeline);
+        if (outcome == 0 && (outcome = commit_if_due(reader_threads, error)))
+            pipeline_fail(&reader_threads->pipeline, error);
     }
     return outcome;
 }
 
 /* Ctrl-C is the main thread's affair. */
-static int start(struct crew *crew, pthread_t *threads, int jobs, struct error *error)
+static int start(struct reader_threads *reader_threads, pthread_t *threads, int jobs, struct error *error)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int started = 0, number = 0;
-    while (started < jobs && (number = pthread_create(&threads[started], NULL, work, crew)) == 0)
+    while (started < jobs && (number = pthread_create(&threads[started], NULL, work, reader_threads)) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (int i = started; i < jobs; i++)
-        pipeline_leave(&crew->pipeline);
+        pipeline_leave(&reader_threads->pipeline);
     if (started == 0)
         error_set_errno(error, number, "cannot start a thread");
     return started;
@@ -342,25 +347,26 @@ static int start(struct crew *crew, pthread_t *threads, int jobs, struct error *
 
 /* Runs the workers and writes what they read. Afterwards everything that was finished is committed, or lost.
  */
-static int run_threads(struct crew *crew, int jobs, struct error *error)
+static int run_threads(struct reader_threads *reader_threads, int jobs, struct error *error)
 {
     pthread_t *threads = array_new((size_t)jobs, sizeof *threads);
     if (!threads)
         return error_no_memory(error);
-    int started = start(crew, threads, jobs, error);
-    int failed = started == 0 ? -1 : write_all(crew, error);
+    int started = start(reader_threads, threads, jobs, error);
+    int failed = started == 0 ? -1 : write_all(reader_threads, error);
     for (int i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     free(threads);
     if (failed)
         return -1;
-    if (drop_unfinished(crew, error) || (crew->writer && writer_commit(crew->writer, error)))
+    if (drop_unfinished(reader_threads, error) ||
+        (reader_threads->writer && writer_commit(reader_threads->writer, error)))
         return -1;
-    crew->safe = crew->pipeline.taken;
-    if (!crew->pipeline.stopped && !ingest_interrupted(crew->ingest))
+    reader_threads->safe = reader_threads->pipeline.taken;
+    if (!reader_threads->pipeline.stopped && !ingest_interrupted(reader_threads->ingest))
         return 0;
-    if (crew->pipeline.error.depth)
-        *error = crew->pipeline.error;
+    if (reader_threads->pipeline.error.depth)
+        *error = reader_threads->pipeline.error;
     else
         error_set(error, "interrupted");
     return -1;
@@ -372,13 +378,13 @@ static int is_new(enum file_status status)
 }
 
 /* What is not committed is not in the store. */
-static int give_results(struct crew *crew, struct error *error)
+static int give_results(struct reader_threads *reader_threads, struct error *error)
 {
-    const struct ingest_hooks *hooks = &crew->ingest->hooks;
-    for (size_t i = 0; i < crew->pipeline.taken; i += crew->parts.items[i].count) {
-        struct slot *slot = &crew->slots[i];
-        int lost = i >= crew->safe && is_new(slot->result.status);
-        if (lost || !all_ended(crew, i, is_told))
+    const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
+    for (size_t i = 0; i < reader_threads->pipeline.taken; i += reader_threads->parts.items[i].count) {
+        struct slot *slot = &reader_threads->slots[i];
+        int lost = i >= reader_threads->safe && is_new(slot->result.status);
+        if (lost || !all_ended(reader_threads, i, is_told))
             slot->result.status = FILE_FAILED;
         if (hooks->take(hooks->context, &slot->result, error))
             return -1;
@@ -386,39 +392,39 @@ static int give_results(struct crew *crew, struct error *error)
     return 0;
 }
 
-static void release(struct crew *crew)
+static void release(struct reader_threads *reader_threads)
 {
-    for (size_t i = 0; crew->slots && i < crew->parts.count; i++) {
-        struct slot *slot = &crew->slots[i];
+    for (size_t i = 0; reader_threads->slots && i < reader_threads->parts.count; i++) {
+        struct slot *slot = &reader_threads->slots[i];
         free(slot->result.reason);
         free_ledger(slot);
         writer_file_release(&slot->target);
     }
-    writer_free(crew->writer);
-    free(crew->slots);
-    free(crew->named);
-    pipeline_release(&crew->pipeline);
-    parts_release(&crew->parts);
+    writer_free(reader_threads->writer);
+    free(reader_threads->slots);
+    free(reader_threads->named);
+    pipeline_release(&reader_threads->pipeline);
+    parts_release(&reader_threads->parts);
 }
 
 int crew_run(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
              struct error *error)
 {
-    struct crew crew = {.ingest = ingest, .walk = walk, .store = store};
+    struct reader_threads reader_threads = {.ingest = ingest, .walk = walk, .store = store};
     int outcome = -1;
-    if (list_named(&crew))
+    if (list_named(&reader_threads))
         error_no_memory(error);
-    else if (parts_plan(&crew.parts, walk, ingest, error) == 0 &&
-             pipeline_init(&crew.pipeline, &crew.parts, jobs, error) == 0) {
-        crew.slots = array_new(crew.parts.count, sizeof *crew.slots);
-        if (!crew.slots)
+    else if (parts_plan(&reader_threads.parts, walk, ingest, error) == 0 &&
+             pipeline_init(&reader_threads.pipeline, &reader_threads.parts, jobs, error) == 0) {
+        reader_threads.slots = array_new(reader_threads.parts.count, sizeof *reader_threads.slots);
+        if (!reader_threads.slots)
             error_no_memory(error);
     }
-    if (crew.slots) {
-        outcome = run_threads(&crew, jobs, error);
-        if (give_results(&crew, outcome ? NULL : error))
+    if (reader_threads.slots) {
+        outcome = run_threads(&reader_threads, jobs, error);
+        if (give_results(&reader_threads, outcome ? NULL : error))
             outcome = -1;
     }
-    release(&crew);
+    release(&reader_threads);
     return outcome;
 }

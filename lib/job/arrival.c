@@ -124,11 +124,11 @@ static struct job_start start_of(int32_t communicator, int32_t rank)
                               .late_ns = TIME_UNKNOWN};
 }
 
-static size_t add_seats(const struct job *job, int32_t communicator, struct job_start *starts)
+static size_t add_members(const struct job *job, int32_t communicator, struct job_start *starts)
 {
     const struct job_communicator *of = &job->communicators[communicator];
     for (size_t i = 0; i < of->seat_count; i++)
-        starts[i] = start_of(communicator, of->seats[i].rank);
+        starts[i] = start_of(communicator, of->member_list[i].rank);
     return of->seat_count;
 }
 
@@ -162,18 +162,18 @@ static size_t fill(const struct job *job, const int32_t *meetings, struct job_st
         int is_told = meeting && meeting->members == meeting->expected &&
                       (size_t)meeting->members == job->communicators[i].seat_count &&
                       arrival_last(job, meeting) >= 0;
-        count += is_told ? add_meeting(job, i, meeting, starts + count) : add_seats(job, i, starts + count);
+        count += is_told ? add_meeting(job, i, meeting, starts + count) : add_members(job, i, starts + count);
     }
     return count;
 }
 
 int job_first_meetings(const struct job *job, struct job_start **starts, size_t *count)
 {
-    size_t seats = 0;
+    size_t member_list = 0;
     int32_t *meetings = find_meetings(job);
     for (size_t i = 0; i < job->communicator_count; i++)
-        seats += job->communicators[i].seat_count;
-    *starts = meetings ? array_new(seats, sizeof **starts) : NULL;
+        member_list += job->communicators[i].seat_count;
+    *starts = meetings ? array_new(member_list, sizeof **starts) : NULL;
     *count = *starts ? fill(job, meetings, *starts) : 0;
     free(meetings);
     return *starts ? 0 : -1;

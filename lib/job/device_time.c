@@ -293,13 +293,13 @@ static void forget_times(struct job *job)
 int job_time_calls(struct job *job)
 {
     int64_t *free_ns = array_new(job->communicator_count, sizeof *free_ns);
-    struct keyed *order = array_new(job->instance_count, sizeof *order);
-    struct keyed *scratch = array_new(job->instance_count, sizeof *scratch);
+    struct sort_entry *order = array_new(job->instance_count, sizeof *order);
+    struct sort_entry *scratch = array_new(job->instance_count, sizeof *scratch);
     int failed = !free_ns || !order || !scratch;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
-        order[i] = (struct keyed){called_ns(job, &job->instances[i]), (int32_t)i};
+        order[i] = (struct sort_entry){called_ns(job, &job->instances[i]), (int32_t)i};
     if (!failed)
-        keyed_sort(order, scratch, job->instance_count);
+        sort_entries(order, scratch, job->instance_count);
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[order[i].index];
         int64_t end_ns = end_of(job, instance, free_ns[instance->communicator]);

@@ -42,7 +42,7 @@ static int64_t last_end(const struct job *job, const struct job_instance *instan
     return last;
 }
 
-static int mend_tree(struct job *job, const struct job_instance *instance, const int64_t *next)
+static int correct_tree(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
     int mended = 0;
     int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
@@ -74,8 +74,8 @@ static void gather_starts(const struct job *job, const struct job_instance *inst
         int64_t start = job_common_time(job, member, member->start_ns);
         if (start == TIME_UNKNOWN)
             continue;
-        top_two_enter(&starts->of_clock[rank->clock], member->rank, start);
-        top_two_enter(&starts->doubted, member->rank, start - rank->clock_uncertainty_ns);
+        top_two_add(&starts->of_clock[rank->clock], member->rank, start);
+        top_two_add(&starts->doubted, member->rank, start - rank->clock_uncertainty_ns);
     }
 }
 
@@ -105,8 +105,8 @@ static int64_t others_there(const struct job *job, const struct starts *starts,
  * that of a tree's leaf: nobody is done before everybody has come, nor does the next operation of the stream
  * begin.
  */
-static int mend_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next,
-                            struct starts *starts)
+static int correct_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next,
+                               struct starts *starts)
 {
     int mended = 0;
     if (!instance->members || !job_member(job, instance, 0)->may_be_tree)
@@ -184,7 +184,7 @@ static int64_t not_after_others(struct job *job, int32_t at, int64_t over_ns, in
  * where it was free. Less is how far apart the ranks of a ring come out of it. Where a member left no trace
  * the last one is not known.
  */
-static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
+static int correct_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
     int mended = 0;
     int64_t last;
@@ -219,7 +219,7 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
  * threads is done. A receive that ended before its sender came did not: it ends when that came, by the
  * clocks, at the least: no kernel says when.
  */
-static int mend_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
+static int correct_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
     const int32_t *members = job->instance_members + instance->first_member;
     if (instance->members != 2 || instance->function != FUNCTION_SEND)
@@ -241,7 +241,7 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
     return 1;
 }
 
-int job_mend_ends(struct job *job, int *mended, struct error *error)
+int job_correct_ends(struct job *job, int *mended, struct error *error)
 {
     int64_t *next = job_next_starts(job);
     struct starts starts = {.of_clock = array_new(job->rank_count, sizeof *starts.of_clock)};
@@ -249,8 +249,8 @@ int job_mend_ends(struct job *job, int *mended, struct error *error)
     *mended = 0;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
-        *mended |= mend_tree(job, instance, next) || mend_early_stops(job, instance, next, &starts) ||
-                   mend_open_channels(job, instance, next) || mend_receive(job, instance, next);
+        *mended |= correct_tree(job, instance, next) || correct_early_stops(job, instance, next, &starts) ||
+                   correct_open_channels(job, instance, next) || correct_receive(job, instance, next);
     }
     free(next);
     free(starts.of_clock);

@@ -153,7 +153,7 @@ int job_time_calls(struct job *job);
 /* -------------------- early_stops.c -------------------- */
 
 /* Lets operations end later whose kernels noted their stop early; *mended says whether any was. */
-int job_mend_ends(struct job *job, int *mended, struct error *error);
+int job_correct_ends(struct job *job, int *mended, struct error *error);
 
 /* Lets an operation end later, but not after the next of its stream began (`next_ns`); whether it does. */
 int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns);
@@ -169,7 +169,7 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns);
  * had come, at the least. Calls are gone through in order, so that each begins from where the one before
  * really ended. *mended says whether any does so later than recorded.
  */
-int job_mend_shared_kernels(struct job *job, int *mended, struct error *error);
+int job_correct_shared_kernels(struct job *job, int *mended, struct error *error);
 
 /*
  * Kernels whose times are those of another operation: they began before their own was called, by clocks that

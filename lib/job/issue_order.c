@@ -107,7 +107,7 @@ static void move(struct job *job, const int32_t *order, uint8_t *moved)
 
 /* An operation of a group call and what orders it there. */
 struct grouped {
-    struct keyed place;
+    struct sort_entry place;
     int32_t communicator;
     int32_t function;
     int32_t peer;
@@ -126,7 +126,7 @@ static int by_peer(const void *a, const void *b)
     return 0;
 }
 
-static void order_group(const struct job *job, struct keyed *issued, size_t count, struct grouped *list)
+static void order_group(const struct job *job, struct sort_entry *issued, size_t count, struct grouped *list)
 {
     for (size_t i = 0; i < count; i++) {
         const struct job_operation *operation = &job->operations[issued[i].index];
@@ -144,7 +144,7 @@ static void order_group(const struct job *job, struct keyed *issued, size_t coun
  * The calls of one group are seen in any order where times are coarse or a recorder lists what ended first,
  * as Inspector does: by function and peer they come in the same order in every step, and at every rank.
  */
-static void order_groups(const struct job *job, struct keyed *issued, size_t count, struct grouped *list)
+static void order_groups(const struct job *job, struct sort_entry *issued, size_t count, struct grouped *list)
 {
     for (size_t i = 0, next; i < count; i = next) {
         next = i + 1;
@@ -158,8 +158,8 @@ static void order_groups(const struct job *job, struct keyed *issued, size_t cou
 
 /* A rank's operations while they are sorted. */
 struct sorting {
-    struct keyed *issued; /* owned, as all of them */
-    struct keyed *scratch;
+    struct sort_entry *issued; /* owned, as all of them */
+    struct sort_entry *scratch;
     struct grouped *list;
 };
 
@@ -184,8 +184,8 @@ static void sorting_release(struct sorting *sorting)
 static void sort_rank(const struct job *job, struct sorting *sorting, int32_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        sorting->issued[i] = (struct keyed){issue_of(job, (size_t)order[i]), order[i]};
-    keyed_sort(sorting->issued, sorting->scratch, count);
+        sorting->issued[i] = (struct sort_entry){issue_of(job, (size_t)order[i]), order[i]};
+    sort_entries(sorting->issued, sorting->scratch, count);
     order_groups(job, sorting->issued, count, sorting->list);
     for (size_t i = 0; i < count; i++)
         order[i] = sorting->issued[i].index;
@@ -222,8 +222,8 @@ static uint64_t members_of(const struct job_communicator *communicator, int32_t 
     if (communicator->size_is_known)
         members = hash_mix(members, (uint64_t)communicator->size);
     for (size_t i = 0; i < communicator->seat_count; i++)
-        members = hash_mix(hash_mix(members, (uint64_t)communicator->seats[i].number),
-                           (uint64_t)communicator->seats[i].rank);
+        members = hash_mix(hash_mix(members, (uint64_t)communicator->member_list[i].number),
+                           (uint64_t)communicator->member_list[i].rank);
     return members;
 }
 
@@ -234,7 +234,7 @@ static void note_uses(const struct job *job, struct communicator_life *lives)
         const struct job_operation *operation = &job->operations[i];
         const struct job_communicator *communicator = &job->communicators[operation->communicator];
         struct communicator_life *life = &lives[operation->communicator];
-        if (!communicator->seat_count || communicator->seats[0].rank != operation->rank)
+        if (!communicator->seat_count || communicator->member_list[0].rank != operation->rank)
             continue;
         if ((int64_t)i < life->first_used)
             life->first_used = (int64_t)i;
@@ -266,7 +266,7 @@ static int find_rest(struct job *job, const struct communicator_life *lives)
     for (size_t i = 0; i < job->communicator_count; i++) {
         struct job_communicator *communicator = &job->communicators[i];
         int is_used = communicator->seat_count && lives[i].first_used != INT64_MAX;
-        int64_t before = is_used ? last[communicator->seats[0].rank] : -1;
+        int64_t before = is_used ? last[communicator->member_list[0].rank] : -1;
         communicator->is_of_the_rest = before >= 0 && lives[i].first_used > before &&
                                        communicator->size < (int64_t)job->rank_count &&
                                        communicator->size > (int64_t)job->rank_count / 2;

@@ -275,8 +275,8 @@ enum { SAME_STOP_NS = 1000 };
 
 /* Of a group call, what shares a stop: by end. */
 struct stops {
-    struct keyed *items; /* owned */
-    struct keyed *scratch;
+    struct sort_entry *items; /* owned */
+    struct sort_entry *scratch;
     size_t count;
 };
 
@@ -335,7 +335,7 @@ static size_t list_stops(const struct job *job, size_t group, struct stops *stop
         const struct job_operation *operation = &job->operations[at];
         if (function_is_point_to_point(operation->function) && operation->ends == ENDS_BY_KERNEL &&
             operation->instance >= 0 && job_duration(operation) != TIME_UNKNOWN)
-            stops->items[stops->count++] = (struct keyed){operation->end_ns, (int32_t)at};
+            stops->items[stops->count++] = (struct sort_entry){operation->end_ns, (int32_t)at};
     }
     return at > group ? at : group + 1;
 }
@@ -366,7 +366,7 @@ static int limit_shared_stops(struct job *job)
     for (size_t group = 0; has_memory && group < job->operation_count;) {
         size_t next = list_stops(job, group, &stops);
         if (stops.count > 1)
-            keyed_sort(stops.items, stops.scratch, stops.count);
+            sort_entries(stops.items, stops.scratch, stops.count);
         for (size_t first = 0, end = 1; first < stops.count; first = end++) {
             while (end < stops.count && stops.items[end].key - stops.items[end - 1].key <= SAME_STOP_NS)
                 end++;

@@ -660,7 +660,7 @@ int32_t job_run_steps(const struct job *job);
  * Of how many times as many steps those that are loaded stand out: in a later round (load.c) they were sought
  * among all of the run, and what is rare in it is not rare there. 1: they were not sought.
  */
-double job_sought_among(const struct job *job);
+double job_selection_ratio(const struct job *job);
 
 /* What an operation takes in memory at most, with its instance and what an analysis makes of it. */
 enum { JOB_OPERATION_BYTES = 208 };
@@ -719,7 +719,7 @@ struct job_range job_instances_in(const struct job *job, int32_t first_step, int
 int32_t *stages_find(const struct job *job);
 
 /* Whether what stages send each other is left out: waiting passes on by what nothing tells. */
-int job_hides_pairs_of_stages(const struct job *job);
+int job_lacks_stage_p2p(const struct job *job);
 
 /* Instances are gone through in pieces of so many. */
 enum { INSTANCES_A_PIECE = 1024 };

@@ -51,7 +51,7 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
     if (array_reserve((void **)&job->instances, &loader->instance_capacity, count, sizeof *job->instances))
         return error_no_memory(error);
     for (size_t row = 0; row < rows->count; row++) {
-        if (loader_leaves_out(loader, block_value(rows, INSTANCE_STEP, row, -1)))
+        if (loader_drops(loader, block_value(rows, INSTANCE_STEP, row, -1)))
             continue;
         if (id_runs_add(&loader->instance_ids, scan->block_id + rows->values[INSTANCE_ORDINAL][row]))
             return error_no_memory(error);
@@ -199,7 +199,7 @@ static int loader_read_described(struct loader *loader, struct error *error)
 }
 
 /* Of a process: its ranks with operations, those in the communicator last looked at, the most in any. */
-struct crew {
+struct reader_threads {
     size_t ranks;
     size_t here;
     size_t most;
@@ -207,7 +207,7 @@ struct crew {
 };
 
 /* Of each rank the number of its process; their ranks with operations are counted. -1: out of memory. */
-static int number_processes(const struct job *job, int64_t *process, struct crew *crews)
+static int number_processes(const struct job *job, int64_t *process, struct reader_threads *reader_groups)
 {
     struct map numbers;
     int failed = 0;
@@ -217,39 +217,39 @@ static int number_processes(const struct job *job, int64_t *process, struct crew
                                   (int64_t)numbers.count, NULL);
         failed = !number;
         process[i] = failed ? 0 : *number;
-        crews[process[i]].ranks += job->ranks[i].count > 0;
+        reader_groups[process[i]].ranks += job->ranks[i].count > 0;
     }
     map_release(&numbers);
     return failed ? -1 : 0;
 }
 
-static void count_crews(const struct job *job, const int64_t *process, struct crew *crews)
+static void count_crews(const struct job *job, const int64_t *process, struct reader_threads *reader_groups)
 {
     for (size_t i = 0; i < job->communicator_count; i++)
         for (size_t j = 0; j < job->communicators[i].seat_count; j++) {
-            int32_t rank = job->communicators[i].seats[j].rank;
-            struct crew *crew = &crews[process[rank]];
+            int32_t rank = job->communicators[i].member_list[j].rank;
+            struct reader_threads *reader_threads = &reader_groups[process[rank]];
             if (!job->ranks[rank].count)
                 continue;
-            if (crew->communicator != i + 1)
-                crew->here = 0;
-            crew->communicator = i + 1;
-            if (++crew->here > crew->most)
-                crew->most = crew->here;
+            if (reader_threads->communicator != i + 1)
+                reader_threads->here = 0;
+            reader_threads->communicator = i + 1;
+            if (++reader_threads->here > reader_threads->most)
+                reader_threads->most = reader_threads->here;
         }
 }
 
 int job_find_parts(struct job *job)
 {
     int64_t *process = array_new(job->rank_count, sizeof *process);
-    struct crew *crews = array_new(job->rank_count + 1, sizeof *crews);
-    int failed = !process || !crews || number_processes(job, process, crews);
+    struct reader_threads *reader_groups = array_new(job->rank_count + 1, sizeof *reader_groups);
+    int failed = !process || !reader_groups || number_processes(job, process, reader_groups);
     if (!failed)
-        count_crews(job, process, crews);
+        count_crews(job, process, reader_groups);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        job->ranks[i].is_part = crews[process[i]].ranks > crews[process[i]].most;
+        job->ranks[i].is_part = reader_groups[process[i]].ranks > reader_groups[process[i]].most;
     free(process);
-    free(crews);
+    free(reader_groups);
     return failed;
 }
 

@@ -24,7 +24,7 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
 int32_t loader_step(const struct loader *loader, int64_t step);
 
 /* Whether the run has that step, and it is not loaded. */
-int loader_leaves_out(const struct loader *loader, int64_t step);
+int loader_drops(const struct loader *loader, int64_t step);
 
 enum { CHANNELS_MANY = UINT8_MAX };
 

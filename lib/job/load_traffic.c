@@ -123,13 +123,13 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
 static int order_traffic(struct job *job)
 {
     size_t count = job->traffic_count;
-    struct keyed *order = array_new(count, sizeof *order), *scratch = array_new(count, sizeof *scratch);
+    struct sort_entry *order = array_new(count, sizeof *order), *scratch = array_new(count, sizeof *scratch);
     struct job_traffic *ordered = array_new(count, sizeof *ordered);
     int failed = !order || !scratch || !ordered;
     for (size_t i = 0; !failed && i < count; i++)
-        order[i] = (struct keyed){job->traffic[i].operation, (int32_t)i};
+        order[i] = (struct sort_entry){job->traffic[i].operation, (int32_t)i};
     if (!failed)
-        keyed_sort(order, scratch, count);
+        sort_entries(order, scratch, count);
     for (size_t i = 0; !failed && i < count; i++)
         ordered[i] = job->traffic[order[i].index];
     free(order);

@@ -314,7 +314,7 @@ int32_t loader_step(const struct loader *loader, int64_t step)
     return job_loaded_step(loader->job, step);
 }
 
-int loader_leaves_out(const struct loader *loader, int64_t step)
+int loader_drops(const struct loader *loader, int64_t step)
 {
     const struct job *job = loader->job;
     return job->excerpt_count && step >= 0 && step < job_run_steps(job) && job_loaded_step(job, step) < 0;
@@ -322,7 +322,7 @@ int loader_leaves_out(const struct loader *loader, int64_t step)
 
 static int is_wanted(const void *loader, int64_t step)
 {
-    return !loader_leaves_out(loader, step);
+    return !loader_drops(loader, step);
 }
 
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)

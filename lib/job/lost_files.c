@@ -26,7 +26,7 @@ struct openings {
 static void add_opening(const struct job *job, const struct job_communicator *communicator,
                         struct openings *openings, struct memberships *ranks)
 {
-    const struct job_seat *last = &communicator->seats[communicator->seat_count - 1];
+    const struct communicator_set_member *last = &communicator->member_list[communicator->seat_count - 1];
     int64_t greatest = job->ranks[last->rank].global_rank;
     if (last->number + 1 < communicator->size && greatest < openings->above)
         openings->above = greatest;
@@ -34,7 +34,7 @@ static void add_opening(const struct job *job, const struct job_communicator *co
         return;
     openings->below[openings->count++] = greatest;
     for (size_t i = 0; i + 1 < communicator->seat_count; i++)
-        ranks[communicator->seats[i].rank].below++;
+        ranks[communicator->member_list[i].rank].below++;
 }
 
 static void count_memberships(const struct job *job, struct openings *openings, struct memberships *ranks)
@@ -46,7 +46,7 @@ static void count_memberships(const struct job *job, struct openings *openings, 
         if (!communicator->hash || !communicator->seat_count)
             continue;
         for (size_t j = 0; j < communicator->seat_count; j++)
-            ranks[communicator->seats[j].rank].all++;
+            ranks[communicator->member_list[j].rank].all++;
         if (!communicator->told_count &&
             communicator->size - (int64_t)communicator->seat_count > openings->silent)
             add_opening(job, communicator, openings, ranks);

@@ -9,8 +9,8 @@
 /* How long each rank took to a group call since it left the one before on its stream; by the first of each.
  */
 struct approaches {
-    int64_t *took_ns;    /* owned; TIME_UNKNOWN */
-    struct keyed *calls; /* owned: first operations, by how many a communicator has had on its rank */
+    int64_t *took_ns;         /* owned; TIME_UNKNOWN */
+    struct sort_entry *calls; /* owned: first operations, by how many a communicator has had on its rank */
     size_t count;
 };
 
@@ -33,7 +33,7 @@ static int list_calls(const struct job *job, struct approaches *approaches)
 {
     int64_t *had = array_new(job->communicator_count, sizeof *had);
     int32_t *rank_of = array_new(job->communicator_count, sizeof *rank_of);
-    struct keyed *scratch = array_new(job->operation_count, sizeof *scratch);
+    struct sort_entry *scratch = array_new(job->operation_count, sizeof *scratch);
     approaches->calls = array_new(job->operation_count, sizeof *approaches->calls);
     int failed = !had || !rank_of || !scratch || !approaches->calls;
     for (size_t i = 0; !failed && i < job->operation_count; i++) {
@@ -43,10 +43,10 @@ static int list_calls(const struct job *job, struct approaches *approaches)
         if (rank_of[communicator] != job->operations[i].rank)
             had[communicator] = 0;
         rank_of[communicator] = job->operations[i].rank;
-        approaches->calls[approaches->count++] = (struct keyed){had[communicator]++, (int32_t)i};
+        approaches->calls[approaches->count++] = (struct sort_entry){had[communicator]++, (int32_t)i};
     }
     if (!failed)
-        keyed_sort(approaches->calls, scratch, approaches->count);
+        sort_entries(approaches->calls, scratch, approaches->count);
     free(had);
     free(rank_of);
     free(scratch);
@@ -102,7 +102,7 @@ static int had_met(const struct job *job, const struct job_operation *receive,
            sends_to(job, (size_t)receive->group, send->rank);
 }
 
-static int mend_receive(struct job *job, const struct approaches *approaches, size_t at, int64_t next_ns)
+static int correct_receive(struct job *job, const struct approaches *approaches, size_t at, int64_t next_ns)
 {
     const struct job_operation *receive = &job->operations[at];
     const struct job_instance *instance = &job->instances[receive->instance];
@@ -128,30 +128,30 @@ static int64_t next_start(const struct job *job, const int64_t *next, int32_t ca
     return start_ns;
 }
 
-static int mend_call(struct job *job, const struct approaches *approaches, int32_t call, int64_t next_ns)
+static int correct_call(struct job *job, const struct approaches *approaches, int32_t call, int64_t next_ns)
 {
     int mended = 0;
     for (size_t i = (size_t)call; i < job->operation_count && job->operations[i].group == call; i++)
         if (is_untold(job, i))
-            mended |= mend_receive(job, approaches, i, next_ns);
+            mended |= correct_receive(job, approaches, i, next_ns);
     return mended;
 }
 
 /* The calls from `first` on of one number: what each rank took to it, then what it waited for in it. */
-static size_t mend_round(struct job *job, struct approaches *approaches, size_t first, const int64_t *next,
-                         int *mended)
+static size_t correct_round(struct job *job, struct approaches *approaches, size_t first, const int64_t *next,
+                            int *mended)
 {
     size_t end = first;
     for (; end < approaches->count && approaches->calls[end].key == approaches->calls[first].key; end++)
         approaches->took_ns[approaches->calls[end].index] = approach_of(job, approaches->calls[end].index);
     for (size_t i = first; i < end; i++) {
         int32_t call = approaches->calls[i].index;
-        *mended |= mend_call(job, approaches, call, next_start(job, next, call));
+        *mended |= correct_call(job, approaches, call, next_start(job, next, call));
     }
     return end;
 }
 
-int job_mend_shared_kernels(struct job *job, int *mended, struct error *error)
+int job_correct_shared_kernels(struct job *job, int *mended, struct error *error)
 {
     struct approaches approaches = {.took_ns = array_new(job->operation_count, sizeof *approaches.took_ns)};
     int64_t *next = job_next_starts(job);
@@ -159,7 +159,7 @@ int job_mend_shared_kernels(struct job *job, int *mended, struct error *error)
     for (size_t i = 0; !failed && i < job->operation_count; i++)
         approaches.took_ns[i] = TIME_UNKNOWN;
     for (size_t i = 0; !failed && i < approaches.count;)
-        i = mend_round(job, &approaches, i, next, mended);
+        i = correct_round(job, &approaches, i, next, mended);
     free(approaches.took_ns);
     free(approaches.calls);
     free(next);

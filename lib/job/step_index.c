@@ -260,7 +260,8 @@ static int unite_members(const struct job_communicator *communicator, int32_t *s
     int32_t first = -1;
     int united = 0;
     for (size_t i = 0; i <= communicator->seat_count; i++) {
-        int32_t rank = i < communicator->seat_count ? communicator->seats[i].rank : communicator->silent;
+        int32_t rank =
+            i < communicator->seat_count ? communicator->member_list[i].rank : communicator->silent;
         if (rank < 0)
             continue;
         if (first < 0)
@@ -297,7 +298,7 @@ int job_find_stages(struct job *job)
     return 0;
 }
 
-int job_hides_pairs_of_stages(const struct job *job)
+int job_lacks_stage_p2p(const struct job *job)
 {
     return job->blind_to_pairs && job->in_stages;
 }

@@ -547,7 +547,7 @@ int32_t job_run_steps(const struct job *job)
     return job->excerpt_count ? job->run_step_count : job->step_count;
 }
 
-double job_sought_among(const struct job *job)
+double job_selection_ratio(const struct job *job)
 {
     int32_t loaded = job_loaded_steps(job);
     return job->is_later_round && loaded > 0 ? (double)job_run_steps(job) / loaded : 1;

@@ -356,8 +356,8 @@ int job_build_timelines(struct job *job, struct error *error)
     drop(&job->drafts.durations_ns);
     if (failed)
         return error_no_memory(error);
-    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error) ||
-        job_mend_shared_kernels(job, &mended, error))
+    if (job_align_clocks(job, error) || job_correct_ends(job, &mended, error) ||
+        job_correct_shared_kernels(job, &mended, error))
         return -1;
     if (job_estimate_ends(job, &estimated))
         return error_no_memory(error);

@@ -18,7 +18,7 @@ static const int64_t SECOND_NS = 1000000000;
 static const int64_t SLACK_NS = 100000000;
 
 /* Descriptions of one class and one file, in their order, and the operations of the class. */
-struct sheet {
+struct place_matrix {
     const struct call_operations *operations;
     struct call **calls;
     size_t call_count;
@@ -42,29 +42,31 @@ struct queue {
 };
 
 /* Marks of one call come one after the other, before all of its operations. */
-static int is_same_call(const struct sheet *sheet, const struct call *one, const struct call *next)
+static int is_same_call(const struct place_matrix *place_matrix, const struct call *one,
+                        const struct call *next)
 {
     if (one->correlation >= 0 && one->correlation == next->correlation)
         return 1;
-    return !call_operations_between(sheet->operations, one->of.rank, one->at_ns, next->at_ns);
+    return !call_operations_between(place_matrix->operations, one->of.rank, one->at_ns, next->at_ns);
 }
 
-static void add_mark(const struct sheet *sheet, struct queue *queue)
+static void add_mark(const struct place_matrix *place_matrix, struct queue *queue)
 {
-    const struct call *mark = sheet->calls[queue->end];
-    while (queue->begin < queue->end && !is_same_call(sheet, sheet->calls[queue->begin], mark))
+    const struct call *mark = place_matrix->calls[queue->end];
+    while (queue->begin < queue->end && !is_same_call(place_matrix, place_matrix->calls[queue->begin], mark))
         queue->begin++;
     queue->end++;
 }
 
-static void match_marks(const struct sheet *sheet)
+static void match_marks(const struct place_matrix *place_matrix)
 {
     struct queue queue = {0, 0};
-    for (size_t i = 0; i < sheet->item_count; i++) {
-        while (queue.end < sheet->call_count && sheet->calls[queue.end]->at_ns <= sheet->items[i].at_ns)
-            add_mark(sheet, &queue);
+    for (size_t i = 0; i < place_matrix->item_count; i++) {
+        while (queue.end < place_matrix->call_count &&
+               place_matrix->calls[queue.end]->at_ns <= place_matrix->items[i].at_ns)
+            add_mark(place_matrix, &queue);
         if (queue.begin < queue.end)
-            join(sheet->calls[queue.begin++], &sheet->items[i]);
+            join(place_matrix->calls[queue.begin++], &place_matrix->items[i]);
     }
 }
 
@@ -74,55 +76,56 @@ static int is_too_early(const struct call_operation *operation, const struct cal
            operation->wall_ns < call->said_ns - SLACK_NS;
 }
 
-static int is_too_late(const struct sheet *sheet, size_t operation, size_t call)
+static int is_too_late(const struct place_matrix *place_matrix, size_t operation, size_t call)
 {
-    int64_t wall_ns = sheet->items[operation].wall_ns;
-    return wall_ns != TIME_UNKNOWN && sheet->latest_ns[call] != TIME_UNKNOWN &&
-           wall_ns > sheet->latest_ns[call];
+    int64_t wall_ns = place_matrix->items[operation].wall_ns;
+    return wall_ns != TIME_UNKNOWN && place_matrix->latest_ns[call] != TIME_UNKNOWN &&
+           wall_ns > place_matrix->latest_ns[call];
 }
 
-static void find_leftmost(const struct sheet *sheet)
+static void find_leftmost(const struct place_matrix *place_matrix)
 {
     size_t at = 0;
-    for (size_t i = 0; i < sheet->call_count; i++) {
-        while (at < sheet->item_count && is_too_early(&sheet->items[at], sheet->calls[i]))
+    for (size_t i = 0; i < place_matrix->call_count; i++) {
+        while (at < place_matrix->item_count &&
+               is_too_early(&place_matrix->items[at], place_matrix->calls[i]))
             at++;
-        int fits = at < sheet->item_count && !is_too_late(sheet, at, i);
-        sheet->leftmost[i] = fits ? (int64_t)at++ : -1;
+        int fits = at < place_matrix->item_count && !is_too_late(place_matrix, at, i);
+        place_matrix->leftmost[i] = fits ? (int64_t)at++ : -1;
     }
 }
 
-static void find_rightmost(const struct sheet *sheet)
+static void find_rightmost(const struct place_matrix *place_matrix)
 {
-    size_t end = sheet->item_count;
-    for (size_t i = sheet->call_count; i-- > 0;) {
-        while (end > 0 && is_too_late(sheet, end - 1, i))
+    size_t end = place_matrix->item_count;
+    for (size_t i = place_matrix->call_count; i-- > 0;) {
+        while (end > 0 && is_too_late(place_matrix, end - 1, i))
             end--;
-        int fits = end > 0 && !is_too_early(&sheet->items[end - 1], sheet->calls[i]);
-        sheet->rightmost[i] = fits ? (int64_t)--end : -1;
+        int fits = end > 0 && !is_too_early(&place_matrix->items[end - 1], place_matrix->calls[i]);
+        place_matrix->rightmost[i] = fits ? (int64_t)--end : -1;
     }
 }
 
 /* More descriptions than operations, which are missing at one end only: 1 at the last, -1 at the first. */
-static int missing_end(const struct sheet *sheet)
+static int missing_end(const struct place_matrix *place_matrix)
 {
-    return sheet->call_count > sheet->item_count && sheet->item_count
-               ? call_operations_whole_end(sheet->operations, sheet->items[0].class)
+    return place_matrix->call_count > place_matrix->item_count && place_matrix->item_count
+               ? call_operations_whole_end(place_matrix->operations, place_matrix->items[0].class)
                : 0;
 }
 
-static void match_printed(const struct sheet *sheet)
+static void match_printed(const struct place_matrix *place_matrix)
 {
-    find_leftmost(sheet);
-    find_rightmost(sheet);
-    int missing = missing_end(sheet);
-    for (size_t i = 0; i < sheet->call_count; i++) {
-        int64_t left = sheet->leftmost[i], right = sheet->rightmost[i];
+    find_leftmost(place_matrix);
+    find_rightmost(place_matrix);
+    int missing = missing_end(place_matrix);
+    for (size_t i = 0; i < place_matrix->call_count; i++) {
+        int64_t left = place_matrix->leftmost[i], right = place_matrix->rightmost[i];
         int64_t place = missing > 0 ? left : missing < 0 ? right : left == right ? left : -1;
         if (place >= 0)
-            join(sheet->calls[i], &sheet->items[place]);
+            join(place_matrix->calls[i], &place_matrix->items[place]);
         else
-            sheet->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
+            place_matrix->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
     }
 }
 
@@ -202,7 +205,7 @@ static int prepare(struct matcher *matcher, struct call_list *list)
 }
 
 /* Descriptions from `begin` on; returns how many are of one class and file. */
-static size_t match_sheet(const struct matcher *matcher, size_t begin)
+static size_t match_place_matrix(const struct matcher *matcher, size_t begin)
 {
     const struct call *first = matcher->calls[begin];
     const struct call_operations *operations = matcher->operations;
@@ -214,18 +217,18 @@ static size_t match_sheet(const struct matcher *matcher, size_t begin)
     if (!operations->items)
         return end - begin;
     size_t items = operations->first[first->class];
-    const struct sheet sheet = {.operations = operations,
-                                .calls = matcher->calls + begin,
-                                .call_count = end - begin,
-                                .items = operations->items + items,
-                                .item_count = operations->first[first->class + 1] - items,
-                                .latest_ns = matcher->latest_ns + begin,
-                                .leftmost = matcher->leftmost,
-                                .rightmost = matcher->rightmost};
+    const struct place_matrix place_matrix = {.operations = operations,
+                                              .calls = matcher->calls + begin,
+                                              .call_count = end - begin,
+                                              .items = operations->items + items,
+                                              .item_count = operations->first[first->class + 1] - items,
+                                              .latest_ns = matcher->latest_ns + begin,
+                                              .leftmost = matcher->leftmost,
+                                              .rightmost = matcher->rightmost};
     if (first->process >= 0)
-        match_marks(&sheet);
+        match_marks(&place_matrix);
     else
-        match_printed(&sheet);
+        match_printed(&place_matrix);
     return end - begin;
 }
 
@@ -234,7 +237,7 @@ int call_match(struct call_list *list, const struct call_operations *operations,
     struct matcher matcher = {.operations = operations};
     int failed = prepare(&matcher, list);
     for (size_t i = 0; !failed && i < matcher.count;)
-        i += match_sheet(&matcher, i);
+        i += match_place_matrix(&matcher, i);
     free(matcher.calls);
     free(matcher.latest_ns);
     free(matcher.leftmost);

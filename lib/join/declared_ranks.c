@@ -35,7 +35,7 @@ static int tell_of_members(struct work *work, int64_t *told, struct error *error
             continue;
         int64_t *of = &told[member->job_rank];
         if (*of >= 0 && *of != member->told_rank &&
-            work_contradict(work, member->process, *of, member->told_rank, error))
+            join_add_conflict(work, member->process, *of, member->told_rank, error))
             return -1;
         *of = *of < 0 ? member->told_rank : *of;
     }
@@ -55,7 +55,7 @@ static int refuse_doubles(struct work *work, int64_t *told, struct error *error)
         if (!map_put(&taken, key, 1, &added))
             failed = error_no_memory(error);
         else if (!added) {
-            failed = work_contradict(work, work->ranks[i].process, -1, told[i], error);
+            failed = join_add_conflict(work, work->ranks[i].process, -1, told[i], error);
             told[i] = -1;
         }
     }
@@ -80,7 +80,7 @@ static int take_rank(struct work *work, struct work_rank *rank, int64_t told, st
     rank->global_rank = kept;
     if (derived < 0 || derived == told)
         return 0;
-    return work_contradict(work, rank->process, kept, kept == told ? derived : told, error);
+    return join_add_conflict(work, rank->process, kept, kept == told ? derived : told, error);
 }
 
 int work_take_told_ranks(struct work *work, struct error *error)
@@ -427,8 +427,8 @@ int32_t shared_widest(const struct work *work, int32_t rank, const struct commun
     return widest;
 }
 
-int shared_hold_run(const struct shared_communicators *shared, const struct work *work, int32_t run,
-                    int *hold)
+int communicators_cover_run(const struct shared_communicators *shared, const struct work *work, int32_t run,
+                            int *hold)
 {
     unsigned char *held = array_new(work->rank_count, 1);
     if (!held)

@@ -20,7 +20,7 @@ enum { AHEAD = 64, OPERATIONS_AT_ONCE = 256, LOOK_THROUGH = 1024 };
 
 /* A member on its way. */
 struct stream {
-    struct sweep sweep;
+    struct cursor cursor;
     int32_t member;
     int is_over;
     uint64_t position; /* collectives of the communicator that it has reached, by its sequence numbers */
@@ -108,9 +108,9 @@ static int begin_stream(struct joining *joining, size_t at, int32_t member, stru
     *stream = (struct stream){.member = member};
     for (int i = 0; i < SERIES; i++)
         stream->last[i] = INT64_MIN;
-    if (sweep_begin(&stream->sweep, joining->blocks, joining->work, &member, 1, error))
+    if (cursor_begin(&stream->cursor, joining->blocks, joining->work, &member, 1, error))
         return -1;
-    stream->sweep.joined = stream->sweep.writes = 1;
+    stream->cursor.joined = stream->cursor.writes = 1;
     joining->heap[joining->heap_count++] = stream;
     int64_t rank = member_of(joining, member)->rank;
     return add_to(&joining->ranks, rank, 1) || add_to(&joining->live, rank, 1) ? error_no_memory(error) : 0;
@@ -431,7 +431,7 @@ static int go_on(struct joining *joining, struct error *error)
     uint64_t position = limit(joining), consumed = stream->consumed + OPERATIONS_AT_ONCE;
     int more;
     do {
-        more = sweep_next(&stream->sweep, &swept, error);
+        more = cursor_next(&stream->cursor, &swept, error);
         if (more == 1 && join_operation(joining, stream, &swept, error))
             more = -1;
     } while (more == 1 && stream->position < position && stream->consumed < consumed);
@@ -444,7 +444,7 @@ static void end_stream(struct joining *joining)
     add_to(&joining->live, member_of(joining, stream->member)->rank,
            -1); /* it is there: no memory is needed */
     stream->is_over = 1;
-    sweep_end(&stream->sweep);
+    cursor_end(&stream->cursor);
     joining->heap[0] = joining->heap[--joining->heap_count];
 }
 
@@ -488,7 +488,7 @@ static int begin(struct joining *joining, struct error *error)
     for (; joining->stream_count < count; joining->stream_count++)
         if (begin_stream(joining, joining->stream_count, members->items[first + joining->stream_count],
                          error)) {
-            sweep_end(&joining->streams[joining->stream_count].sweep);
+            cursor_end(&joining->streams[joining->stream_count].cursor);
             return -1;
         }
     return 0;
@@ -498,7 +498,7 @@ static void release(struct joining *joining)
 {
     for (size_t i = 0; i < joining->stream_count; i++)
         if (!joining->streams[i].is_over)
-            sweep_end(&joining->streams[i].sweep);
+            cursor_end(&joining->streams[i].cursor);
     free(joining->streams);
     free(joining->heap);
     map_release(&joining->ranks);

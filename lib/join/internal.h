@@ -10,8 +10,8 @@
 struct numbers;
 struct statement;
 struct store;
-struct sweep_entry;
-struct sweep_source;
+struct cursor_entry;
+struct cursor_source;
 
 /* -------------------- join_state.c -------------------- */
 
@@ -154,7 +154,7 @@ struct work {
 void work_release(struct work *work);
 
 /* Notes that something else than what counts was said of a process. */
-int work_contradict(struct work *work, int32_t process, int64_t kept, int64_t other, struct error *error);
+int join_add_conflict(struct work *work, int32_t process, int64_t kept, int64_t other, struct error *error);
 
 int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: out of memory */
 
@@ -265,29 +265,32 @@ void operation_rows_free(struct operation_rows *rows);
  * instances of a communicator. They share what struct work points to and do not change it, and enter the
  * store one at a time (blocks.c). Texts and marks each has of its own.
  */
-struct hand {
+struct pool_worker {
     struct work work; /* the one of all, but for texts and marks */
     struct blocks blocks;
 };
 
-struct hands {
-    struct store *store;    /* borrowed */
-    pthread_mutex_t inside; /* whoever is in the store holds it */
-    struct hand *items;     /* owned */
+struct worker_pool {
+    struct store *store;       /* borrowed */
+    pthread_mutex_t inside;    /* whoever is in the store holds it */
+    struct pool_worker *items; /* owned */
     size_t count;
 };
 
-/* `count` is 1 at least; no threads but the caller's run until hands_do. Release it whatever comes back. */
-int hands_init(struct hands *hands, const struct work *work, struct store *store, size_t count,
-               struct error *error);
-void hands_release(struct hands *hands);
+/* `count` is 1 at least; no threads but the caller's run until worker_pool_run. Release it whatever comes
+ * back. */
+int worker_pool_init(struct worker_pool *worker_pool, const struct work *work, struct store *store,
+                     size_t count, struct error *error);
+void worker_pool_release(struct worker_pool *worker_pool);
 
 /* Does piece `number` with a hand that nobody else uses meanwhile. */
-typedef int (*hands_piece)(void *context, struct hand *hand, size_t number, struct error *error);
+typedef int (*worker_task)(void *context, struct pool_worker *pool_worker, size_t number,
+                           struct error *error);
 
 /* Does pieces 0 to `count` - 1, in any order and side by side. -1, with one of the errors, when one failed.
  */
-int hands_do(struct hands *hands, hands_piece piece, void *context, size_t count, struct error *error);
+int worker_pool_run(struct worker_pool *worker_pool, worker_task piece, void *context, size_t count,
+                    struct error *error);
 
 /* -------------------- load.c -------------------- */
 
@@ -312,9 +315,9 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
  *
  *     struct sweep sweep;
  *     struct swept swept;
- *     if (sweep_begin(&sweep, blocks, work, members, count, error) == 0)
- *         while ((more = sweep_next(&sweep, &swept, error)) == 1) ...
- *     sweep_end(&sweep);
+ *     if (cursor_begin(&sweep, blocks, work, members, count, error) == 0)
+ *         while ((more = cursor_next(&sweep, &swept, error)) == 1) ...
+ *     cursor_end(&sweep);
  */
 
 /* An operation as the join needs it. */
@@ -327,7 +330,7 @@ struct swept {
     int64_t duration_ns;     /* COUNT_UNKNOWN */
     int64_t initial_sync_ns; /* of a collective's symmetric kernel; 0 unknown */
     int32_t member;
-    size_t source; /* which of the members given to sweep_begin that is */
+    size_t source; /* which of the members given to cursor_begin that is */
     int32_t peer;  /* COUNT_UNKNOWN */
     int32_t tag;   /* that the record carries; -1 */
     int tag_is_number;
@@ -336,13 +339,13 @@ struct swept {
     struct joined_row *joined; /* to be read and written until the next call */
 };
 
-struct sweep {
+struct cursor {
     struct blocks *blocks;
-    int joined; /* read also what was said of the operations; set before the first sweep_next */
+    int joined; /* read also what was said of the operations; set before the first cursor_next */
     int writes; /* put what is said of them into the store; likewise */
-    struct sweep_source *sources; /* owned, a member each */
+    struct cursor_source *sources; /* owned, a member each */
     size_t source_count;
-    struct sweep_entry *heap; /* owned: blocks, open or still to be opened, by what comes next of them */
+    struct cursor_entry *heap; /* owned: blocks, open or still to be opened, by what comes next of them */
     size_t heap_count;
     size_t heap_capacity;
     struct operation_rows *spare; /* one that is not in use */
@@ -350,12 +353,12 @@ struct sweep {
 };
 
 /* `members` are numbers in `work`. Release it whatever comes back. */
-int sweep_begin(struct sweep *sweep, struct blocks *blocks, const struct work *work, const int32_t *members,
-                size_t count, struct error *error);
-void sweep_end(struct sweep *sweep);
+int cursor_begin(struct cursor *cursor, struct blocks *blocks, const struct work *work,
+                 const int32_t *members, size_t count, struct error *error);
+void cursor_end(struct cursor *cursor);
 
 /* 1 with the next operation, 0 after the last, -1. */
-int sweep_next(struct sweep *sweep, struct swept *swept, struct error *error);
+int cursor_next(struct cursor *cursor, struct swept *swept, struct error *error);
 
 /* -------------------- load.c -------------------- */
 
@@ -461,7 +464,7 @@ int instances_join(const struct work *work, int32_t communicator, struct blocks 
  * and step_source. The series, a table for each rank, are needed again for its instances. `work` is what the
  * hands have copies of.
  */
-int run_number(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
+int run_number(struct work *work, int32_t run, struct worker_pool *worker_pool, struct series_table *series,
                struct error *error);
 
 /* -------------------- ranks.c -------------------- */
@@ -524,8 +527,8 @@ int shared_list(struct shared_communicators *shared, const struct work *work, in
 int32_t shared_widest(const struct work *work, int32_t rank, const struct communicator_life *lives);
 
 /* Whether each rank of a run that recorded anything is in one of them. -1: out of memory. */
-int shared_hold_run(const struct shared_communicators *shared, const struct work *work, int32_t run,
-                    int *hold);
+int communicators_cover_run(const struct shared_communicators *shared, const struct work *work, int32_t run,
+                            int *hold);
 
 /* -------------------- split_runs.c -------------------- */
 
@@ -546,7 +549,7 @@ int work_place_alike(struct work *work, const unsigned char *shared, struct erro
 int work_place_members(struct work *work);
 
 /* Whether of some member it is not known which of its process's ranks it is, yet. */
-int work_has_homeless(const struct work *work, size_t communicator);
+int join_has_unassigned_member(const struct work *work, size_t communicator);
 
 /* -------------------- run_names.c -------------------- */
 
@@ -573,7 +576,7 @@ int work_label(struct work *work, struct error *error);
  *
  * Fills in first_numbers of members, and first_step of the run where all ranks' steps are told.
  */
-int run_align_windows(struct work *work, int32_t run, struct hands *hands, struct error *error);
+int run_align_windows(struct work *work, int32_t run, struct worker_pool *worker_pool, struct error *error);
 
 /* -------------------- lost_files.c -------------------- */
 

@@ -128,31 +128,33 @@ struct communicators {
     struct series_table *series; /* of each rank of the store */
 };
 
-static int join_communicator(void *context, struct hand *hand, size_t number, struct error *error)
+static int join_communicator(void *context, struct pool_worker *pool_worker, size_t number,
+                             struct error *error)
 {
     struct communicators *communicators = context;
     int32_t communicator = communicators->items[number];
-    int64_t id = hand->work.communicators[communicator].id;
+    int64_t id = pool_worker->work.communicators[communicator].id;
     struct unequal_pairs unequal;
-    return clear_instances(communicators->store, &hand->blocks, id, error) ||
-                   instances_join(&hand->work, communicator, &hand->blocks, communicators->series, &unequal,
-                                  error) ||
-                   save_unequal(communicators->store, &hand->blocks, id, &unequal, error)
+    return clear_instances(communicators->store, &pool_worker->blocks, id, error) ||
+                   instances_join(&pool_worker->work, communicator, &pool_worker->blocks,
+                                  communicators->series, &unequal, error) ||
+                   save_unequal(communicators->store, &pool_worker->blocks, id, &unequal, error)
                ? -1
                : 0;
 }
 
 /* `series` is of each rank of the store: those of the run are made and released here. */
-static int join_run(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
-                    struct error *error)
+static int join_run(struct work *work, int32_t run, struct worker_pool *worker_pool,
+                    struct series_table *series, struct error *error)
 {
     const struct grouping *ranks = &work->ranks_of_run, *of = &work->communicators_of_run;
-    struct communicators communicators = {hands->store, of->items + of->first[run], series};
+    struct communicators communicators = {worker_pool->store, of->items + of->first[run], series};
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_init(&series[ranks->items[i]]);
-    int failed =
-        run_align_windows(work, run, hands, error) || run_number(work, run, hands, series, error) ||
-        hands_do(hands, join_communicator, &communicators, of->first[run + 1] - of->first[run], error);
+    int failed = run_align_windows(work, run, worker_pool, error) ||
+                 run_number(work, run, worker_pool, series, error) ||
+                 worker_pool_run(worker_pool, join_communicator, &communicators,
+                                 of->first[run + 1] - of->first[run], error);
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_release(&series[ranks->items[i]]);
     return failed ? -1 : 0;
@@ -160,15 +162,15 @@ static int join_run(struct work *work, int32_t run, struct hands *hands, struct 
 
 static int join_changed(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    struct hands hands;
+    struct worker_pool worker_pool;
     struct series_table *series = array_new(work->rank_count, sizeof *series);
     if (!series)
         return error_no_memory(error);
-    int failed = hands_init(&hands, work, store, threads, error);
+    int failed = worker_pool_init(&worker_pool, work, store, threads, error);
     for (size_t i = 0; !failed && i < work->run_count; i++)
         if (work->runs[i].is_changed)
-            failed = join_run(work, (int32_t)i, &hands, series, error);
-    hands_release(&hands);
+            failed = join_run(work, (int32_t)i, &worker_pool, series, error);
+    worker_pool_release(&worker_pool);
     free(series);
     return failed;
 }
@@ -188,7 +190,7 @@ static int load(struct work *work, struct store *store, struct error *error)
 /* Several recorders of one job become one run. */
 static int unite(struct work *work, struct store *store, struct error *error)
 {
-    int united = witnesses_unite(work, store, error);
+    int united = recorders_unite(work, store, error);
     if (united <= 0)
         return united;
     work_release(work);
@@ -219,12 +221,12 @@ static int choose_dumps(struct store *store, struct error *error)
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (recorded_restore(store, error) < 0 || witnesses_hear_anew(store, error) || logs_mend(store, error) ||
+    if (recorded_restore(store, error) < 0 || recorders_rematch(store, error) || logs_correct(store, error) ||
         choose_dumps(store, error) || unite_logs(store, error) || load(work, store, error) ||
         unite(work, store, error) || work_name_runs(work, store, error) || work_group_joined(work, error) ||
         work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
-    return work_save(work, store, error) || witnesses_save(store, error) || calls_join(work, store, error)
+    return work_save(work, store, error) || recorders_save(store, error) || calls_join(work, store, error)
                ? -1
                : 0;
 }

@@ -118,7 +118,7 @@ int work_group_joined(struct work *work, struct error *error)
                : 0;
 }
 
-int work_contradict(struct work *work, int32_t process, int64_t kept, int64_t other, struct error *error)
+int join_add_conflict(struct work *work, int32_t process, int64_t kept, int64_t other, struct error *error)
 {
     if (array_reserve((void **)&work->contradictions, &work->contradiction_capacity,
                       work->contradiction_count + 1, sizeof *work->contradictions))
@@ -168,47 +168,49 @@ void work_release(struct work *work)
     intern_release(&work->texts);
 }
 
-static int init_hand(struct hands *hands, const struct work *work, struct error *error)
+static int init_hand(struct worker_pool *worker_pool, const struct work *work, struct error *error)
 {
-    struct hand *hand = &hands->items[hands->count++];
-    hand->work = *work;
-    hand->work.marks = NULL;
-    hand->work.mark_count = hand->work.mark_capacity = 0;
-    hand->work.marked_process = 0;
-    map_init(&hand->work.tag_names);
-    intern_init(&hand->work.texts);
-    return blocks_init(&hand->blocks, hands->store, &hands->inside, &hand->work.texts, error);
+    struct pool_worker *pool_worker = &worker_pool->items[worker_pool->count++];
+    pool_worker->work = *work;
+    pool_worker->work.marks = NULL;
+    pool_worker->work.mark_count = pool_worker->work.mark_capacity = 0;
+    pool_worker->work.marked_process = 0;
+    map_init(&pool_worker->work.tag_names);
+    intern_init(&pool_worker->work.texts);
+    return blocks_init(&pool_worker->blocks, worker_pool->store, &worker_pool->inside,
+                       &pool_worker->work.texts, error);
 }
 
-int hands_init(struct hands *hands, const struct work *work, struct store *store, size_t count,
-               struct error *error)
+int worker_pool_init(struct worker_pool *worker_pool, const struct work *work, struct store *store,
+                     size_t count, struct error *error)
 {
-    *hands = (struct hands){.store = store, .items = array_new(count, sizeof *hands->items)};
-    pthread_mutex_init(&hands->inside, NULL);
-    if (!hands->items)
+    *worker_pool =
+        (struct worker_pool){.store = store, .items = array_new(count, sizeof *worker_pool->items)};
+    pthread_mutex_init(&worker_pool->inside, NULL);
+    if (!worker_pool->items)
         return error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (init_hand(hands, work, error))
+        if (init_hand(worker_pool, work, error))
             return -1;
     return 0;
 }
 
-void hands_release(struct hands *hands)
+void worker_pool_release(struct worker_pool *worker_pool)
 {
-    for (size_t i = 0; i < hands->count; i++) {
-        blocks_release(&hands->items[i].blocks);
-        intern_release(&hands->items[i].work.texts);
-        free(hands->items[i].work.marks);
-        map_release(&hands->items[i].work.tag_names);
+    for (size_t i = 0; i < worker_pool->count; i++) {
+        blocks_release(&worker_pool->items[i].blocks);
+        intern_release(&worker_pool->items[i].work.texts);
+        free(worker_pool->items[i].work.marks);
+        map_release(&worker_pool->items[i].work.tag_names);
     }
-    pthread_mutex_destroy(&hands->inside);
-    free(hands->items);
+    pthread_mutex_destroy(&worker_pool->inside);
+    free(worker_pool->items);
 }
 
 /* Pieces that hands do, and what became of them. */
 struct pile {
-    struct hands *hands;
-    hands_piece piece;
+    struct worker_pool *worker_pool;
+    worker_task piece;
     void *context;
     pthread_mutex_t mutex; /* for what follows */
     int failed;
@@ -229,7 +231,7 @@ static int work_off(void *context, size_t worker, size_t first, size_t end)
     struct pile *pile = context;
     for (size_t number = first; number < end; number++) {
         struct error error = ERROR_INIT;
-        if (pile->piece(pile->context, &pile->hands->items[worker], number, &error)) {
+        if (pile->piece(pile->context, &pile->worker_pool->items[worker], number, &error)) {
             tell_failure(pile, &error);
             return -1;
         }
@@ -237,11 +239,12 @@ static int work_off(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-int hands_do(struct hands *hands, hands_piece piece, void *context, size_t count, struct error *error)
+int worker_pool_run(struct worker_pool *worker_pool, worker_task piece, void *context, size_t count,
+                    struct error *error)
 {
-    struct pile pile = {.hands = hands, .piece = piece, .context = context, .error = ERROR_INIT};
+    struct pile pile = {.worker_pool = worker_pool, .piece = piece, .context = context, .error = ERROR_INIT};
     pthread_mutex_init(&pile.mutex, NULL);
-    int failed = parallel_for(count, 1, hands->count, work_off, &pile);
+    int failed = parallel_for(count, 1, worker_pool->count, work_off, &pile);
     pthread_mutex_destroy(&pile.mutex);
     if (pile.failed && error)
         *error = pile.error;

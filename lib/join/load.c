@@ -161,7 +161,7 @@ static int keep_told(struct work *work, int32_t process, int64_t rank, int64_t *
 {
     if (*kept < 0)
         *kept = rank;
-    return rank >= 0 && *kept != rank ? work_contradict(work, process, *kept, rank, error) : 0;
+    return rank >= 0 && *kept != rank ? join_add_conflict(work, process, *kept, rank, error) : 0;
 }
 
 static int read_told_rank(struct work *work, struct statement *statement, struct error *error)

@@ -338,10 +338,11 @@ static struct log_change change_of(const struct passage *passage, const struct l
 {
     int after = is_after(passage, block, rows, row);
     int64_t add_ns = passage->step.add_ns;
-    int torn = !after && is_torn(rows, row) &&
-               rows->values[OPERATION_DEVICE_BEGIN][row] + add_ns >=
-                   logs_issued_ns(rows, row) - LOG_CLOCK_TOLERANCE_NS;
-    return (struct log_change){.host_ns = after ? add_ns : 0, .device_ns = after || torn ? add_ns : 0};
+    int partial_lines = !after && is_torn(rows, row) &&
+                        rows->values[OPERATION_DEVICE_BEGIN][row] + add_ns >=
+                            logs_issued_ns(rows, row) - LOG_CLOCK_TOLERANCE_NS;
+    return (struct log_change){.host_ns = after ? add_ns : 0,
+                               .device_ns = after || partial_lines ? add_ns : 0};
 }
 
 static int move_block(const struct passage *passage, struct logs *logs, const struct log_block *block,
@@ -387,7 +388,7 @@ static int apply(const struct finder *finder, struct logs *logs, size_t ordinal,
 }
 
 /* 1: there was one more step, which is no more; 0, -1. */
-static int mend_step(struct logs *logs, struct logs *other, size_t ordinal, struct error *error)
+static int correct_step(struct logs *logs, struct logs *other, size_t ordinal, struct error *error)
 {
     struct finder finder = {.logs = logs,
                             .reaches = array_new(logs->member_count, sizeof *finder.reaches),
@@ -403,12 +404,12 @@ static int mend_step(struct logs *logs, struct logs *other, size_t ordinal, stru
     return outcome;
 }
 
-int logs_mend_clock(struct logs *logs, struct error *error)
+int logs_correct_clock(struct logs *logs, struct error *error)
 {
     struct logs other;
     int more = logs_init(&other, logs->store, error) ? -1 : 1;
     for (size_t ordinal = 0; more == 1 && ordinal < MOST_STEPS; ordinal++)
-        more = mend_step(logs, &other, ordinal, error);
+        more = correct_step(logs, &other, ordinal, error);
     logs_release(&other);
     return more < 0 ? -1 : 0;
 }

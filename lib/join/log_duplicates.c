@@ -181,7 +181,7 @@ static int compare_block(struct search *search, const struct log_block *block, s
 }
 
 /* Of a file whose operations are through. */
-static int leave_out_traffic(struct search *search, int64_t file_id, struct error *error)
+static int drop_traffic(struct search *search, int64_t file_id, struct error *error)
 {
     return logs_run(search->logs->store, schema_join_logs_keep_proxies, file_id, error) ||
                    logs_run(search->logs->store, schema_join_logs_remove_proxies, file_id, error)
@@ -190,7 +190,7 @@ static int leave_out_traffic(struct search *search, int64_t file_id, struct erro
 }
 
 /* Leaves out the doubles of one block, from `at` on in their list. Returns how many stand there; -1. */
-static int64_t leave_out(struct search *search, size_t at, struct error *error)
+static int64_t drop_entry(struct search *search, size_t at, struct error *error)
 {
     struct log_change changes[BLOCK_ROWS] = {{0}};
     int64_t block_id = search->doubles[at].block_id, count = 0;
@@ -206,7 +206,7 @@ static int64_t leave_out(struct search *search, size_t at, struct error *error)
     return count;
 }
 
-static int find_and_leave_out(struct search *search, struct error *error)
+static int find_and_drop(struct search *search, struct error *error)
 {
     if (note_numbers(search, error))
         return -1;
@@ -214,25 +214,25 @@ static int find_and_leave_out(struct search *search, struct error *error)
         if (compare_block(search, &search->logs->blocks[at], error))
             return -1;
     for (size_t at = 0; at < search->double_count;) {
-        int64_t file_id = search->doubles[at].block_id >> 32, taken = leave_out(search, at, error);
+        int64_t file_id = search->doubles[at].block_id >> 32, taken = drop_entry(search, at, error);
         if (taken < 0)
             return -1;
         at += (size_t)taken;
         int is_last = at == search->double_count || search->doubles[at].block_id >> 32 != file_id;
-        if (is_last && leave_out_traffic(search, file_id, error))
+        if (is_last && drop_traffic(search, file_id, error))
             return -1;
     }
     return 0;
 }
 
-int logs_leave_out_doubles(struct logs *logs, struct error *error)
+int logs_drop_duplicates(struct logs *logs, struct error *error)
 {
     struct search search = {.logs = logs, .tallies = array_new(logs->member_count, sizeof *search.tallies)};
     map_init(&search.numbers);
     map_init(&search.repeated);
     map_init(&search.firsts);
     map_init(&search.contents);
-    int failed = search.tallies ? find_and_leave_out(&search, error) : error_no_memory(error);
+    int failed = search.tallies ? find_and_drop(&search, error) : error_no_memory(error);
     map_release(&search.numbers);
     map_release(&search.repeated);
     map_release(&search.firsts);
@@ -407,7 +407,7 @@ static void hear(const struct log_step *step, const struct window *own, const st
     testimony->clear += is_clear(&before, &after, add) != 0;
 }
 
-static int ask_witnesses(const struct logs *logs, struct logs *other, const struct log_step *step,
+static int ask_recorders(const struct logs *logs, struct logs *other, const struct log_step *step,
                          const struct window *own, struct testimony *testimony, struct error *error)
 {
     int64_t members[MOST_WITNESSES];
@@ -437,7 +437,7 @@ int log_step_measure(const struct logs *logs, struct logs *other, struct log_ste
     if (step->series == LOG_SERIES_OF_PAIRS)
         return 0;
     if (read_member(other, logs->members[step->member].id, step, &own, error) ||
-        ask_witnesses(logs, other, step, &own, &testimony, error))
+        ask_recorders(logs, other, step, &own, &testimony, error))
         return -1;
     if (!testimony.count)
         return 0;

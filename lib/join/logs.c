@@ -319,7 +319,7 @@ static int logs_order_files(struct logs *logs, struct error *error)
     return outcome;
 }
 
-static int mend_process(struct logs *logs, int64_t process_id, struct error *error)
+static int correct_process(struct logs *logs, int64_t process_id, struct error *error)
 {
     static const char *const undo[] = {schema_join_logs_restore, schema_join_logs_forget_recorded,
                                        schema_join_logs_restore_proxies, schema_join_logs_forget_proxies,
@@ -332,8 +332,8 @@ static int mend_process(struct logs *logs, int64_t process_id, struct error *err
     int moved = logs_order_files(logs, error);
     if (moved < 0 || (moved && logs_list(logs, process_id, error)))
         return -1;
-    return logs_leave_out_doubles(logs, error) || logs_list(logs, process_id, error) ||
-                   logs_mend_clock(logs, error)
+    return logs_drop_duplicates(logs, error) || logs_list(logs, process_id, error) ||
+                   logs_correct_clock(logs, error)
                ? -1
                : 0;
 }
@@ -354,7 +354,7 @@ static int list_processes(struct store *store, int64_t **ids, size_t *count, str
     return row;
 }
 
-int logs_mend(struct store *store, struct error *error)
+int logs_correct(struct store *store, struct error *error)
 {
     struct logs logs;
     int64_t *ids = NULL;
@@ -362,7 +362,7 @@ int logs_mend(struct store *store, struct error *error)
     int failed = logs_init(&logs, store, error) || logs_unite_processes(store, error) ||
                  list_processes(store, &ids, &count, error);
     for (size_t i = 0; !failed && i < count; i++)
-        failed = mend_process(&logs, ids[i], error);
+        failed = correct_process(&logs, ids[i], error);
     logs_release(&logs);
     free(ids);
     return failed ? -1 : 0;

@@ -17,7 +17,7 @@ struct work;
  * records are numbered by (coll_sn of a communicator and function, p2p_sn of a rank's sends and receives in a
  * communicator) tells their order and which of them are the same.
  *
- * logs_mend, before anything is joined, for processes of which files came or went:
+ * logs_correct, before anything is joined, for processes of which files came or went:
  *   - a process that is found in several directories becomes one (logs.c);
  *   - its files are numbered in the order of their records (logs.c), so that ids tell what came
  *     first;
@@ -25,7 +25,7 @@ struct work;
  *   - times after a step of its clock are counted on as if there had been none (log_clock.c).
  * What the blocks of operations were before stays in table operation_recorded, and goes back there first.
  */
-int logs_mend(struct store *store, struct error *error);
+int logs_correct(struct store *store, struct error *error);
 
 /* -------------------- log_repack.c -------------------- */
 
@@ -88,12 +88,12 @@ int logs_run(struct store *store, const char *sql, int64_t value, struct error *
 /* -------------------- log_clock.c -------------------- */
 
 /* Finds the steps of the process's clock, and counts times on behind them. */
-int logs_mend_clock(struct logs *logs, struct error *error);
+int logs_correct_clock(struct logs *logs, struct error *error);
 
 /* -------------------- log_duplicates.c -------------------- */
 
 /* Leaves out the operations that an earlier record tells of. */
-int logs_leave_out_doubles(struct logs *logs, struct error *error);
+int logs_drop_duplicates(struct logs *logs, struct error *error);
 
 /* Operations of one series may be seen so much out of order without the clock having stepped. */
 #define LOG_CLOCK_TOLERANCE_NS INT64_C(1000000)

@@ -15,7 +15,7 @@ struct period {
 
 /* What numbering the ranks of a run needs. */
 struct ranks {
-    struct hands *hands;
+    struct worker_pool *worker_pool;
     const int32_t *items; /* the ranks to be numbered */
     struct series_table *series;
     struct period period;
@@ -31,22 +31,23 @@ struct numbering {
     struct series_table *series;
 };
 
-static struct numbering numbering_of(const struct ranks *ranks, struct hand *hand, size_t number)
+static struct numbering numbering_of(const struct ranks *ranks, struct pool_worker *pool_worker,
+                                     size_t number)
 {
     int32_t rank = ranks->items[number];
-    return (struct numbering){.work = &hand->work,
-                              .blocks = &hand->blocks,
+    return (struct numbering){.work = &pool_worker->work,
+                              .blocks = &pool_worker->blocks,
                               .ranks = ranks,
                               .rank = rank,
                               .series = &ranks->series[rank]};
 }
 
-static int begin(const struct numbering *numbering, struct sweep *sweep, struct error *error)
+static int begin(const struct numbering *numbering, struct cursor *cursor, struct error *error)
 {
     const struct grouping *members = &numbering->work->by_rank;
     size_t first = members->first[numbering->rank];
-    return sweep_begin(sweep, numbering->blocks, numbering->work, members->items + first,
-                       members->first[numbering->rank + 1] - first, error);
+    return cursor_begin(cursor, numbering->blocks, numbering->work, members->items + first,
+                        members->first[numbering->rank + 1] - first, error);
 }
 
 static size_t count_operations(const struct work *work, int32_t rank)
@@ -68,20 +69,20 @@ static int carries_tags(const struct work *work, int32_t rank)
 /* Where the tag changes from one operation to the next: the cycle as the operations show it. */
 static int moments_of_operations(struct numbering *numbering, struct moments *moments, struct error *error)
 {
-    struct sweep sweep;
+    struct cursor cursor;
     struct swept swept;
     int32_t last = -1;
     int64_t number = 0;
-    int more = begin(numbering, &sweep, error) ? -1 : 1;
+    int more = begin(numbering, &cursor, error) ? -1 : 1;
     moments->of_operations = 1;
-    for (; more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1; number++) {
+    for (; more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1; number++) {
         if (swept.tag < 0 || swept.tag == last)
             continue;
         last = swept.tag;
         if (moments_add(moments, (uint64_t)last + 1, number))
             more = error_no_memory(error);
     }
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     return more;
 }
 
@@ -120,7 +121,7 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
 static int load_marks(const struct numbering *numbering, struct error *error)
 {
     blocks_enter(numbering->blocks);
-    int failed = work_load_marks(numbering->work, numbering->ranks->hands->store,
+    int failed = work_load_marks(numbering->work, numbering->ranks->worker_pool->store,
                                  numbering->work->ranks[numbering->rank].process, error);
     blocks_leave(numbering->blocks);
     return failed;
@@ -129,21 +130,21 @@ static int load_marks(const struct numbering *numbering, struct error *error)
 /* Everything is settled, and goes into the store block by block. */
 static int number_once(struct numbering *numbering, struct step_teller teller, struct error *error)
 {
-    struct sweep sweep;
+    struct cursor cursor;
     struct swept swept;
     if (load_marks(numbering, error))
         return -1;
     struct tag_state *states = tag_states(numbering->work, numbering->rank);
     if (!states)
         return error_no_memory(error);
-    int more = begin(numbering, &sweep, error) ? -1 : 1;
-    sweep.writes = 1;
-    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+    int more = begin(numbering, &cursor, error) ? -1 : 1;
+    cursor.writes = 1;
+    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1) {
         settle(numbering, states, &teller, &swept);
         if (swept.joined->number < 0)
             more = error_no_memory(error);
     }
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     free(states);
     return more;
 }
@@ -181,10 +182,10 @@ static int find_moments(struct numbering *numbering, struct moments *moments, st
            moments_of_operations(numbering, moments, error);
 }
 
-static int number_by_tags(void *context, struct hand *hand, size_t number, struct error *error)
+static int number_by_tags(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct ranks *ranks = context;
-    struct numbering numbering = numbering_of(ranks, hand, number);
+    struct numbering numbering = numbering_of(ranks, pool_worker, number);
     struct moments moments = {.count = 0};
     struct step_teller teller = {.times = NULL};
     int failed = find_moments(&numbering, &moments, error);
@@ -192,7 +193,7 @@ static int number_by_tags(void *context, struct hand *hand, size_t number, struc
         failed = error_no_memory(error);
     moments_release(&moments);
     if (!failed && teller.time_count + teller.start_count >= 2) {
-        hand->work.ranks[numbering.rank].by_tags = 1;
+        pool_worker->work.ranks[numbering.rank].by_tags = 1;
         failed = number_rank(&numbering, teller, error);
     }
     free(teller.times);
@@ -239,15 +240,17 @@ static int is_enough(const struct own_steps *own)
 }
 
 /* Where the rank lost operations, what all ranks together have tells more than its own do. */
-static int find_shared(struct hand *hand, int32_t rank, struct period *period, struct error *error)
+static int find_shared(struct pool_worker *pool_worker, int32_t rank, struct period *period,
+                       struct error *error)
 {
     int lost = 0, more = 0;
     for (size_t i = 0; !lost && i < period->shared.count; i++)
-        if (steps_have_losses(&hand->blocks, &hand->work, rank, period->shared.items[i], &lost, error))
+        if (steps_have_losses(&pool_worker->blocks, &pool_worker->work, rank, period->shared.items[i], &lost,
+                              error))
             return -1;
     if (!lost && period->own.count >= 2)
         return 0;
-    if (steps_from_shared(&hand->blocks, &hand->work, rank, &period->shared, &period->ends,
+    if (steps_from_shared(&pool_worker->blocks, &pool_worker->work, rank, &period->shared, &period->ends,
                           &period->end_count, &more, error))
         return -1;
     if (!more && is_enough(&period->own))
@@ -258,18 +261,19 @@ static int find_shared(struct hand *hand, int32_t rank, struct period *period, s
 }
 
 /* The ends of steps on communicators that all ranks share; where there are none their count does not fit. */
-static int find_ends(struct hand *hand, int32_t rank, struct period *period, struct error *error)
+static int find_ends(struct pool_worker *pool_worker, int32_t rank, struct period *period,
+                     struct error *error)
 {
     free(period->ends);
     period->ends = NULL;
     period->end_count = 0;
-    if (find_shared(hand, rank, period, error))
+    if (find_shared(pool_worker, rank, period, error))
         return -1;
     if (period->own.count < 2 || period->end_count)
         return 0;
     free(period->ends);
-    return steps_find_ends(&hand->blocks, &hand->work, rank, &period->own, &period->shared, &period->ends,
-                           &period->end_count, error);
+    return steps_find_ends(&pool_worker->blocks, &pool_worker->work, rank, &period->own, &period->shared,
+                           &period->ends, &period->end_count, error);
 }
 
 static int has_steps(const struct period *period)
@@ -303,36 +307,38 @@ static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
  * Where a rank took the place of another, no communicator holds all; but those that come one after the other
  * may.
  */
-static int find_without_world(struct hand *hand, int32_t run, int32_t rank, struct period *period,
-                              struct error *error)
+static int find_without_world(struct pool_worker *pool_worker, int32_t run, int32_t rank,
+                              struct period *period, struct error *error)
 {
-    const struct work *work = &hand->work;
+    const struct work *work = &pool_worker->work;
     int32_t widest = shared_widest(work, rank, period->own.lives);
     int holds_all = 0;
     if (widest < 0)
         return 0;
     if (shared_list(&period->shared, work, rank, period->own.lives, widest) ||
-        shared_hold_run(&period->shared, work, run, &holds_all))
+        communicators_cover_run(&period->shared, work, run, &holds_all))
         return error_no_memory(error);
-    return holds_all ? find_ends(hand, rank, period, error) : 0;
+    return holds_all ? find_ends(pool_worker, rank, period, error) : 0;
 }
 
-static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
+static int find_period(struct pool_worker *pool_worker, int32_t run, struct period *period,
+                       struct error *error)
 {
     enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
-    const struct work *work = &hand->work;
+    const struct work *work = &pool_worker->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
     if (rank < 0)
         return 0;
-    if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->own, error))
+    if (steps_from_period(&pool_worker->blocks, work, rank, count_operations(work, rank), &period->own,
+                          error))
         return -1;
     if (world < 0)
-        return find_without_world(hand, run, rank, period, error);
+        return find_without_world(pool_worker, run, rank, period, error);
     int32_t shared = next_alike(work, world, -1);
     for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
         if (shared_list(&period->shared, work, rank, period->own.lives, shared))
             return error_no_memory(error);
-        if (find_ends(hand, rank, period, error))
+        if (find_ends(pool_worker, rank, period, error))
             return -1;
         shared = next_alike(work, world, shared);
     }
@@ -340,13 +346,14 @@ static int find_period(struct hand *hand, int32_t run, struct period *period, st
 }
 
 /* Where no communicators are shared by all ranks, each goes by its own period. */
-static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
+static int number_by_period(void *context, struct pool_worker *pool_worker, size_t number,
+                            struct error *error)
 {
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
-    struct numbering numbering = numbering_of(ranks, hand, number);
+    struct numbering numbering = numbering_of(ranks, pool_worker, number);
     struct step_teller teller = {.shared = &period->shared};
-    int has_world = hand->work.runs[hand->work.ranks[numbering.rank].run].world >= 0;
+    int has_world = pool_worker->work.runs[pool_worker->work.ranks[numbering.rank].run].world >= 0;
     if (has_world && period->own.count < 2)
         return number_rank(&numbering, teller, error);
     if (!has_steps(period))
@@ -364,16 +371,16 @@ struct first_tag {
 
 static int find_first_tag(struct ranks *ranks, int32_t rank, struct first_tag *first, struct error *error)
 {
-    struct hand *hand = &ranks->hands->items[0];
-    struct numbering numbering = {.work = &hand->work, .blocks = &hand->blocks, .rank = rank};
-    struct sweep sweep;
+    struct pool_worker *pool_worker = &ranks->worker_pool->items[0];
+    struct numbering numbering = {.work = &pool_worker->work, .blocks = &pool_worker->blocks, .rank = rank};
+    struct cursor cursor;
     struct swept swept = {.tag = -1};
-    int more = begin(&numbering, &sweep, error) ? -1 : 1;
+    int more = begin(&numbering, &cursor, error) ? -1 : 1;
     while (more == 1 && swept.tag < 0)
-        more = sweep_next(&sweep, &swept, error);
-    first->text = more == 1 ? intern_text(&hand->work.texts, swept.tag) : NULL;
-    first->operations = count_operations(&hand->work, rank);
-    sweep_end(&sweep);
+        more = cursor_next(&cursor, &swept, error);
+    first->text = more == 1 ? intern_text(&pool_worker->work.texts, swept.tag) : NULL;
+    first->operations = count_operations(&pool_worker->work, rank);
+    cursor_end(&cursor);
     return more < 0 ? -1 : 0;
 }
 
@@ -407,7 +414,7 @@ static int find_begin(struct ranks *ranks, size_t count, struct error *error)
     size_t found = 0;
     int failed = firsts ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < count; i++) {
-        if (!carries_tags(&ranks->hands->items[0].work, ranks->items[i]))
+        if (!carries_tags(&ranks->worker_pool->items[0].work, ranks->items[i]))
             continue;
         failed = find_first_tag(ranks, ranks->items[i], &firsts[found], error);
         found += !failed && firsts[found].text;
@@ -431,9 +438,9 @@ static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 }
 
 /* Where the program itself tells the steps. */
-static int number_as_told(void *context, struct hand *hand, size_t number, struct error *error)
+static int number_as_told(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
-    struct numbering numbering = numbering_of(context, hand, number);
+    struct numbering numbering = numbering_of(context, pool_worker, number);
     return number_rank(&numbering, (struct step_teller){.times = NULL}, error);
 }
 
@@ -445,16 +452,18 @@ static int number_untold(struct work *work, int32_t run, struct ranks *ranks, in
     const int32_t *first = work->ranks_of_run.items + work->ranks_of_run.first[run];
     const int32_t *end = work->ranks_of_run.items + work->ranks_of_run.first[run + 1];
     size_t count = list_ranks(work, run, items);
-    if (find_begin(ranks, count, error) || hands_do(ranks->hands, number_by_tags, ranks, count, error))
+    if (find_begin(ranks, count, error) ||
+        worker_pool_run(ranks->worker_pool, number_by_tags, ranks, count, error))
         return -1;
     for (const int32_t *rank = first; rank < end; rank++)
         if (work->ranks[*rank].by_tags)
             of->step_source = STEPS_BY_TAGS;
-    if (of->step_source == STEPS_NONE && find_period(&ranks->hands->items[0], run, &ranks->period, error))
+    if (of->step_source == STEPS_NONE &&
+        find_period(&ranks->worker_pool->items[0], run, &ranks->period, error))
         return -1;
     if (ranks->period.own.count >= 2)
         of->step_source = STEPS_BY_PERIOD;
-    if (hands_do(ranks->hands, number_by_period, ranks, list_ranks(work, run, items), error))
+    if (worker_pool_run(ranks->worker_pool, number_by_period, ranks, list_ranks(work, run, items), error))
         return -1;
     return 0;
 }
@@ -464,7 +473,8 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
 {
     struct work_run *of = &work->runs[run];
     if (of->step_source == STEPS_TOLD)
-        return hands_do(ranks->hands, number_as_told, ranks, list_ranks(work, run, items), error);
+        return worker_pool_run(ranks->worker_pool, number_as_told, ranks, list_ranks(work, run, items),
+                               error);
     if (number_untold(work, run, ranks, items, error))
         return -1;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
@@ -475,12 +485,12 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
     return 0;
 }
 
-int run_number(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
+int run_number(struct work *work, int32_t run, struct worker_pool *worker_pool, struct series_table *series,
                struct error *error)
 {
     size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
     int32_t *items = array_new(count, sizeof *items);
-    struct ranks ranks = {.hands = hands, .items = items, .series = series};
+    struct ranks ranks = {.worker_pool = worker_pool, .items = items, .series = series};
     int failed = items ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
     own_steps_release(&ranks.period.own);
     free(ranks.period.ends);

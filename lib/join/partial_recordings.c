@@ -252,12 +252,13 @@ static int64_t number_of(const struct swept *swept)
     return swept->told_sequence >= 0 ? swept->told_sequence : swept->sequence;
 }
 
-static int begin(struct windows *windows, struct hand *hand, int32_t rank, struct sweep *sweep,
-                 struct error *error)
+static int begin(struct windows *windows, struct pool_worker *pool_worker, int32_t rank,
+                 struct cursor *cursor, struct error *error)
 {
     const struct grouping *members = &windows->work->by_rank;
-    return sweep_begin(sweep, &hand->blocks, &hand->work, members->items + members->first[rank],
-                       members->first[rank + 1] - members->first[rank], error);
+    return cursor_begin(cursor, &pool_worker->blocks, &pool_worker->work,
+                        members->items + members->first[rank],
+                        members->first[rank + 1] - members->first[rank], error);
 }
 
 static void survey_member(struct member_survey *member, const struct swept *swept)
@@ -283,18 +284,18 @@ static void survey_operation(struct windows *windows, struct rank_survey *rank, 
     survey_member(&windows->of_members[swept->member], swept);
 }
 
-static int survey_rank(void *context, struct hand *hand, size_t number, struct error *error)
+static int survey_rank(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct windows *windows = context;
     int32_t rank = windows->ranks[number];
-    struct rank_survey *survey = &windows->of_ranks[rank];
-    struct sweep sweep;
+    struct rank_survey *verdict_cache = &windows->of_ranks[rank];
+    struct cursor cursor;
     struct swept swept;
-    *survey = (struct rank_survey){.first_step = -1, .last_step = -1};
-    int more = begin(windows, hand, rank, &sweep, error) ? -1 : 1;
-    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1)
-        survey_operation(windows, survey, &swept);
-    sweep_end(&sweep);
+    *verdict_cache = (struct rank_survey){.first_step = -1, .last_step = -1};
+    int more = begin(windows, pool_worker, rank, &cursor, error) ? -1 : 1;
+    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1)
+        survey_operation(windows, verdict_cache, &swept);
+    cursor_end(&cursor);
     return more;
 }
 
@@ -331,15 +332,15 @@ static int count_operation(struct numbers *before, const struct swept *swept)
     return number < 0 ? -1 : 0;
 }
 
-static int count_rank(void *context, struct hand *hand, size_t number, struct error *error)
+static int count_rank(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct windows *windows = context;
     int64_t collectives = 0;
     int is_past = 0;
-    struct sweep sweep;
+    struct cursor cursor;
     struct swept swept;
-    int more = begin(windows, hand, windows->ranks[number], &sweep, error) ? -1 : 1;
-    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+    int more = begin(windows, pool_worker, windows->ranks[number], &cursor, error) ? -1 : 1;
+    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1) {
         const struct work_member *member = &windows->work->members[swept.member];
         is_past = is_past || is_cut(windows, &swept, collectives);
         collectives += member->communicator == windows->communicator && is_collective(&swept);
@@ -347,7 +348,7 @@ static int count_rank(void *context, struct hand *hand, size_t number, struct er
             count_operation(windows->of_members[swept.member].before, &swept))
             more = error_no_memory(error);
     }
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     return more;
 }
 
@@ -416,7 +417,7 @@ static void find_sequences(const struct windows *windows)
         windows->sequences[of->items[i]] = common_sequence(windows, of->items[i]);
 }
 
-static int choose_cut(struct windows *windows, struct hands *hands, struct error *error)
+static int choose_cut(struct windows *windows, struct worker_pool *worker_pool, struct error *error)
 {
     const struct work_run *run = &windows->work->runs[windows->run];
     struct told_steps steps;
@@ -432,7 +433,8 @@ static int choose_cut(struct windows *windows, struct hands *hands, struct error
         windows->cut = CUT_BY_SEQUENCE;
         return 0;
     }
-    int found = overlap_find(windows->work, run->world, &hands->items[0].blocks, windows->places, error);
+    int found =
+        overlap_find(windows->work, run->world, &worker_pool->items[0].blocks, windows->places, error);
     windows->cut = found == 1 ? CUT_BY_PLACE : CUT_NOWHERE;
     return found < 0 ? -1 : 0;
 }
@@ -519,15 +521,17 @@ static int has_windows(const struct windows *windows)
     return 0;
 }
 
-static int align(struct windows *windows, struct hands *hands, struct error *error)
+static int align(struct windows *windows, struct worker_pool *worker_pool, struct error *error)
 {
     const struct grouping *of = &windows->work->communicators_of_run;
-    if (init(windows, error) || hands_do(hands, survey_rank, windows, windows->rank_count, error))
+    if (init(windows, error) ||
+        worker_pool_run(worker_pool, survey_rank, windows, windows->rank_count, error))
         return -1;
     if (!has_windows(windows))
         return 0;
     find_sequences(windows);
-    if (choose_cut(windows, hands, error) || hands_do(hands, count_rank, windows, windows->rank_count, error))
+    if (choose_cut(windows, worker_pool, error) ||
+        worker_pool_run(worker_pool, count_rank, windows, windows->rank_count, error))
         return -1;
     for (size_t i = of->first[windows->run]; i < of->first[windows->run + 1]; i++)
         number_members(windows, of->items[i]);
@@ -544,7 +548,7 @@ static int may_have_windows(const struct work *work, int32_t run)
     return 0;
 }
 
-int run_align_windows(struct work *work, int32_t run, struct hands *hands, struct error *error)
+int run_align_windows(struct work *work, int32_t run, struct worker_pool *worker_pool, struct error *error)
 {
     const struct grouping *ranks = &work->ranks_of_run;
     struct windows windows = {.work = work,
@@ -553,7 +557,7 @@ int run_align_windows(struct work *work, int32_t run, struct hands *hands, struc
                               .rank_count = ranks->first[run + 1] - ranks->first[run]};
     if (!may_have_windows(work, run))
         return 0;
-    int failed = align(&windows, hands, error);
+    int failed = align(&windows, worker_pool, error);
     release(&windows);
     return failed;
 }

@@ -74,7 +74,8 @@ static int work_choose_worlds(struct work *work, struct error *error)
         int64_t ranks = runs[communicator->run].ranks;
         int covers = communicator->member_count == ranks ||
                      (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
-        if (covers && communicator->size >= runs[communicator->run].widest && !work_has_homeless(work, i) &&
+        if (covers && communicator->size >= runs[communicator->run].widest &&
+            !join_has_unassigned_member(work, i) &&
             (run->world < 0 || is_wider(communicator, &work->communicators[run->world])))
             run->world = (int32_t)i;
     }

@@ -9,34 +9,34 @@
 /* One call in so many may be where nobody would have it: what a recorder lost, or did not see launched. */
 enum { ODD_CALLS = 10 };
 
-void seats_release(struct seats *seats)
+void members_release(struct member_list *member_list)
 {
-    for (size_t i = 0; seats->calls && i < seats->count; i++)
-        told_calls_release(&seats->calls[i]);
-    free(seats->calls);
-    free(seats->members);
-    free(seats->is_taken);
+    for (size_t i = 0; member_list->calls && i < member_list->count; i++)
+        told_calls_release(&member_list->calls[i]);
+    free(member_list->calls);
+    free(member_list->members);
+    free(member_list->is_taken);
 }
 
-int seats_load(struct seats *seats, struct hearing *hearing, const struct witness_side *side,
-               struct error *error)
+int members_load(struct member_list *member_list, struct recorder_match *recorder_match,
+                 const struct recorder_side *side, struct error *error)
 {
-    struct work *work = hearing->work;
+    struct work *work = recorder_match->work;
     int32_t process = work->ranks[side->rank].process;
     size_t first = work->by_process.first[process], end = work->by_process.first[process + 1];
-    *seats = (struct seats){.members = array_new(end - first, sizeof *seats->members),
-                            .calls = array_new(end - first, sizeof *seats->calls),
-                            .is_taken = array_new(end - first, 1)};
-    if (!seats->members || !seats->calls || !seats->is_taken)
+    *member_list = (struct member_list){.members = array_new(end - first, sizeof *member_list->members),
+                                        .calls = array_new(end - first, sizeof *member_list->calls),
+                                        .is_taken = array_new(end - first, 1)};
+    if (!member_list->members || !member_list->calls || !member_list->is_taken)
         return error_no_memory(error);
     for (size_t i = first; i < end; i++) {
         int32_t number = work->by_process.items[i];
         const struct work_member *member = &work->members[number];
         if (member->job_rank != side->rank || !member->operations)
             continue;
-        seats->members[seats->count] = number;
-        if (told_calls_load(&seats->calls[seats->count++], work, hearing->logs, member->id, side->clock,
-                            side->by_number, error))
+        member_list->members[member_list->count] = number;
+        if (told_calls_load(&member_list->calls[member_list->count++], work, recorder_match->logs, member->id,
+                            side->clock, side->by_number, error))
             return -1;
     }
     return 0;
@@ -70,16 +70,17 @@ static int have_same_ranks(const struct work *work, int32_t one, int32_t other)
     return 1;
 }
 
-int seats_alike(struct hearing *hearing, int32_t one, int32_t other)
+int members_match(struct recorder_match *recorder_match, int32_t one, int32_t other)
 {
-    const struct work_member *here = &hearing->work->members[one], *there = &hearing->work->members[other];
+    const struct work_member *here = &recorder_match->work->members[one],
+                             *there = &recorder_match->work->members[other];
     struct map_key key = {{(uint64_t)here->communicator, (uint64_t)there->communicator}};
     int added;
     if (here->rank != there->rank)
         return 0;
-    int64_t *alike = map_put(&hearing->alike, key, 0, &added);
+    int64_t *alike = map_put(&recorder_match->alike, key, 0, &added);
     if (alike && added)
-        *alike = have_same_ranks(hearing->work, here->communicator, there->communicator);
+        *alike = have_same_ranks(recorder_match->work, here->communicator, there->communicator);
     return alike ? *alike != 0 : -1;
 }
 
@@ -161,7 +162,8 @@ static int lay(const struct told_calls *one, const struct told_calls *other, str
     return laid->timed ? lay_series(one, other, 1, laid) : 0;
 }
 
-static void quarrel(struct witness_quarrel *about, const struct told_call *call, int64_t kept, int64_t other)
+static void quarrel(struct recorder_conflict *about, const struct told_call *call, int64_t kept,
+                    int64_t other)
 {
     if (!about->count++) {
         about->function = call->function;
@@ -188,7 +190,7 @@ static int take_pair(struct rank_match *match, const struct told_call *one, cons
     if (array_reserve((void **)&match->gifts, &match->gift_capacity, match->gift_count + 1,
                       sizeof *match->gifts))
         return -1;
-    match->gifts[match->gift_count++] = (struct witness_gift){one->block_id, one->row, other->source};
+    match->gifts[match->gift_count++] = (struct recorder_extra_field){one->block_id, one->row, other->source};
     return 0;
 }
 
@@ -213,17 +215,18 @@ static int64_t first_time(const struct told_calls *calls)
 }
 
 /* A rank's record as a whole. */
-struct witness_ranks_span {
+struct recorder_ranks_span {
     int64_t first_ns;
     int64_t last_ns;
     int is_open;
 };
 
-static struct witness_ranks_span span_of(const struct seats *seats)
+static struct recorder_ranks_span span_of(const struct member_list *member_list)
 {
-    struct witness_ranks_span span = {.first_ns = INT64_MAX, .last_ns = TIME_UNKNOWN};
-    for (size_t i = 0; i < seats->count; i++) {
-        int64_t first = first_time(&seats->calls[i]), last = last_time(&seats->calls[i], &span.is_open);
+    struct recorder_ranks_span span = {.first_ns = INT64_MAX, .last_ns = TIME_UNKNOWN};
+    for (size_t i = 0; i < member_list->count; i++) {
+        int64_t first = first_time(&member_list->calls[i]),
+                last = last_time(&member_list->calls[i], &span.is_open);
         span.first_ns = first < span.first_ns ? first : span.first_ns;
         span.last_ns = last > span.last_ns ? last : span.last_ns;
     }
@@ -232,7 +235,7 @@ static struct witness_ranks_span span_of(const struct seats *seats)
 
 /* A call of the other's that nobody of the one tells of. */
 static void take_left_over(struct rank_match *match, const struct told_call *call,
-                           const struct witness_ranks_span *one)
+                           const struct recorder_ranks_span *one)
 {
     if (call->time_ns == TIME_UNKNOWN || is_made_of_others((enum function)call->function))
         return;
@@ -243,7 +246,8 @@ static void take_left_over(struct rank_match *match, const struct told_call *cal
 }
 
 static int take_series(struct rank_match *match, const struct told_calls *one, const struct told_calls *other,
-                       size_t first, const struct series_match *series, const struct witness_ranks_span *span)
+                       size_t first, const struct series_match *series,
+                       const struct recorder_ranks_span *span)
 {
     size_t end = told_calls_end(other, first), taken = first;
     size_t here = series ? find_series(one, other->items[first].series) : one->count;
@@ -263,7 +267,7 @@ static int take_series(struct rank_match *match, const struct told_calls *one, c
 }
 
 static int take_member(struct rank_match *match, const struct told_calls *one, const struct told_calls *other,
-                       const struct laid *laid, const struct witness_ranks_span *span)
+                       const struct laid *laid, const struct recorder_ranks_span *span)
 {
     size_t at = 0;
     match->timed += laid ? laid->timed : 0;
@@ -275,24 +279,28 @@ static int take_member(struct rank_match *match, const struct told_calls *one, c
     return 0;
 }
 
-int witness_seats_add(struct witness_seats *seats, const struct work *work, int32_t one, int32_t other)
+int recorder_members_add(struct recorder_members *member_list, const struct work *work, int32_t one,
+                         int32_t other)
 {
-    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
+    if (array_reserve((void **)&member_list->items, &member_list->capacity, member_list->count + 1,
+                      sizeof *member_list->items))
         return -1;
-    seats->items[seats->count++] = (struct witness_seat){work->members[other].id, work->members[one].id};
+    member_list->items[member_list->count++] =
+        (struct recorder_member){work->members[other].id, work->members[one].id};
     return 0;
 }
 
 /* The member of the one that the other's calls fit best, with how; one->count: there is none. -1: memory is
  * out. */
-static int find_member(struct hearing *hearing, const struct seats *one, const struct seats *other,
-                       size_t number, size_t *found, struct laid *best)
+static int find_member(struct recorder_match *recorder_match, const struct member_list *one,
+                       const struct member_list *other, size_t number, size_t *found, struct laid *best)
 {
     *best = (struct laid){.count = 0};
     *found = one->count;
     for (size_t i = 0; i < one->count; i++) {
         struct laid laid;
-        int may_be = one->is_taken[i] ? 0 : seats_alike(hearing, one->members[i], other->members[number]);
+        int may_be =
+            one->is_taken[i] ? 0 : members_match(recorder_match, one->members[i], other->members[number]);
         if (may_be <= 0) {
             if (may_be < 0)
                 return -1;
@@ -312,18 +320,20 @@ static int find_member(struct hearing *hearing, const struct seats *one, const s
     return 0;
 }
 
-static int match_member(struct hearing *hearing, struct seats *one, const struct seats *other, size_t number,
-                        const struct witness_ranks_span *span, struct rank_match *match)
+static int match_member(struct recorder_match *recorder_match, struct member_list *one,
+                        const struct member_list *other, size_t number,
+                        const struct recorder_ranks_span *span, struct rank_match *match)
 {
     static const struct told_calls none = {.items = NULL};
     const struct told_calls *there = &other->calls[number];
     struct laid best;
     size_t found;
-    int failed = find_member(hearing, one, other, number, &found, &best);
+    int failed = find_member(recorder_match, one, other, number, &found, &best);
     int is_found = !failed && found < one->count;
     if (is_found) {
         one->is_taken[found] = 1;
-        failed = witness_seats_add(&match->seats, hearing->work, one->members[found], other->members[number]);
+        failed = recorder_members_add(&match->member_list, recorder_match->work, one->members[found],
+                                      other->members[number]);
     }
     if (!failed)
         failed =
@@ -332,30 +342,31 @@ static int match_member(struct hearing *hearing, struct seats *one, const struct
     return failed;
 }
 
-int ranks_match(struct hearing *hearing, const struct witness_side *one, const struct witness_side *other,
-                struct rank_match *match, struct error *error)
+int ranks_match(struct recorder_match *recorder_match, const struct recorder_side *one,
+                const struct recorder_side *other, struct rank_match *match, struct error *error)
 {
-    struct seats here = {.count = 0}, there = {.count = 0};
-    int failed = seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
+    struct member_list here = {.count = 0}, there = {.count = 0};
+    int failed =
+        members_load(&here, recorder_match, one, error) || members_load(&there, recorder_match, other, error);
     if (!failed) {
-        struct witness_ranks_span in_one = span_of(&here), in_other = span_of(&there);
+        struct recorder_ranks_span in_one = span_of(&here), in_other = span_of(&there);
         match->clocks = in_one.last_ns != TIME_UNKNOWN && in_other.last_ns != TIME_UNKNOWN;
         match->overlap = match->clocks && in_one.first_ns <= in_other.last_ns + WITNESS_LAG_MOST_NS &&
                          in_other.first_ns <= in_one.last_ns + WITNESS_LAG_MOST_NS;
         for (size_t i = 0; match->overlap && !failed && i < there.count; i++)
-            if (match_member(hearing, &here, &there, i, &in_one, match))
+            if (match_member(recorder_match, &here, &there, i, &in_one, match))
                 failed = error_no_memory(error);
     }
-    seats_release(&here);
-    seats_release(&there);
+    members_release(&here);
+    members_release(&there);
     return failed ? -1 : 0;
 }
 
 void rank_match_release(struct rank_match *match)
 {
     free(match->gifts);
-    free(match->seats.items);
-    match->seats = (struct witness_seats){.items = NULL};
+    free(match->member_list.items);
+    match->member_list = (struct recorder_members){.items = NULL};
     match->gifts = NULL;
     match->gift_count = match->gift_capacity = 0;
 }

@@ -18,7 +18,7 @@
 struct numbers_match {
     size_t calls; /* that fit */
     int fits;
-    struct witness_seats seats; /* owned; to be released by who asks */
+    struct recorder_members member_list; /* owned; to be released by who asks */
 };
 
 static int is_collective(const struct told_call *call)
@@ -79,8 +79,8 @@ static int are_same(const struct told_calls *one, const struct told_calls *log, 
 }
 
 /* Each member of the log is one of the other record's. -1: memory is out. */
-static int match_members(struct hearing *hearing, struct seats *one, struct seats *log,
-                         struct numbers_match *match)
+static int match_members(struct recorder_match *recorder_match, struct member_list *one,
+                         struct member_list *log, struct numbers_match *match)
 {
     for (size_t k = 0; match->fits && k < log->count; k++) {
         size_t calls = 0, i = 0;
@@ -88,7 +88,8 @@ static int match_members(struct hearing *hearing, struct seats *one, struct seat
         if (!log->calls[k].count)
             continue;
         for (; i < one->count; i++) {
-            int alike = one->is_taken[i] ? 0 : seats_alike(hearing, one->members[i], log->members[k]);
+            int alike =
+                one->is_taken[i] ? 0 : members_match(recorder_match, one->members[i], log->members[k]);
             if (alike < 0)
                 return -1;
             if (alike && are_same(&one->calls[i], &log->calls[k], &calls))
@@ -98,7 +99,8 @@ static int match_members(struct hearing *hearing, struct seats *one, struct seat
         if (match->fits) {
             one->is_taken[i] = 1;
             match->calls += calls;
-            if (witness_seats_add(&match->seats, hearing->work, one->members[i], log->members[k]))
+            if (recorder_members_add(&match->member_list, recorder_match->work, one->members[i],
+                                     log->members[k]))
                 return -1;
         }
     }
@@ -107,10 +109,11 @@ static int match_members(struct hearing *hearing, struct seats *one, struct seat
 
 /* Whether the log's calls are needed: communicators that are being made, and registered memory. -1: failed.
  */
-static int tells_alone(struct hearing *hearing, int32_t rank, struct error *error)
+static int tells_alone(struct recorder_match *recorder_match, int32_t rank, struct error *error)
 {
-    const struct work *work = hearing->work;
-    struct statement *row = store_prepare(hearing->logs->store, schema_join_witnesses_alone_told, error);
+    const struct work *work = recorder_match->work;
+    struct statement *row =
+        store_prepare(recorder_match->logs->store, schema_join_witnesses_alone_told, error);
     int more =
         row && !statement_bind_integer(row, 1, work->processes[work->ranks[rank].process].id, error) ? 1 : -1;
     if (more == 1)
@@ -124,31 +127,32 @@ static int tells_alone(struct hearing *hearing, int32_t rank, struct error *erro
  * Flight Recorder (`one`), which numbers the collectives of a communicator from 1 on, and a log of all calls:
  * number by number the same functions and sizes, and the last one the same.
  */
-static int numbers_match_log(struct hearing *hearing, const struct witness_side *one,
-                             const struct witness_side *other, struct numbers_match *match,
+static int numbers_match_log(struct recorder_match *recorder_match, const struct recorder_side *one,
+                             const struct recorder_side *other, struct numbers_match *match,
                              struct error *error)
 {
-    struct seats here = {.count = 0}, there = {.count = 0};
-    int alone = tells_alone(hearing, other->rank, error);
+    struct member_list here = {.count = 0}, there = {.count = 0};
+    int alone = tells_alone(recorder_match, other->rank, error);
     *match = (struct numbers_match){.fits = !alone};
-    int failed =
-        alone < 0 || seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
-    if (!failed && match_members(hearing, &here, &there, match))
+    int failed = alone < 0 || members_load(&here, recorder_match, one, error) ||
+                 members_load(&there, recorder_match, other, error);
+    if (!failed && match_members(recorder_match, &here, &there, match))
         failed = error_no_memory(error);
     match->fits &= match->calls > 0;
-    seats_release(&here);
-    seats_release(&there);
+    members_release(&here);
+    members_release(&there);
     return failed ? -1 : 0;
 }
 
 /* Whether a group of a name was called so often. */
-static int has_called(const struct work *work, const struct seats *seats, const char *name, int64_t enqueued)
+static int has_called(const struct work *work, const struct member_list *member_list, const char *name,
+                      int64_t enqueued)
 {
-    for (size_t i = 0; i < seats->count; i++) {
+    for (size_t i = 0; i < member_list->count; i++) {
         const struct work_communicator *communicator =
-            &work->communicators[work->members[seats->members[i]].communicator];
+            &work->communicators[work->members[member_list->members[i]].communicator];
         if (communicator->name && name && strcmp(communicator->name, name) == 0 &&
-            last_number(&seats->calls[i]) == enqueued)
+            last_number(&member_list->calls[i]) == enqueued)
             return 1;
     }
     return 0;
@@ -158,22 +162,23 @@ static int has_called(const struct work *work, const struct seats *seats, const 
  * Calls of `one`, and what a framework's log says of the process `other`: how many collectives it called on
  * each of its groups. Where that says nothing, nothing is against it.
  */
-static int numbers_match_status(struct hearing *hearing, const struct witness_side *one, int32_t other,
-                                struct numbers_match *match, struct error *error)
+static int numbers_match_status(struct recorder_match *recorder_match, const struct recorder_side *one,
+                                int32_t other, struct numbers_match *match, struct error *error)
 {
-    struct seats here = {.count = 0};
+    struct member_list here = {.count = 0};
     *match = (struct numbers_match){.fits = 1};
-    int failed = seats_load(&here, hearing, one, error);
+    int failed = members_load(&here, recorder_match, one, error);
     struct statement *row =
-        failed ? NULL : store_prepare(hearing->logs->store, schema_join_witnesses_statuses, error);
-    int more = row && !statement_bind_integer(row, 1, hearing->work->processes[other].id, error) ? 1 : -1;
+        failed ? NULL : store_prepare(recorder_match->logs->store, schema_join_witnesses_statuses, error);
+    int more =
+        row && !statement_bind_integer(row, 1, recorder_match->work->processes[other].id, error) ? 1 : -1;
     while (more == 1 && (more = statement_step(row, error)) == 1) {
         int64_t enqueued = statement_integer(row, 1);
-        match->fits &= has_called(hearing->work, &here, statement_text(row, 0), enqueued);
+        match->fits &= has_called(recorder_match->work, &here, statement_text(row, 0), enqueued);
         match->calls += enqueued > 0 ? (size_t)enqueued : 0;
     }
     statement_free(row);
-    seats_release(&here);
+    members_release(&here);
     return more;
 }
 
@@ -189,14 +194,14 @@ enum { NEARLY_AS_MANY = 4 };
 
 static const struct {
     const char *dialect; /* begins so */
-    enum witness_kind kind;
+    enum recorder_kind kind;
     int by_number;
 } recorders[] = {
     {"chrome", KIND_PLUGIN, 1},        {"kineto", KIND_PROFILER, 0}, {"inspector", KIND_INSPECTOR, 1},
     {"flight-recorder", KIND_DUMP, 0}, {"nccl-log", KIND_LOG, 0},    {"torch-log", KIND_FRAMEWORK_LOG, 0},
 };
 
-static void take_dialect(struct witness_run *run, const char *dialect)
+static void take_dialect(struct recorder_run *run, const char *dialect)
 {
     for (size_t i = 0; dialect && i < sizeof recorders / sizeof *recorders; i++) {
         if (strncmp(dialect, recorders[i].dialect, strlen(recorders[i].dialect)) != 0 ||
@@ -210,8 +215,8 @@ static void take_dialect(struct witness_run *run, const char *dialect)
 }
 
 /* Rows of a process and what is said of it. */
-static int read_of_runs(struct witness_runs *runs, const struct work *work, struct store *store,
-                        const char *sql, void (*take)(struct witness_run *, struct statement *),
+static int read_of_runs(struct recorder_runs *runs, const struct work *work, struct store *store,
+                        const char *sql, void (*take)(struct recorder_run *, struct statement *),
                         struct error *error)
 {
     struct statement *row = store_prepare(store, sql, error);
@@ -226,22 +231,22 @@ static int read_of_runs(struct witness_runs *runs, const struct work *work, stru
     return more;
 }
 
-static void take_recorder(struct witness_run *run, struct statement *row)
+static void take_recorder(struct recorder_run *run, struct statement *row)
 {
     take_dialect(run, statement_text(row, 1));
 }
 
-static void take_change(struct witness_run *run, struct statement *row)
+static void take_change(struct recorder_run *run, struct statement *row)
 {
     (void)row;
     run->is_changed = 1;
 }
 
-static void take_members(struct witness_runs *runs, const struct work *work)
+static void take_members(struct recorder_runs *runs, const struct work *work)
 {
     for (size_t i = 0; i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
-        struct witness_run *run = &runs->items[work->processes[member->process].run];
+        struct recorder_run *run = &runs->items[work->processes[member->process].run];
         int64_t first = wall_clock_at(&runs->clocks[member->process], member->first_ns);
         int64_t last = wall_clock_at(&runs->clocks[member->process], member->last_ns);
         run->operations += (int64_t)member->operations;
@@ -252,15 +257,16 @@ static void take_members(struct witness_runs *runs, const struct work *work)
     }
 }
 
-int witness_runs_load(struct witness_runs *runs, struct work *work, struct store *store, struct error *error)
+int recorder_runs_load(struct recorder_runs *runs, struct work *work, struct store *store,
+                       struct error *error)
 {
-    *runs = (struct witness_runs){.items = array_new(work->run_count, sizeof *runs->items),
-                                  .clocks = array_new(work->process_count, sizeof *runs->clocks),
-                                  .process_count = work->process_count};
+    *runs = (struct recorder_runs){.items = array_new(work->run_count, sizeof *runs->items),
+                                   .clocks = array_new(work->process_count, sizeof *runs->clocks),
+                                   .process_count = work->process_count};
     if (!runs->items || !runs->clocks)
         return error_no_memory(error);
     for (size_t i = 0; i < work->run_count; i++)
-        runs->items[i] = (struct witness_run){.first_ns = INT64_MAX, .last_ns = TIME_UNKNOWN};
+        runs->items[i] = (struct recorder_run){.first_ns = INT64_MAX, .last_ns = TIME_UNKNOWN};
     for (size_t i = 0; i < work->process_count; i++)
         if (wall_clock_load(&runs->clocks[i], store, work->processes[i].id, error))
             return -1;
@@ -271,7 +277,7 @@ int witness_runs_load(struct witness_runs *runs, struct work *work, struct store
     return 0;
 }
 
-void witness_runs_release(struct witness_runs *runs)
+void recorder_runs_release(struct recorder_runs *runs)
 {
     for (size_t i = 0; runs->clocks && i < runs->process_count; i++)
         wall_clock_release(&runs->clocks[i]);
@@ -279,9 +285,9 @@ void witness_runs_release(struct witness_runs *runs)
     free(runs->items);
 }
 
-int witness_counts(const struct witness_runs *runs, int32_t run, int32_t other)
+int recorder_counts(const struct recorder_runs *runs, int32_t run, int32_t other)
 {
-    const struct witness_run *here = &runs->items[run], *there = &runs->items[other];
+    const struct recorder_run *here = &runs->items[run], *there = &runs->items[other];
     int lasts = here->kind >= KIND_INSPECTOR;
     if (lasts != (there->kind >= KIND_INSPECTOR))
         return lasts;
@@ -313,77 +319,79 @@ struct tally {
     int only_other_stops;
 };
 
-static int take_fitting(struct encounter *encounter, const struct work *work, int32_t one, int32_t other,
+static int take_fitting(struct run_pair *run_pair, const struct work *work, int32_t one, int32_t other,
                         const struct rank_match *match)
 {
-    if (array_reserve((void **)&encounter->pairs, &encounter->pair_capacity, encounter->pair_count + 1,
-                      sizeof *encounter->pairs) ||
-        array_reserve((void **)&encounter->gifts, &encounter->gift_capacity,
-                      encounter->gift_count + match->gift_count, sizeof *encounter->gifts) ||
-        array_reserve((void **)&encounter->seats.items, &encounter->seats.capacity,
-                      encounter->seats.count + match->seats.count, sizeof *encounter->seats.items))
+    if (array_reserve((void **)&run_pair->pairs, &run_pair->pair_capacity, run_pair->pair_count + 1,
+                      sizeof *run_pair->pairs) ||
+        array_reserve((void **)&run_pair->gifts, &run_pair->gift_capacity,
+                      run_pair->gift_count + match->gift_count, sizeof *run_pair->gifts) ||
+        array_reserve((void **)&run_pair->member_list.items, &run_pair->member_list.capacity,
+                      run_pair->member_list.count + match->member_list.count,
+                      sizeof *run_pair->member_list.items))
         return -1;
-    encounter->pairs[encounter->pair_count++] = (struct witness_pair){.one = work->ranks[one].process,
-                                                                      .other = work->ranks[other].process,
-                                                                      .sizes = match->sizes,
-                                                                      .datatypes = match->datatypes};
+    run_pair->pairs[run_pair->pair_count++] = (struct recorder_pair){.one = work->ranks[one].process,
+                                                                     .other = work->ranks[other].process,
+                                                                     .sizes = match->sizes,
+                                                                     .datatypes = match->datatypes};
     for (size_t i = 0; i < match->gift_count; i++)
-        encounter->gifts[encounter->gift_count++] = match->gifts[i];
-    for (size_t i = 0; i < match->seats.count; i++)
-        encounter->seats.items[encounter->seats.count++] = match->seats.items[i];
+        run_pair->gifts[run_pair->gift_count++] = match->gifts[i];
+    for (size_t i = 0; i < match->member_list.count; i++)
+        run_pair->member_list.items[run_pair->member_list.count++] = match->member_list.items[i];
     return 0;
 }
 
-static int judge_rank(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
-                      int32_t other, struct tally *tally, struct error *error)
+static int judge_rank(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                      const struct recorder_runs *runs, int32_t other, struct tally *tally,
+                      struct error *error)
 {
-    const struct work *work = hearing->work;
-    int32_t one = rank_of(work, encounter->one, work->ranks[other].global_rank);
+    const struct work *work = recorder_match->work;
+    int32_t one = rank_of(work, run_pair->one, work->ranks[other].global_rank);
     struct rank_match match = {.pairs = 0};
     if (one < 0) {
         tally->without++;
         return 0;
     }
-    const struct witness_side here = {one, &runs->clocks[work->ranks[one].process],
-                                      runs->items[encounter->one].by_number};
-    const struct witness_side there = {other, &runs->clocks[work->ranks[other].process],
-                                       runs->items[encounter->other].by_number};
-    int failed = ranks_match(hearing, &here, &there, &match, error);
+    const struct recorder_side here = {one, &runs->clocks[work->ranks[one].process],
+                                       runs->items[run_pair->one].by_number};
+    const struct recorder_side there = {other, &runs->clocks[work->ranks[other].process],
+                                        runs->items[run_pair->other].by_number};
+    int failed = ranks_match(recorder_match, &here, &there, &match, error);
     tally->ranks++;
     tally->pairs += match.pairs;
     tally->only_other_stops |= match.only_other_stops;
     if (!failed && rank_match_fits(&match)) {
         tally->fitting++;
-        failed = take_fitting(encounter, work, one, other, &match) ? error_no_memory(error) : 0;
+        failed = take_fitting(run_pair, work, one, other, &match) ? error_no_memory(error) : 0;
     }
     rank_match_release(&match);
     return failed ? -1 : 0;
 }
 
-static void doubt(struct encounter *encounter, const char *why)
+static void doubt(struct run_pair *run_pair, const char *why)
 {
-    encounter->verdict = ENCOUNTER_DOUBTFUL;
-    encounter->why = why;
+    run_pair->verdict = ENCOUNTER_DOUBTFUL;
+    run_pair->why = why;
 }
 
-static void conclude(struct encounter *encounter, const struct tally *tally)
+static void conclude(struct run_pair *run_pair, const struct tally *tally)
 {
     if (tally->ranks && !tally->fitting)
-        doubt(encounter, "their operations do not have the same times");
+        doubt(run_pair, "their operations do not have the same times");
     else if (tally->fitting < tally->ranks)
-        doubt(encounter, "the operations of some ranks do not have the same times");
+        doubt(run_pair, "the operations of some ranks do not have the same times");
     else if (tally->pairs < PAIRS_LEAST)
-        doubt(encounter, "they have almost no operations in common");
+        doubt(run_pair, "they have almost no operations in common");
     else if (tally->without)
-        doubt(encounter, "one has ranks that the other does not have");
+        doubt(run_pair, "one has ranks that the other does not have");
     else if (tally->only_other_stops)
-        doubt(encounter, "only one of them contains the operations that never ended");
+        doubt(run_pair, "only one of them contains the operations that never ended");
     else
-        encounter->verdict = ENCOUNTER_SAME;
+        run_pair->verdict = ENCOUNTER_SAME;
 }
 
 /* Global ranks and sizes are known, and the same. A framework's log only speaks of some of the ranks. */
-static int may_be_one_job(const struct work *work, const struct witness_runs *runs, int32_t one,
+static int may_be_one_job(const struct work *work, const struct recorder_runs *runs, int32_t one,
                           int32_t other)
 {
     const struct work_run *here = &work->runs[one], *there = &work->runs[other];
@@ -417,7 +425,7 @@ static int are_in_one_folder(const struct work *work, int32_t one, int32_t other
 
 /* What numbers alone can tell of: Flight Recorder, and a log that lists all calls or says how many there
  * were. */
-static int may_go_by_numbers(const struct witness_run *one, const struct witness_run *other)
+static int may_go_by_numbers(const struct recorder_run *one, const struct recorder_run *other)
 {
     return one->kind == KIND_DUMP && (other->kind == KIND_LOG || other->kind == KIND_FRAMEWORK_LOG);
 }
@@ -433,94 +441,95 @@ static int has_operations(const struct work *work, int32_t rank)
     return 0;
 }
 
-static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *hearing,
-                                 const struct witness_runs *runs, int32_t other, struct tally *tally,
+static int judge_rank_by_numbers(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                                 const struct recorder_runs *runs, int32_t other, struct tally *tally,
                                  struct error *error)
 {
-    const struct work *work = hearing->work;
-    int32_t one = rank_of(work, encounter->one, work->ranks[other].global_rank);
+    const struct work *work = recorder_match->work;
+    int32_t one = rank_of(work, run_pair->one, work->ranks[other].global_rank);
     struct numbers_match match;
     /* A rank of which a log says nothing but that it is there may have left no dump. */
     if (one < 0) {
         tally->without += has_operations(work, other);
         return 0;
     }
-    const struct witness_side here = {one, &runs->clocks[work->ranks[one].process], 0};
-    const struct witness_side there = {other, &runs->clocks[work->ranks[other].process], 0};
-    int failed = runs->items[encounter->other].kind == KIND_LOG
-                     ? numbers_match_log(hearing, &here, &there, &match, error)
-                     : numbers_match_status(hearing, &here, work->ranks[other].process, &match, error);
-    struct rank_match found = {.pairs = match.calls, .seats = match.seats};
+    const struct recorder_side here = {one, &runs->clocks[work->ranks[one].process], 0};
+    const struct recorder_side there = {other, &runs->clocks[work->ranks[other].process], 0};
+    int failed = runs->items[run_pair->other].kind == KIND_LOG
+                     ? numbers_match_log(recorder_match, &here, &there, &match, error)
+                     : numbers_match_status(recorder_match, &here, work->ranks[other].process, &match, error);
+    struct rank_match found = {.pairs = match.calls, .member_list = match.member_list};
     tally->ranks++;
     tally->pairs += match.calls;
     tally->fitting += match.fits != 0;
-    if (!failed && match.fits && take_fitting(encounter, work, one, other, &found))
+    if (!failed && match.fits && take_fitting(run_pair, work, one, other, &found))
         failed = error_no_memory(error);
     rank_match_release(&found);
     return failed ? -1 : 0;
 }
 
-typedef int (*rank_judge)(struct encounter *encounter, struct hearing *hearing,
-                          const struct witness_runs *runs, int32_t other, struct tally *tally,
+typedef int (*rank_judge)(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                          const struct recorder_runs *runs, int32_t other, struct tally *tally,
                           struct error *error);
 
 /* All ranks of the other run, up to the first that does not fit. */
-static int judge_ranks(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
-                       rank_judge judge, struct tally *tally, struct error *error)
+static int judge_ranks(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                       const struct recorder_runs *runs, rank_judge judge, struct tally *tally,
+                       struct error *error)
 {
-    const struct work *work = hearing->work;
-    int32_t other = encounter->other;
+    const struct work *work = recorder_match->work;
+    int32_t other = run_pair->other;
     *tally = (struct tally){.ranks = 0};
     for (size_t i = work->ranks_of_run.first[other];
          i < work->ranks_of_run.first[other + 1] && tally->ranks == tally->fitting; i++) {
         int32_t rank = work->ranks_of_run.items[i];
-        if (work->ranks[rank].process >= 0 && judge(encounter, hearing, runs, rank, tally, error))
+        if (work->ranks[rank].process >= 0 && judge(run_pair, recorder_match, runs, rank, tally, error))
             return -1;
     }
     return 0;
 }
 
-static int judge_without_clocks(struct encounter *encounter, struct hearing *hearing,
-                                const struct witness_runs *runs, struct error *error)
+static int judge_without_clocks(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                                const struct recorder_runs *runs, struct error *error)
 {
     struct tally tally;
-    doubt(encounter, "they have no clock in common");
-    if (!may_go_by_numbers(&runs->items[encounter->one], &runs->items[encounter->other]))
+    doubt(run_pair, "they have no clock in common");
+    if (!may_go_by_numbers(&runs->items[run_pair->one], &runs->items[run_pair->other]))
         return 0;
-    if (judge_ranks(encounter, hearing, runs, judge_rank_by_numbers, &tally, error))
+    if (judge_ranks(run_pair, recorder_match, runs, judge_rank_by_numbers, &tally, error))
         return -1;
     if (tally.ranks && tally.fitting == tally.ranks && !tally.without && tally.pairs >= PAIRS_LEAST)
-        encounter->verdict = ENCOUNTER_SAME;
+        run_pair->verdict = ENCOUNTER_SAME;
     else
-        doubt(encounter, "they have no clock in common and do not end with the same operations");
+        doubt(run_pair, "they have no clock in common and do not end with the same operations");
     return 0;
 }
 
-int encounter_judge(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
-                    struct error *error)
+int encounter_judge(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                    const struct recorder_runs *runs, struct error *error)
 {
-    const struct work *work = hearing->work;
-    const struct witness_run *here = &runs->items[encounter->one], *there = &runs->items[encounter->other];
-    int in_one_folder = are_in_one_folder(work, encounter->one, encounter->other);
+    const struct work *work = recorder_match->work;
+    const struct recorder_run *here = &runs->items[run_pair->one], *there = &runs->items[run_pair->other];
+    int in_one_folder = are_in_one_folder(work, run_pair->one, run_pair->other);
     struct tally tally;
-    encounter->verdict = ENCOUNTER_DIFFERENT;
-    if (!may_be_one_job(work, runs, encounter->one, encounter->other))
+    run_pair->verdict = ENCOUNTER_DIFFERENT;
+    if (!may_be_one_job(work, runs, run_pair->one, run_pair->other))
         return 0;
     if (here->last_ns == TIME_UNKNOWN || there->last_ns == TIME_UNKNOWN)
-        return in_one_folder ? judge_without_clocks(encounter, hearing, runs, error) : 0;
+        return in_one_folder ? judge_without_clocks(run_pair, recorder_match, runs, error) : 0;
     if (here->first_ns > there->last_ns || there->first_ns > here->last_ns)
         return 0;
-    if (judge_ranks(encounter, hearing, runs, judge_rank, &tally, error))
+    if (judge_ranks(run_pair, recorder_match, runs, judge_rank, &tally, error))
         return -1;
-    conclude(encounter, &tally);
-    if (encounter->verdict == ENCOUNTER_DOUBTFUL && !in_one_folder)
-        encounter->verdict = ENCOUNTER_DIFFERENT;
+    conclude(run_pair, &tally);
+    if (run_pair->verdict == ENCOUNTER_DOUBTFUL && !in_one_folder)
+        run_pair->verdict = ENCOUNTER_DIFFERENT;
     return 0;
 }
 
-void encounter_release(struct encounter *encounter)
+void encounter_release(struct run_pair *run_pair)
 {
-    free(encounter->pairs);
-    free(encounter->gifts);
-    free(encounter->seats.items);
+    free(run_pair->pairs);
+    free(run_pair->gifts);
+    free(run_pair->member_list.items);
 }

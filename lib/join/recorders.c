@@ -15,33 +15,34 @@
 
 static int by_call(const void *a, const void *b)
 {
-    const struct witness_gift *left = a, *right = b;
+    const struct recorder_extra_field *left = a, *right = b;
     if (left->block_id != right->block_id)
         return left->block_id < right->block_id ? -1 : 1;
     return (left->row > right->row) - (left->row < right->row);
 }
 
 /* Gives the calls of one block what they are without. Returns how many gifts that took; 0: failed. */
-static size_t give_to_block(struct hearing *hearing, const struct witness_gift *gifts, size_t count,
-                            struct error *error)
+static size_t give_to_block(struct recorder_match *recorder_match, const struct recorder_extra_field *gifts,
+                            size_t count, struct error *error)
 {
     struct log_change changes[BLOCK_ROWS];
     size_t taken = 0;
     memset(changes, 0, sizeof changes);
     for (; taken < count && gifts[taken].block_id == gifts[0].block_id; taken++)
         if (gifts[taken].row < BLOCK_ROWS)
-            changes[gifts[taken].row].source = intern_text(&hearing->work->texts, gifts[taken].source);
-    if (logs_open_whole(hearing->logs, gifts[0].block_id, error) ||
-        logs_replace(hearing->logs, gifts[0].block_id, changes, error))
+            changes[gifts[taken].row].source = intern_text(&recorder_match->work->texts, gifts[taken].source);
+    if (logs_open_whole(recorder_match->logs, gifts[0].block_id, error) ||
+        logs_replace(recorder_match->logs, gifts[0].block_id, changes, error))
         return 0;
     return taken;
 }
 
-static int give(struct hearing *hearing, struct witness_gift *gifts, size_t count, struct error *error)
+static int give(struct recorder_match *recorder_match, struct recorder_extra_field *gifts, size_t count,
+                struct error *error)
 {
     array_sort(gifts, count, sizeof *gifts, by_call);
     for (size_t at = 0, taken; at < count; at += taken)
-        if ((taken = give_to_block(hearing, gifts + at, count - at, error)) == 0)
+        if ((taken = give_to_block(recorder_match, gifts + at, count - at, error)) == 0)
             return -1;
     return 0;
 }
@@ -71,18 +72,18 @@ static int set_aside(struct store *store, int64_t process_id, struct error *erro
 
 enum { SAID = 96 };
 
-static void say_size(int64_t bytes, const char *dialect, char *text)
+static void append_size(int64_t bytes, const char *dialect, char *text)
 {
     snprintf(text, SAID, "%lld bytes (%s)", (long long)bytes, dialect);
 }
 
-static void say_datatype(int64_t datatype, const char *dialect, char *text)
+static void append_datatype(int64_t datatype, const char *dialect, char *text)
 {
     snprintf(text, SAID, "%s (%s)", datatype_name((enum datatype)datatype), dialect);
 }
 
 static int contradict(struct store *store, int64_t process_id, const char *what,
-                      const struct witness_quarrel *quarrel, const char *kept, const char *other,
+                      const struct recorder_conflict *quarrel, const char *kept, const char *other,
                       struct error *error)
 {
     char named[64];
@@ -97,43 +98,43 @@ static int contradict(struct store *store, int64_t process_id, const char *what,
     return failed ? -1 : 0;
 }
 
-static int note_quarrels(struct store *store, const struct witness_pair *pair, int64_t process_id,
+static int note_quarrels(struct store *store, const struct recorder_pair *pair, int64_t process_id,
                          const char *one, const char *other, struct error *error)
 {
     char kept[SAID], instead[SAID];
     if (pair->sizes.count) {
-        say_size(pair->sizes.kept, one, kept);
-        say_size(pair->sizes.other, other, instead);
+        append_size(pair->sizes.kept, one, kept);
+        append_size(pair->sizes.other, other, instead);
         if (contradict(store, process_id, "size", &pair->sizes, kept, instead, error))
             return -1;
     }
     if (!pair->datatypes.count)
         return 0;
-    say_datatype(pair->datatypes.kept, one, kept);
-    say_datatype(pair->datatypes.other, other, instead);
+    append_datatype(pair->datatypes.kept, one, kept);
+    append_datatype(pair->datatypes.other, other, instead);
     return contradict(store, process_id, "datatype", &pair->datatypes, kept, instead, error);
 }
 
-static int witness_merge(struct hearing *hearing, const struct witness_runs *runs,
-                         const struct encounter *encounter, struct error *error)
+static int recorder_merge(struct recorder_match *recorder_match, const struct recorder_runs *runs,
+                          const struct run_pair *run_pair, struct error *error)
 {
-    struct store *store = hearing->logs->store;
-    if (give(hearing, encounter->gifts, encounter->gift_count, error))
+    struct store *store = recorder_match->logs->store;
+    if (give(recorder_match, run_pair->gifts, run_pair->gift_count, error))
         return -1;
-    for (size_t i = 0; i < encounter->pair_count; i++) {
-        const struct witness_pair *pair = &encounter->pairs[i];
-        int64_t one = hearing->work->processes[pair->one].id,
-                other = hearing->work->processes[pair->other].id;
+    for (size_t i = 0; i < run_pair->pair_count; i++) {
+        const struct recorder_pair *pair = &run_pair->pairs[i];
+        int64_t one = recorder_match->work->processes[pair->one].id,
+                other = recorder_match->work->processes[pair->other].id;
         if (set_aside(store, other, error) ||
             run_on_pair(store, schema_join_witnesses_add, other, one, error) ||
             logs_run(store, schema_join_witnesses_change, one, error) ||
-            note_quarrels(store, pair, other, runs->items[encounter->one].dialect,
-                          runs->items[encounter->other].dialect, error))
+            note_quarrels(store, pair, other, runs->items[run_pair->one].dialect,
+                          runs->items[run_pair->other].dialect, error))
             return -1;
     }
-    for (size_t i = 0; i < encounter->seats.count; i++)
-        if (run_on_pair(store, schema_join_witnesses_add_member, encounter->seats.items[i].other_id,
-                        encounter->seats.items[i].one_id, error))
+    for (size_t i = 0; i < run_pair->member_list.count; i++)
+        if (run_on_pair(store, schema_join_witnesses_add_member, run_pair->member_list.items[i].other_id,
+                        run_pair->member_list.items[i].one_id, error))
             return -1;
     return 0;
 }
@@ -148,48 +149,50 @@ static int64_t process_of(const struct work *work, int32_t run)
 }
 
 /* Notes that two runs may be one. */
-static int witness_doubt(struct hearing *hearing, const struct encounter *encounter, struct error *error)
+static int recorder_doubt(struct recorder_match *recorder_match, const struct run_pair *run_pair,
+                          struct error *error)
 {
-    struct statement *statement = store_prepare(hearing->logs->store, schema_join_witnesses_doubt, error);
-    int failed = !statement ||
-                 statement_bind_integer(statement, 1, process_of(hearing->work, encounter->one), error) ||
-                 statement_bind_integer(statement, 2, process_of(hearing->work, encounter->other), error) ||
-                 statement_bind_text(statement, 3, encounter->why, error) ||
-                 statement_step(statement, error) < 0;
+    struct statement *statement =
+        store_prepare(recorder_match->logs->store, schema_join_witnesses_doubt, error);
+    int failed =
+        !statement ||
+        statement_bind_integer(statement, 1, process_of(recorder_match->work, run_pair->one), error) ||
+        statement_bind_integer(statement, 2, process_of(recorder_match->work, run_pair->other), error) ||
+        statement_bind_text(statement, 3, run_pair->why, error) || statement_step(statement, error) < 0;
     statement_free(statement);
     return failed ? -1 : 0;
 }
 
 struct assembly {
-    struct hearing hearing;
+    struct recorder_match recorder_match;
     struct logs logs;
-    struct witness_runs runs;
-    struct encounter *encounters; /* owned */
+    struct recorder_runs runs;
+    struct run_pair *run_pairs; /* owned */
     size_t count;
     size_t capacity;
 };
 
-int witnesses_hear_anew(struct store *store, struct error *error)
+int recorders_rematch(struct store *store, struct error *error)
 {
     return store_execute(store, schema_join_witnesses_hear_anew, error);
 }
 
-int witnesses_save(struct store *store, struct error *error)
+int recorders_save(struct store *store, struct error *error)
 {
     return store_execute(store, schema_join_witnesses_runs, error);
 }
 
 static int meet(struct assembly *assembly, int32_t one, int32_t other, struct error *error)
 {
-    int counts = witness_counts(&assembly->runs, one, other);
-    if (array_reserve((void **)&assembly->encounters, &assembly->capacity, assembly->count + 1,
-                      sizeof *assembly->encounters))
+    int counts = recorder_counts(&assembly->runs, one, other);
+    if (array_reserve((void **)&assembly->run_pairs, &assembly->capacity, assembly->count + 1,
+                      sizeof *assembly->run_pairs))
         return error_no_memory(error);
-    struct encounter *encounter = &assembly->encounters[assembly->count];
-    *encounter = (struct encounter){.one = counts ? one : other, .other = counts ? other : one};
-    int failed = encounter_judge(encounter, &assembly->hearing, &assembly->runs, error);
-    if (encounter->verdict == ENCOUNTER_DIFFERENT)
-        encounter_release(encounter);
+    struct run_pair *run_pair = &assembly->run_pairs[assembly->count];
+    *run_pair = (struct run_pair){.one = counts ? one : other, .other = counts ? other : one};
+    int failed = encounter_judge(run_pair, &assembly->recorder_match, &assembly->runs, error);
+    if (run_pair->verdict == ENCOUNTER_DIFFERENT)
+        encounter_release(run_pair);
     else
         assembly->count++;
     return failed;
@@ -198,9 +201,9 @@ static int meet(struct assembly *assembly, int32_t one, int32_t other, struct er
 /* Two recorders of one kind are never of one process. What neither is new was judged before. */
 static int meet_all(struct assembly *assembly, struct error *error)
 {
-    const struct witness_run *runs = assembly->runs.items;
-    for (size_t i = 0; i < assembly->hearing.work->run_count; i++)
-        for (size_t k = i + 1; k < assembly->hearing.work->run_count; k++)
+    const struct recorder_run *runs = assembly->runs.items;
+    for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++)
+        for (size_t k = i + 1; k < assembly->recorder_match.work->run_count; k++)
             if (runs[i].kind && runs[k].kind && runs[i].kind != runs[k].kind &&
                 (runs[i].is_changed || runs[k].is_changed) && meet(assembly, (int32_t)i, (int32_t)k, error))
                 return -1;
@@ -210,14 +213,14 @@ static int meet_all(struct assembly *assembly, struct error *error)
 /* The encounter by which each run stands behind another; -1: behind none. */
 static void choose_parents(const struct assembly *assembly, int32_t *parents)
 {
-    for (size_t i = 0; i < assembly->hearing.work->run_count; i++)
+    for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++)
         parents[i] = -1;
     for (size_t i = 0; i < assembly->count; i++) {
-        const struct encounter *encounter = &assembly->encounters[i];
-        int32_t *parent = &parents[encounter->other];
-        if (encounter->verdict == ENCOUNTER_SAME &&
+        const struct run_pair *run_pair = &assembly->run_pairs[i];
+        int32_t *parent = &parents[run_pair->other];
+        if (run_pair->verdict == ENCOUNTER_SAME &&
             (*parent < 0 ||
-             witness_counts(&assembly->runs, encounter->one, assembly->encounters[*parent].one)))
+             recorder_counts(&assembly->runs, run_pair->one, assembly->run_pairs[*parent].one)))
             *parent = (int32_t)i;
     }
 }
@@ -225,10 +228,10 @@ static void choose_parents(const struct assembly *assembly, int32_t *parents)
 /* The run that counts in the end; -1 where they stand behind each other in a circle. */
 static int32_t root_of(const struct assembly *assembly, const int32_t *parents, int32_t run)
 {
-    for (size_t i = 0; i <= assembly->hearing.work->run_count; i++) {
+    for (size_t i = 0; i <= assembly->recorder_match.work->run_count; i++) {
         if (parents[run] < 0)
             return run;
-        run = assembly->encounters[parents[run]].one;
+        run = assembly->run_pairs[parents[run]].one;
     }
     return -1;
 }
@@ -237,12 +240,12 @@ static int32_t root_of(const struct assembly *assembly, const int32_t *parents, 
 static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
 {
     for (size_t i = 0; i < assembly->count; i++) {
-        const struct encounter *encounter = &assembly->encounters[i];
-        if (encounter->verdict != ENCOUNTER_SAME)
+        const struct run_pair *run_pair = &assembly->run_pairs[i];
+        if (run_pair->verdict != ENCOUNTER_SAME)
             continue;
-        struct encounter *by = &assembly->encounters[parents[encounter->other]];
+        struct run_pair *by = &assembly->run_pairs[parents[run_pair->other]];
         int32_t root = root_of(assembly, parents, by->one);
-        if (root >= 0 && root == root_of(assembly, parents, encounter->one))
+        if (root >= 0 && root == root_of(assembly, parents, run_pair->one))
             continue;
         by->verdict = ENCOUNTER_DOUBTFUL;
         by->why = "other runs match as well";
@@ -255,11 +258,11 @@ static int merge_all(struct assembly *assembly, int32_t *parents, struct error *
     int merged = 0, more = 1;
     while (more) {
         more = 0;
-        for (size_t i = 0; i < assembly->hearing.work->run_count; i++) {
-            struct encounter *encounter = parents[i] < 0 ? NULL : &assembly->encounters[parents[i]];
-            if (!encounter || encounter->verdict != ENCOUNTER_SAME || parents[encounter->one] >= 0)
+        for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++) {
+            struct run_pair *run_pair = parents[i] < 0 ? NULL : &assembly->run_pairs[parents[i]];
+            if (!run_pair || run_pair->verdict != ENCOUNTER_SAME || parents[run_pair->one] >= 0)
                 continue;
-            if (witness_merge(&assembly->hearing, &assembly->runs, encounter, error))
+            if (recorder_merge(&assembly->recorder_match, &assembly->runs, run_pair, error))
                 return -1;
             parents[i] = -1;
             merged = more = 1;
@@ -270,7 +273,7 @@ static int merge_all(struct assembly *assembly, int32_t *parents, struct error *
 
 static int conclude(struct assembly *assembly, struct error *error)
 {
-    int32_t *parents = array_new(assembly->hearing.work->run_count, sizeof *parents);
+    int32_t *parents = array_new(assembly->recorder_match.work->run_count, sizeof *parents);
     if (!parents)
         return error_no_memory(error);
     choose_parents(assembly, parents);
@@ -278,8 +281,8 @@ static int conclude(struct assembly *assembly, struct error *error)
     int united = merge_all(assembly, parents, error);
     free(parents);
     for (size_t i = 0; united >= 0 && i < assembly->count; i++)
-        if (assembly->encounters[i].verdict == ENCOUNTER_DOUBTFUL &&
-            witness_doubt(&assembly->hearing, &assembly->encounters[i], error))
+        if (assembly->run_pairs[i].verdict == ENCOUNTER_DOUBTFUL &&
+            recorder_doubt(&assembly->recorder_match, &assembly->run_pairs[i], error))
             united = -1;
     return united;
 }
@@ -287,29 +290,29 @@ static int conclude(struct assembly *assembly, struct error *error)
 /* Whether there are recorders of several kinds. */
 static int are_several(const struct assembly *assembly)
 {
-    const struct witness_run *runs = assembly->runs.items;
-    for (size_t i = 1; i < assembly->hearing.work->run_count; i++)
+    const struct recorder_run *runs = assembly->runs.items;
+    for (size_t i = 1; i < assembly->recorder_match.work->run_count; i++)
         if (runs[i].kind != runs[0].kind)
             return 1;
     return 0;
 }
 
-int witnesses_unite(struct work *work, struct store *store, struct error *error)
+int recorders_unite(struct work *work, struct store *store, struct error *error)
 {
-    struct assembly assembly = {.hearing = {.work = work, .logs = &assembly.logs}};
+    struct assembly assembly = {.recorder_match = {.work = work, .logs = &assembly.logs}};
     if (work->run_count < 2)
         return 0;
-    map_init(&assembly.hearing.alike);
+    map_init(&assembly.recorder_match.alike);
     int outcome =
-        logs_init(&assembly.logs, store, error) || witness_runs_load(&assembly.runs, work, store, error) ? -1
-                                                                                                         : 0;
+        logs_init(&assembly.logs, store, error) || recorder_runs_load(&assembly.runs, work, store, error) ? -1
+                                                                                                          : 0;
     if (!outcome && are_several(&assembly))
         outcome = meet_all(&assembly, error) ? -1 : conclude(&assembly, error);
     for (size_t i = 0; i < assembly.count; i++)
-        encounter_release(&assembly.encounters[i]);
-    free(assembly.encounters);
-    witness_runs_release(&assembly.runs);
+        encounter_release(&assembly.run_pairs[i]);
+    free(assembly.run_pairs);
+    recorder_runs_release(&assembly.runs);
     logs_release(&assembly.logs);
-    map_release(&assembly.hearing.alike);
+    map_release(&assembly.recorder_match.alike);
     return outcome;
 }

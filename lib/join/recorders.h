@@ -18,17 +18,17 @@ struct store;
  *
  * Two files are of one rank of one job where it has the same global rank in a job of the same size, the same
  * communicators, and each call came at the same time in both, by clocks that both read, one number apart all
- * along: never by rank alone. What may be so and is not plain stays apart, and table witness_doubt says why.
+ * along: never by rank alone. What may be so and is not plain stays apart, and table recorder_doubt says why.
  */
 
 /* To be done before the base tables are loaded: what came or went is heard anew. */
-int witnesses_hear_anew(struct store *store, struct error *error);
+int recorders_rematch(struct store *store, struct error *error);
 
 /* Wants ranks and runs. 1: the base tables are other ones now, to be loaded anew; 0; -1. */
-int witnesses_unite(struct work *work, struct store *store, struct error *error);
+int recorders_unite(struct work *work, struct store *store, struct error *error);
 
 /* To be done once the runs are saved: witnesses belong to the run that they tell of. */
-int witnesses_save(struct store *store, struct error *error);
+int recorders_save(struct store *store, struct error *error);
 
 /* -------------------- recorder_match.c -------------------- */
 
@@ -88,14 +88,14 @@ size_t told_calls_end(const struct told_calls *calls, size_t first);
  */
 
 /* What the one does not know of a call, and the other does. */
-struct witness_gift {
+struct recorder_extra_field {
     int64_t block_id; /* of the one's call, and its row there */
     uint16_t row;
     int32_t source; /* interned */
 };
 
 /* A call of which the two say different things: the first such, and how many there are. */
-struct witness_quarrel {
+struct recorder_conflict {
     int64_t count;
     uint8_t function;
     int64_t kept; /* what the one says */
@@ -103,18 +103,18 @@ struct witness_quarrel {
 };
 
 /* A member of the other and the one that it is, as the base tables number them. */
-struct witness_seat {
+struct recorder_member {
     int64_t other_id;
     int64_t one_id;
 };
 
-struct witness_seats {
-    struct witness_seat *items; /* owned */
+struct recorder_members {
+    struct recorder_member *items; /* owned */
     size_t count;
     size_t capacity;
 };
-int witness_seats_add(struct witness_seats *seats, const struct work *work, int32_t one,
-                      int32_t other); /* -1: no memory */
+int recorder_members_add(struct recorder_members *member_list, const struct work *work, int32_t one,
+                         int32_t other); /* -1: no memory */
 
 /* Of one rank, or of several added up. */
 struct rank_match {
@@ -124,44 +124,44 @@ struct rank_match {
     int clocks;           /* both read the wall clock */
     int overlap;          /* at some time both recorded */
     int only_other_stops; /* the other has calls that never ended, made after the one's record ends */
-    struct witness_quarrel sizes;
-    struct witness_quarrel datatypes;
-    struct witness_seats seats;
-    struct witness_gift *gifts; /* owned */
+    struct recorder_conflict sizes;
+    struct recorder_conflict datatypes;
+    struct recorder_members member_list;
+    struct recorder_extra_field *gifts; /* owned */
     size_t gift_count;
     size_t gift_capacity;
 };
 
 /* What is needed for all ranks. */
-struct hearing {
+struct recorder_match {
     struct work *work; /* borrowed, as are logs */
     struct logs *logs;
     struct map alike; /* whether two communicators may be one, by their numbers in work */
 };
 
-struct witness_side {
+struct recorder_side {
     int32_t rank;                   /* in work */
     const struct wall_clock *clock; /* of its process */
     int by_number;                  /* see told_calls_load */
 };
 
 /* The members of one rank that called something, with their calls. Release them whatever comes back. */
-struct seats {
+struct member_list {
     int32_t *members; /* owned; numbers in work */
     struct told_calls *calls;
     unsigned char *is_taken;
     size_t count;
 };
-int seats_load(struct seats *seats, struct hearing *hearing, const struct witness_side *side,
-               struct error *error);
-void seats_release(struct seats *seats);
+int members_load(struct member_list *member_list, struct recorder_match *recorder_match,
+                 const struct recorder_side *side, struct error *error);
+void members_release(struct member_list *member_list);
 
 /* Whether two members may be one: the same number among the same ranks. -1: memory is out. */
-int seats_alike(struct hearing *hearing, int32_t one, int32_t other);
+int members_match(struct recorder_match *recorder_match, int32_t one, int32_t other);
 
 /* Adds to `match` what comes of one rank. Release it whatever comes back. */
-int ranks_match(struct hearing *hearing, const struct witness_side *one, const struct witness_side *other,
-                struct rank_match *match, struct error *error);
+int ranks_match(struct recorder_match *recorder_match, const struct recorder_side *one,
+                const struct recorder_side *other, struct rank_match *match, struct error *error);
 void rank_match_release(struct rank_match *match);
 
 /* What a rank's pairs have to be of all that both must have seen, so that it is one rank. */
@@ -171,7 +171,7 @@ int rank_match_fits(const struct rank_match *match);
 
 /* Runs by one recorder each, and whether two of them are one job. */
 
-enum witness_kind {
+enum recorder_kind {
     KIND_UNKNOWN,
     KIND_FRAMEWORK_LOG,
     KIND_LOG,
@@ -181,9 +181,9 @@ enum witness_kind {
     KIND_PLUGIN
 };
 
-struct witness_run {
-    enum witness_kind kind; /* of its recorders the one that knows most of an operation */
-    int by_number;          /* see told_calls_load */
+struct recorder_run {
+    enum recorder_kind kind; /* of its recorders the one that knows most of an operation */
+    int by_number;           /* see told_calls_load */
     int is_changed;
     int64_t operations;
     int64_t first_ns; /* when it called something first and last, on the wall clock; INT64_MAX and */
@@ -191,48 +191,49 @@ struct witness_run {
     char dialect[32]; /* of that recorder */
 };
 
-struct witness_runs {
-    struct witness_run *items; /* owned: of each run */
-    struct wall_clock *clocks; /* owned: of each process */
-    struct grouping ranks;     /* those that recorded something, by run */
+struct recorder_runs {
+    struct recorder_run *items; /* owned: of each run */
+    struct wall_clock *clocks;  /* owned: of each process */
+    struct grouping ranks;      /* those that recorded something, by run */
     size_t process_count;
 };
 
 /* Release it whatever comes back. */
-int witness_runs_load(struct witness_runs *runs, struct work *work, struct store *store, struct error *error);
-void witness_runs_release(struct witness_runs *runs);
+int recorder_runs_load(struct recorder_runs *runs, struct work *work, struct store *store,
+                       struct error *error);
+void recorder_runs_release(struct recorder_runs *runs);
 
 /* Of two runs of one job, 1: the first counts. */
-int witness_counts(const struct witness_runs *runs, int32_t run, int32_t other);
+int recorder_counts(const struct recorder_runs *runs, int32_t run, int32_t other);
 
 /* A process of the one and one of the other that are one rank, and what they say against each other. */
-struct witness_pair {
+struct recorder_pair {
     int32_t one;
     int32_t other;
-    struct witness_quarrel sizes;
-    struct witness_quarrel datatypes;
+    struct recorder_conflict sizes;
+    struct recorder_conflict datatypes;
 };
 
 enum encounter_verdict { ENCOUNTER_DIFFERENT, ENCOUNTER_DOUBTFUL, ENCOUNTER_SAME };
 
-struct encounter {
+struct run_pair {
     int32_t one; /* run; it counts */
     int32_t other;
     enum encounter_verdict verdict;
-    const char *why;            /* where doubtful */
-    struct witness_pair *pairs; /* owned */
+    const char *why;             /* where doubtful */
+    struct recorder_pair *pairs; /* owned */
     size_t pair_count;
     size_t pair_capacity;
-    struct witness_seats seats;
-    struct witness_gift *gifts; /* owned */
+    struct recorder_members member_list;
+    struct recorder_extra_field *gifts; /* owned */
     size_t gift_count;
     size_t gift_capacity;
 };
 
 /* Compares encounter->one and encounter->other. Release it whatever comes back. */
-int encounter_judge(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
-                    struct error *error);
-void encounter_release(struct encounter *encounter);
+int encounter_judge(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                    const struct recorder_runs *runs, struct error *error);
+void encounter_release(struct run_pair *run_pair);
 
 /* -------------------- recorder_match.c -------------------- */
 

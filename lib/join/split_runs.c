@@ -417,7 +417,7 @@ static int find_line(const struct places *places, size_t communicator, struct li
     return fits(places, communicator, *line);
 }
 
-int work_has_homeless(const struct work *work, size_t communicator)
+int join_has_unassigned_member(const struct work *work, size_t communicator)
 {
     size_t i = work->by_communicator.first[communicator], end = work->by_communicator.first[communicator + 1];
     while (i < end && work->members[work->by_communicator.items[i]].job_rank >= 0)
@@ -429,7 +429,7 @@ static int place_members(struct places *places, size_t communicator, size_t *pla
 {
     struct work *work = places->work;
     struct line line;
-    if (!work_has_homeless(work, communicator) || !find_line(places, communicator, &line))
+    if (!join_has_unassigned_member(work, communicator) || !find_line(places, communicator, &line))
         return 0;
     for (size_t i = places->first[communicator]; i < places->first[communicator + 1]; i++) {
         struct work_member *member = &work->members[places->members[i]];

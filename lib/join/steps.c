@@ -206,17 +206,17 @@ static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
                 int (*take)(void *context, const struct work *work, const struct swept *swept), void *context,
                 struct error *error)
 {
-    struct sweep sweep;
+    struct cursor cursor;
     struct swept swept;
     size_t first = work->by_rank.first[rank];
-    int more = sweep_begin(&sweep, blocks, work, work->by_rank.items + first,
-                           work->by_rank.first[rank + 1] - first, error)
+    int more = cursor_begin(&cursor, blocks, work, work->by_rank.items + first,
+                            work->by_rank.first[rank + 1] - first, error)
                    ? -1
                    : 1;
-    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1)
+    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1)
         if (take(context, work, &swept))
             more = error_no_memory(error);
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     return more;
 }
 

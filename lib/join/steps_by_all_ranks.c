@@ -93,12 +93,12 @@ static int32_t add(struct whole *whole, const struct swept *swept, int32_t befor
 static int pass_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
                        int adds, struct error *error)
 {
-    struct sweep sweep;
+    struct cursor cursor;
     struct swept swept;
     int32_t before = -1;
     int64_t before_ns = 0;
-    int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
-    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+    int more = cursor_begin(&cursor, blocks, work, &member, 1, error) ? -1 : 1;
+    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1) {
         if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
             continue;
         int32_t place = add(whole, &swept, before);
@@ -111,7 +111,7 @@ static int pass_member(struct whole *whole, struct blocks *blocks, const struct 
         before = place;
         before_ns = swept.issued_ns;
     }
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     return more;
 }
 
@@ -139,28 +139,28 @@ static struct ranked_member *list_ranked_members(const struct work *work, int32_
 {
     size_t first = work->by_communicator.first[communicator];
     *count = work->by_communicator.first[communicator + 1] - first;
-    struct ranked_member *seats = array_new(*count, sizeof *seats);
-    for (size_t i = 0; seats && i < *count; i++) {
+    struct ranked_member *member_list = array_new(*count, sizeof *member_list);
+    for (size_t i = 0; member_list && i < *count; i++) {
         int32_t member = work->by_communicator.items[first + i];
-        seats[i] = (struct ranked_member){work->members[member].rank, member};
+        member_list[i] = (struct ranked_member){work->members[member].rank, member};
     }
-    if (seats)
-        array_sort(seats, *count, sizeof *seats, by_rank);
-    return seats;
+    if (member_list)
+        array_sort(member_list, *count, sizeof *member_list, by_rank);
+    return member_list;
 }
 
 static int pass_members(struct whole *whole, struct blocks *blocks, const struct work *work,
                         int32_t communicator, int adds, struct error *error)
 {
     size_t count;
-    struct ranked_member *seats = list_ranked_members(work, communicator, &count);
-    int failed = seats ? 0 : error_no_memory(error);
+    struct ranked_member *member_list = list_ranked_members(work, communicator, &count);
+    int failed = member_list ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < count; i++) {
-        failed = pass_member(whole, blocks, work, seats[i].member, adds, error);
+        failed = pass_member(whole, blocks, work, member_list[i].member, adds, error);
         if (whole->count && (adds ? is_whole(whole) : has_all_gaps(whole)))
             break;
     }
-    free(seats);
+    free(member_list);
     return failed;
 }
 
@@ -339,12 +339,12 @@ struct rising {
 static int follow_member(struct rising *rising, struct blocks *blocks, const struct work *work,
                          int32_t member, struct error *error)
 {
-    struct sweep sweep;
+    struct cursor cursor;
     struct swept swept;
     for (int i = 0; i < FUNCTION_COUNT; i++)
         rising->first[i] = rising->last[i] = -1;
-    int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
-    while (more == 1 && !rising->falls && (more = sweep_next(&sweep, &swept, error)) == 1) {
+    int more = cursor_begin(&cursor, blocks, work, &member, 1, error) ? -1 : 1;
+    while (more == 1 && !rising->falls && (more = cursor_next(&cursor, &swept, error)) == 1) {
         if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
             continue;
         int64_t *last = &rising->last[swept.function];
@@ -354,7 +354,7 @@ static int follow_member(struct rising *rising, struct blocks *blocks, const str
         *last = swept.sequence;
         rising->count++;
     }
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     return more < 0 ? -1 : 0;
 }
 

@@ -30,7 +30,7 @@ static const char *const colours[HEAT_LEVELS] = {"#f1f1ee", "#fbd9a0", "#f5a14b"
 #define NOT_KNOWN "#ffffff"
 #define OUTLINE "#1a4fa3"
 
-struct panel {
+struct residual_matrix {
     const struct heat_map *map;
     int x;
     int y;
@@ -69,26 +69,28 @@ static int label_width(const struct heat_map *map, int *width)
     return failed;
 }
 
-static int width_of(const struct panel *panel)
+static int width_of(const struct residual_matrix *residual_matrix)
 {
-    return panel->label_width + (int)panel->map->columns * panel->cell_width;
+    return residual_matrix->label_width + (int)residual_matrix->map->columns * residual_matrix->cell_width;
 }
 
-static int height_of(const struct panel *panel)
+static int height_of(const struct residual_matrix *residual_matrix)
 {
-    return TITLE + (int)panel->map->row_count * panel->row_height;
+    return TITLE + (int)residual_matrix->map->row_count * residual_matrix->row_height;
 }
 
-static int measure(struct panel *panel, struct heat_map *map)
+static int measure(struct residual_matrix *residual_matrix, struct heat_map *map)
 {
     heat_map_fold_steps(map, MOST_COLUMNS);
-    *panel = (struct panel){.map = map};
+    *residual_matrix = (struct residual_matrix){.map = map};
     int columns = (int)map->columns, rows = (int)map->row_count;
-    panel->cell_width = columns * CELL <= MAP_WIDTH ? CELL
-                        : columns <= MAP_WIDTH / 2  ? MAP_WIDTH / columns
-                                                    : 2;
-    panel->row_height = rows * CELL <= MAP_WIDTH ? CELL : rows * LINE <= 2 * MAP_WIDTH ? LINE : ROW_LEAST;
-    return label_width(map, &panel->label_width);
+    residual_matrix->cell_width = columns * CELL <= MAP_WIDTH ? CELL
+                                  : columns <= MAP_WIDTH / 2  ? MAP_WIDTH / columns
+                                                              : 2;
+    residual_matrix->row_height = rows * CELL <= MAP_WIDTH       ? CELL
+                                  : rows * LINE <= 2 * MAP_WIDTH ? LINE
+                                                                 : ROW_LEAST;
+    return label_width(map, &residual_matrix->label_width);
 }
 
 static int put_text(struct buffer *svg, int x, int y, const char *anchor, const char *style,
@@ -99,23 +101,25 @@ static int put_text(struct buffer *svg, int x, int y, const char *anchor, const 
 }
 
 /* What the panel shows. */
-static int put_title(const struct panel *panel, struct buffer *svg, struct buffer *raw)
+static int put_title(const struct residual_matrix *residual_matrix, struct buffer *svg, struct buffer *raw)
 {
-    const struct heat_map *map = panel->map;
+    const struct heat_map *map = residual_matrix->map;
     if ((map->names_run && buffer_printf(raw, "run %lld: ", (long long)map->run)) ||
         buffer_append_text(raw, map->title) ||
-        put_text(svg, panel->x, panel->y + LINE - 4, "start", " font-weight=\"bold\"", raw))
+        put_text(svg, residual_matrix->x, residual_matrix->y + LINE - 4, "start", " font-weight=\"bold\"",
+                 raw))
         return -1;
     int each = 1;
-    while (each * panel->cell_width < 4 * LETTER)
+    while (each * residual_matrix->cell_width < 4 * LETTER)
         each++;
     for (int column = 0; column < (int)map->columns; column += each)
         if (buffer_printf(raw, column ? "%lld" : "step %lld",
                           (long long)heat_map_step(map, (size_t)column)) ||
             put_text(svg,
-                     panel->x + panel->label_width + column * panel->cell_width +
-                         (column ? panel->cell_width / 2 : panel->cell_width - 4),
-                     panel->y + TITLE - 5, column ? "middle" : "end", "", raw))
+                     residual_matrix->x + residual_matrix->label_width +
+                         column * residual_matrix->cell_width +
+                         (column ? residual_matrix->cell_width / 2 : residual_matrix->cell_width - 4),
+                     residual_matrix->y + TITLE - 5, column ? "middle" : "end", "", raw))
             return -1;
     return 0;
 }
@@ -128,18 +132,20 @@ static int put_steps(const struct heat_map *map, size_t column, struct buffer *t
                : buffer_printf(text, "steps %lld-%lld", first, first + map->steps_in_column - 1);
 }
 
-static int put_cell(const struct panel *panel, size_t row, size_t column, struct buffer *svg,
-                    struct buffer *raw)
+static int put_cell(const struct residual_matrix *residual_matrix, size_t row, size_t column,
+                    struct buffer *svg, struct buffer *raw)
 {
-    const struct heat_map *map = panel->map;
+    const struct heat_map *map = residual_matrix->map;
     double value = heat_map_value(map, row, column);
     int level = heat_map_level(map, value);
     if (level == HEAT_UNKNOWN)
         return 0;
     if (buffer_printf(svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>",
-                      panel->x + panel->label_width + (int)column * panel->cell_width,
-                      panel->y + TITLE + (int)row * panel->row_height,
-                      panel->cell_width - (panel->cell_width > 4), panel->row_height - 1, colours[level]) ||
+                      residual_matrix->x + residual_matrix->label_width +
+                          (int)column * residual_matrix->cell_width,
+                      residual_matrix->y + TITLE + (int)row * residual_matrix->row_height,
+                      residual_matrix->cell_width - (residual_matrix->cell_width > 4),
+                      residual_matrix->row_height - 1, colours[level]) ||
         put_label(map, row, raw) || buffer_append_text(raw, ", ") || put_steps(map, column, raw) ||
         buffer_printf(raw, ": %.3g ms", value / 1e3) ||
         (map->is_usual && buffer_printf(raw, ", %.0f %% of the baseline step", 100 * value / map->unit_us)))
@@ -148,59 +154,64 @@ static int put_cell(const struct panel *panel, size_t row, size_t column, struct
 }
 
 /* A frame around the steps of a row that a finding covers. */
-static int put_frames(const struct panel *panel, size_t row, struct buffer *svg)
+static int put_frames(const struct residual_matrix *residual_matrix, size_t row, struct buffer *svg)
 {
-    const struct heat_map *map = panel->map;
+    const struct heat_map *map = residual_matrix->map;
     for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
         if (buffer_printf(svg,
                           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"" OUTLINE
                           "\" stroke-width=\"2\"/>\n",
-                          panel->x + panel->label_width + (int)span.first * panel->cell_width - 1,
-                          panel->y + TITLE + (int)row * panel->row_height - 1,
-                          (int)(span.end - span.first) * panel->cell_width + 1, panel->row_height + 1))
+                          residual_matrix->x + residual_matrix->label_width +
+                              (int)span.first * residual_matrix->cell_width - 1,
+                          residual_matrix->y + TITLE + (int)row * residual_matrix->row_height - 1,
+                          (int)(span.end - span.first) * residual_matrix->cell_width + 1,
+                          residual_matrix->row_height + 1))
             return -1;
     return 0;
 }
 
-static int put_row(const struct panel *panel, size_t row, struct buffer *svg, struct buffer *raw)
+static int put_row(const struct residual_matrix *residual_matrix, size_t row, struct buffer *svg,
+                   struct buffer *raw)
 {
-    const struct heat_map *map = panel->map;
-    int y = panel->y + TITLE + (int)row * panel->row_height + panel->row_height / 2 + 4;
-    if (panel->row_height >= LINE &&
+    const struct heat_map *map = residual_matrix->map;
+    int y = residual_matrix->y + TITLE + (int)row * residual_matrix->row_height +
+            residual_matrix->row_height / 2 + 4;
+    if (residual_matrix->row_height >= LINE &&
         (put_label(map, row, raw) ||
-         put_text(svg, panel->x + panel->label_width - LETTER, y, "end", "", raw)))
+         put_text(svg, residual_matrix->x + residual_matrix->label_width - LETTER, y, "end", "", raw)))
         return -1;
     for (size_t column = 0; column < map->columns; column++)
-        if (put_cell(panel, row, column, svg, raw))
+        if (put_cell(residual_matrix, row, column, svg, raw))
             return -1;
-    return put_frames(panel, row, svg);
+    return put_frames(residual_matrix, row, svg);
 }
 
-static int put_panel(const struct panel *panel, struct buffer *svg, struct buffer *raw)
+static int put_residual_matrix(const struct residual_matrix *residual_matrix, struct buffer *svg,
+                               struct buffer *raw)
 {
-    if (put_title(panel, svg, raw))
+    if (put_title(residual_matrix, svg, raw))
         return -1;
-    for (size_t row = 0; row < panel->map->row_count; row++)
-        if (put_row(panel, row, svg, raw))
+    for (size_t row = 0; row < residual_matrix->map->row_count; row++)
+        if (put_row(residual_matrix, row, svg, raw))
             return -1;
     return 0;
 }
 
 /* Panels from left to right while there is room; *width and *height of all of them. */
-static void place(struct panel *panels, size_t count, int *width, int *height)
+static void place(struct residual_matrix *residual_matrices, size_t count, int *width, int *height)
 {
     int x = MARGIN, y = MARGIN, tallest = 0;
     *width = *height = 0;
     for (size_t i = 0; i < count; i++) {
-        if (x > MARGIN && x + width_of(&panels[i]) + MARGIN > PAGE) {
+        if (x > MARGIN && x + width_of(&residual_matrices[i]) + MARGIN > PAGE) {
             x = MARGIN;
             y += tallest + LINE;
             tallest = 0;
         }
-        panels[i].x = x;
-        panels[i].y = y;
-        x += width_of(&panels[i]) + 2 * MARGIN;
-        tallest = height_of(&panels[i]) > tallest ? height_of(&panels[i]) : tallest;
+        residual_matrices[i].x = x;
+        residual_matrices[i].y = y;
+        x += width_of(&residual_matrices[i]) + 2 * MARGIN;
+        tallest = height_of(&residual_matrices[i]) > tallest ? height_of(&residual_matrices[i]) : tallest;
         *width = x > *width ? x : *width;
         *height = y + tallest;
     }
@@ -270,8 +281,8 @@ static int count_findings(const struct heat_maps *maps)
     return lines;
 }
 
-static int put_all(const struct heat_maps *maps, const struct panel *panels, int width, int height,
-                   struct buffer *svg, struct buffer *raw)
+static int put_all(const struct heat_maps *maps, const struct residual_matrix *residual_matrices, int width,
+                   int height, struct buffer *svg, struct buffer *raw)
 {
     int y = height + 2 * LINE;
     width = width > LEGEND_WIDTH ? width : LEGEND_WIDTH;
@@ -285,7 +296,7 @@ static int put_all(const struct heat_maps *maps, const struct panel *panels, int
             width, height, width, height, width, height))
         return -1;
     for (size_t i = 0; i < maps->count; i++)
-        if (put_panel(&panels[i], svg, raw))
+        if (put_residual_matrix(&residual_matrices[i], svg, raw))
             return -1;
     return (maps->count && put_legend(&maps->maps[0], y, svg, raw)) || put_findings(maps, &y, svg, raw) ||
                    buffer_append_text(svg, "</svg>\n")
@@ -295,16 +306,16 @@ static int put_all(const struct heat_maps *maps, const struct panel *panels, int
 
 int heat_maps_svg(struct heat_maps *maps, struct buffer *svg)
 {
-    struct panel *panels = array_new(maps->count + 1, sizeof *panels);
+    struct residual_matrix *residual_matrices = array_new(maps->count + 1, sizeof *residual_matrices);
     struct buffer raw = BUFFER_INIT;
-    int failed = !panels, width, height;
+    int failed = !residual_matrices, width, height;
     for (size_t i = 0; i < maps->count && !failed; i++)
-        failed = measure(&panels[i], &maps->maps[i]);
+        failed = measure(&residual_matrices[i], &maps->maps[i]);
     if (!failed) {
-        place(panels, maps->count, &width, &height);
-        failed = put_all(maps, panels, width, height, svg, &raw);
+        place(residual_matrices, maps->count, &width, &height);
+        failed = put_all(maps, residual_matrices, width, height, svg, &raw);
     }
     buffer_release(&raw);
-    free(panels);
+    free(residual_matrices);
     return failed ? -1 : 0;
 }

@@ -130,7 +130,7 @@ static int put_shades(struct buffer *page, const struct plot *plot)
 }
 
 /* "20 ms": a tick is a round number. */
-static int say_tick(struct buffer *text, double time_ns)
+static int append_tick(struct buffer *text, double time_ns)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     int unit = 0;
@@ -150,7 +150,7 @@ static int put_times(struct buffer *page, const struct plot *plot)
                                "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
                                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
                                (int)LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4) ||
-                 say_tick(&text, ns) || html_put(page, "tspan", &text) ||
+                 append_tick(&text, ns) || html_put(page, "tspan", &text) ||
                  buffer_append_text(page, "</text>\n");
     }
     buffer_release(&text);
@@ -215,7 +215,7 @@ static int put_line(struct buffer *page, const struct plot *plot, const char *na
     return buffer_append_text(page, "\"/>\n");
 }
 
-static int say_dot(struct buffer *text, const struct plot *plot, const struct dot *dot)
+static int append_dot(struct buffer *text, const struct plot *plot, const struct dot *dot)
 {
     int failed = dot->first_step == dot->last_step
                      ? buffer_printf(text, "step %lld: ", (long long)dot->first_step)
@@ -239,7 +239,7 @@ static int put_dots(struct buffer *page, const struct plot *plot)
         failed = buffer_printf(page, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">",
                                dot->marked ? "mine out" : "mine", x_of(plot, i), y_of(plot, dot->mine_ns),
                                radius) ||
-                 say_dot(&text, plot, dot) || html_put(page, "title", &text) ||
+                 append_dot(&text, plot, dot) || html_put(page, "title", &text) ||
                  buffer_append_text(page, "</circle>\n");
     }
     buffer_release(&text);

@@ -116,7 +116,7 @@ static int grid_init(struct grid *grid, const struct html_matrix *matrix)
     return 0;
 }
 
-static int say_edge(struct buffer *text, const struct html_matrix *matrix, const struct html_edge *edge)
+static int append_edge(struct buffer *text, const struct html_matrix *matrix, const struct html_edge *edge)
 {
     return buffer_printf(text, "%s to %s: ", matrix->ends[edge->sender], matrix->ends[edge->receiver]) ||
                    (edge->wait_us < 0 ? buffer_append_text(text, "wait unknown")
@@ -131,7 +131,7 @@ static int put_edge(struct buffer *page, const struct grid *grid, size_t cell, s
     return buffer_printf(page, "<rect class=\"%s\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\">",
                          grid->map.marked[cell] ? "frame" : "over", LABEL + cell % grid->side * grid->pixels,
                          HEAD + cell / grid->side * grid->pixels, grid->pixels, grid->pixels) ||
-           say_edge(text, grid->matrix, grid->worst[cell]) || html_put(page, "title", text) ||
+           append_edge(text, grid->matrix, grid->worst[cell]) || html_put(page, "title", text) ||
            buffer_append_text(page, "</rect>\n");
 }
 

@@ -150,14 +150,14 @@ static void count_lines(struct table_layout *layout)
             layout->head_lines = greater(layout->head_lines, lines_of(&layout->columns[i]));
 }
 
-static void leave_out_empty(struct table_layout *layout)
+static void drop_empty(struct table_layout *layout)
 {
     for (size_t i = 0; i < layout->count; i++)
         layout->columns[i].shown &= layout->columns[i].has_values;
 }
 
 /* From the right, as few as will do. */
-static void leave_out_detail(struct table_layout *layout, size_t width)
+static void drop_detail(struct table_layout *layout, size_t width)
 {
     for (size_t i = layout->count; i-- > 0 && total_width(layout) > width;)
         if (layout->columns[i].column->detail)
@@ -189,7 +189,7 @@ void table_layout_fit(struct table_layout *layout, size_t width, int cuts)
 {
     measure(layout, 0);
     if (total_width(layout) > width)
-        leave_out_empty(layout);
+        drop_empty(layout);
     if (total_width(layout) > width)
         measure(layout, 1);
     if (cuts)
@@ -197,7 +197,7 @@ void table_layout_fit(struct table_layout *layout, size_t width, int cuts)
     if (total_width(layout) > width)
         layout->gap = NARROW_GAP;
     if (total_width(layout) > width)
-        leave_out_detail(layout, width);
+        drop_detail(layout, width);
     count_lines(layout);
 }
 

@@ -67,7 +67,7 @@ void shares_release(struct shares *shares)
 /* A block of operations that is gone through. */
 struct walk {
     struct shares *shares;
-    struct known_memory *known;
+    struct registration_index *known;
     struct block_scan scan;
     const struct roster_member *member;
     int (*take)(void *context, const struct share_call *call);
@@ -193,9 +193,9 @@ static int take_block(struct walk *walk, struct error *error)
     return 0;
 }
 
-static int shares_walk(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
-                       int (*take)(void *context, const struct share_call *call), void *context,
-                       struct error *error)
+static int shares_walk(struct shares *shares, struct registration_index *known, struct store *store,
+                       int64_t run_id, int (*take)(void *context, const struct share_call *call),
+                       void *context, struct error *error)
 {
     struct walk walk = {.shares = shares, .known = known, .take = take, .context = context};
     known_memory_restart(known);
@@ -228,7 +228,7 @@ static int sum_up(void *context, const struct share_call *call)
     return 0;
 }
 
-int shares_read(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
+int shares_read(struct shares *shares, struct registration_index *known, struct store *store, int64_t run_id,
                 struct error *error)
 {
     return shares_walk(shares, known, store, run_id, sum_up, shares, error);
@@ -494,7 +494,7 @@ static int has_both(const struct shares *shares)
     return registered > 0 && missed > 0;
 }
 
-int shares_cost(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
+int shares_cost(struct shares *shares, struct registration_index *known, struct store *store, int64_t run_id,
                 struct error *error)
 {
     struct costing costing = {NULL};

@@ -47,7 +47,7 @@ static int caution_no_source(int64_t lacking, int64_t calls, struct table *table
                : 0;
 }
 
-static int caution_silent_log(const struct shares *shares, const struct known_memory *known,
+static int caution_silent_log(const struct shares *shares, const struct registration_index *known,
                               struct table *table, struct error *error)
 {
     return known->watched && !known->registrations && shares->source_calls[SOURCE_LOG]
@@ -66,8 +66,9 @@ int caution_snapshot_rule(int64_t calls, struct table *table, struct error *erro
                              (long long)calls, calls == 1 ? " is" : "s are");
 }
 
-static int buffers_cautions_caution_snapshot(const struct shares *shares, const struct known_memory *known,
-                                             struct table *table, struct error *error)
+static int buffers_cautions_caution_snapshot(const struct shares *shares,
+                                             const struct registration_index *known, struct table *table,
+                                             struct error *error)
 {
     if (known->assumed && caution_snapshot_rule(known->assumed, table, error))
         return -1;
@@ -88,8 +89,8 @@ static int buffers_cautions_caution_snapshot(const struct shares *shares, const 
 }
 
 /* What an answer about registered memory rests on, what it lacks, and what would record that. */
-static int caution_buffers(const struct shares *shares, const struct known_memory *known, struct table *table,
-                           struct error *error)
+static int caution_buffers(const struct shares *shares, const struct registration_index *known,
+                           struct table *table, struct error *error)
 {
     int64_t calls = all_calls(shares);
     return caution_no_buffers(calls_in(shares, MEMORY_NO_BUFFERS), calls, table, error) ||
@@ -338,7 +339,7 @@ static void separate_runs(struct shares *shares, const struct runs *runs)
         shares->by[shares->by_count++] = SHARE_RUN;
 }
 
-static int read_and_show(struct shares *shares, struct known_memory *known, struct store *store,
+static int read_and_show(struct shares *shares, struct registration_index *known, struct store *store,
                          const struct runs *runs, struct table *table, struct error *error)
 {
     separate_runs(shares, runs);
@@ -353,7 +354,7 @@ static int load_and_show(struct shares *shares, const struct analysis_request *r
                          struct error *error)
 {
     struct roster roster = {0};
-    struct known_memory known = {.roster = &roster};
+    struct registration_index known = {.roster = &roster};
     int failed = roster_load(&roster, request->store, runs->only, error) ||
                  roster_load_members(&roster, request->store, runs->only, error) ||
                  known_memory_load(&known, request->store, &roster, runs->only, hook, error) ||

@@ -106,7 +106,7 @@ struct known_rank {
     int64_t wall_minus_local_ns; /* TIME_UNKNOWN */
 };
 
-struct known_memory {
+struct registration_index {
     const struct roster *roster;
     struct known_member *members; /* owned */
     struct known_rank *ranks;     /* owned */
@@ -120,9 +120,9 @@ struct known_memory {
 };
 
 /* Release it whatever comes back. The roster, with its members, is borrowed. */
-int known_memory_load(struct known_memory *known, struct store *store, const struct roster *roster,
+int known_memory_load(struct registration_index *known, struct store *store, const struct roster *roster,
                       int64_t run_id, enum hook_state hook, struct error *error);
-void known_memory_release(struct known_memory *known);
+void known_memory_release(struct registration_index *known);
 
 /* An operation of a member, as it is stored, in order of its number in its file. */
 struct known_call {
@@ -168,13 +168,13 @@ struct registration_check {
 };
 
 /* Wants the calls of each member in order: it counts those without a sequence. */
-struct registration_check known_memory_judge(struct known_memory *known, const struct known_call *call);
+struct registration_check known_memory_judge(struct registration_index *known, const struct known_call *call);
 
 /* Before the calls are gone through once more. */
-void known_memory_restart(struct known_memory *known);
+void known_memory_restart(struct registration_index *known);
 
 /* Whether it is known when a call was made, on the wall clock. */
-int known_memory_has_time(const struct known_memory *known, const struct known_call *call);
+int known_memory_has_time(const struct registration_index *known, const struct known_call *call);
 
 /* "not registered": a phrase for people. */
 const char *memory_state_text(enum memory_state state);
@@ -243,7 +243,7 @@ void shares_init(struct shares *shares);
 void shares_release(struct shares *shares);
 
 /* Sums up the calls of a run, 0: of all. */
-int shares_read(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
+int shares_read(struct shares *shares, struct registration_index *known, struct store *store, int64_t run_id,
                 struct error *error);
 
 /* The most bytes that were not registered come first; equals in the order of their keys, texts by the
@@ -261,7 +261,7 @@ struct needs {
     uint64_t receive_bytes;
 };
 
-struct needs needs_of(enum function function, int64_t bytes, int64_t ranks, int is_root);
+struct needs call_buffer_sizes(enum function function, int64_t bytes, int64_t ranks, int is_root);
 
 /* -------------------- buffer_shares.c -------------------- */
 
@@ -274,7 +274,7 @@ struct known_call stored_call(const struct block_scan *scan, const struct roster
 
 /* Fills in lost_ns and compared of the groups; after shares_read, for whose calls it goes through them again.
  */
-int shares_cost(struct shares *shares, struct known_memory *known, struct store *store, int64_t run_id,
+int shares_cost(struct shares *shares, struct registration_index *known, struct store *store, int64_t run_id,
                 struct error *error);
 
 /* -------------------- memory_snapshots.c -------------------- */
@@ -283,6 +283,7 @@ int shares_cost(struct shares *shares, struct known_memory *known, struct store 
  * Allocator snapshots name no process: a rank's is the one whose file is called so, of the run in whose
  * directories it lies. Fills in what is known of ranks, and their clocks.
  */
-int snapshots_load(struct known_memory *known, struct store *store, int64_t run_id, struct error *error);
+int snapshots_load(struct registration_index *known, struct store *store, int64_t run_id,
+                   struct error *error);
 
 #endif

@@ -134,7 +134,7 @@ static int set_words(const struct comparison *of, struct table *table, struct er
 {
     const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
     struct buffer place = BUFFER_INIT;
-    int failed = of->kind == SERIES_RANK && comparison_say_place(of, &place) ? error_no_memory(error) : 0;
+    int failed = of->kind == SERIES_RANK && comparison_append_place(of, &place) ? error_no_memory(error) : 0;
     failed = failed || (place.length && table_set_text(table, AT_PLACE, place.data, error)) ||
              (of->tag && table_set_text(table, AT_TAG, of->tag, error)) ||
              (found && table_set_text(table, AT_TEXT, found->text, error));
@@ -206,8 +206,8 @@ static int caution_bars(const struct comparisons *all, struct table *table, stru
         struct buffer text = BUFFER_INIT;
         if (!(all->barred >> rule & 1) || !compare_rules[rule].is_bar)
             continue;
-        failed = comparisons_say_bar(all, rule, &text) ? error_no_memory(error)
-                                                       : table_add_warning(table, error, "%s", text.data);
+        failed = comparisons_append_bar(all, rule, &text) ? error_no_memory(error)
+                                                          : table_add_warning(table, error, "%s", text.data);
         buffer_release(&text);
     }
     return failed;
@@ -280,7 +280,7 @@ static int wants_table(const struct analysis_request *request)
                        filter->sort || filter->top || filter->steps.last != INT64_MAX));
 }
 
-static int say_notes(const struct table *table, struct buffer *text)
+static int append_notes(const struct table *table, struct buffer *text)
 {
     for (size_t i = 0; i < table->warning_count; i++)
         if (buffer_append_text(text, "note: ") ||
@@ -296,7 +296,7 @@ static int show(const struct comparisons *all, const struct analysis_request *re
     if (add_rows(all, &result->table, error) || caution_bars(all, &result->table, error))
         return -1;
     if (!wants_table(request) &&
-        (comparisons_say(all, &result->text) || say_notes(&result->table, &result->text)))
+        (comparisons_append(all, &result->text) || append_notes(&result->table, &result->text)))
         return error_no_memory(error);
     return 0;
 }

@@ -239,7 +239,7 @@ static void keep_stretch(struct usual *usual, const struct baseline *baseline, i
     usual->count = kept;
 }
 
-static void leave_out_told(struct usual *usual, const struct findings *findings)
+static void drop_told(struct usual *usual, const struct findings *findings)
 {
     size_t told = 0, kept = 0;
     for (size_t i = 0; i < usual->count; i++)
@@ -281,7 +281,7 @@ static int usual_find(struct usual *usual, const struct job *job, const struct b
     }
     keep_stretch(usual, baseline, main_stretch(usual, baseline, counts));
     free(counts);
-    leave_out_told(usual, findings);
+    drop_told(usual, findings);
     set_places(usual, job->step_count);
     return 0;
 }
@@ -370,7 +370,7 @@ static int describe_finding(struct measured_run *run, const struct job *job, con
     struct buffer key = BUFFER_INIT, text = BUFFER_INIT;
     const char *tag = job_tag(job, finding->tag);
     int failed = buffer_printf(&key, "%s, ", finding_kind_name(finding->kind)) ||
-                 finding_name_unit(finding, job, &key) || finding_say(finding, job, &text) ||
+                 finding_name_unit(finding, job, &key) || finding_append(finding, job, &text) ||
                  !(of->key = measured_keep(run, key.data)) || (tag && !(of->tag = measured_keep(run, tag))) ||
                  !(of->text = buffer_detach(&text));
     buffer_release(&key);

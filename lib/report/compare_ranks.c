@@ -84,7 +84,7 @@ static int share_a_host(const struct job *job, const struct job_communicator *co
 {
     const char *host = NULL;
     for (size_t i = 0; i < communicator->seat_count; i++) {
-        int32_t rank = communicator->seats[i].rank;
+        int32_t rank = communicator->member_list[i].rank;
         const char *here = rank >= 0 ? job->ranks[rank].facts.host : NULL;
         if (!here || (host && strcmp(host, here) != 0))
             return 0;
@@ -279,13 +279,13 @@ static void add_values(const struct owns *owns, size_t rank, struct step_series 
 }
 
 /* What it is at one position of the step. */
-static int set_place(const struct owns *owns, int32_t role, int32_t position, size_t seat,
+static int set_place(const struct owns *owns, int32_t role, int32_t position, size_t member,
                      struct measured_run *run, struct measured_place *place)
 {
     size_t count = 0;
     *place = (struct measured_place){.own_us = (double)NAN};
     for (size_t i = 0; i < owns->usual->count; i++) {
-        int32_t cell = baseline_cell(owns->baseline, role, position, seat, owns->usual->steps[i]);
+        int32_t cell = baseline_cell(owns->baseline, role, position, member, owns->usual->steps[i]);
         int64_t ns = cell < 0 ? TIME_UNKNOWN : counted_ns(owns->job, (size_t)cell);
         if (ns == TIME_UNKNOWN)
             continue;

@@ -102,7 +102,7 @@ static int differ_in_ranks(const struct measured_run *const runs[2])
     return runs[0]->ranks != runs[1]->ranks;
 }
 
-static int differ_in_programme(const struct measured_run *const runs[2])
+static int differ_in_call_sequence(const struct measured_run *const runs[2])
 {
     return differ(runs[0]->calls, runs[1]->calls) || differ(runs[0]->sizes, runs[1]->sizes);
 }
@@ -128,13 +128,13 @@ static int differ_in_hosts(const struct measured_run *const runs[2])
            memcmp(a, b, (size_t)runs[0]->ranks * sizeof *a) != 0;
 }
 
-int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule)
+int comparison_is_blocked(const struct measured_run *const runs[2], enum compare_rule rule)
 {
     switch (rule) {
     case COMPARE_RANKS:
         return differ_in_ranks(runs);
     case COMPARE_PROGRAMME:
-        return differ_in_programme(runs);
+        return differ_in_call_sequence(runs);
     case COMPARE_PLACEMENT:
         return likeness_moved(runs) || differ_in_hosts(runs);
     case COMPARE_CALLED:
@@ -145,7 +145,7 @@ int likeness_bars(const struct measured_run *const runs[2], enum compare_rule ru
 }
 
 /* What the steps of a job call, as it is put together rank by rank. */
-struct programme {
+struct call_sequence {
     const struct job *job;
     struct stretch *stretches; /* owned: of one rank, by step */
     struct stretch *scratch;   /* owned */
@@ -166,20 +166,22 @@ static uint64_t hash_call(const struct job *job, const struct job_operation *ope
 }
 
 /* How many of a rank's usual steps are as the canonical one. */
-static int are_mostly(const struct programme *programme, struct stretch canonical, const struct usual *usual)
+static int are_mostly(const struct call_sequence *call_sequence, struct stretch canonical,
+                      const struct usual *usual)
 {
     size_t alike = 0;
     for (size_t i = 0; i < usual->count; i++) {
-        const struct stretch *stretch = &programme->stretches[usual->steps[i]];
+        const struct stretch *stretch = &call_sequence->stretches[usual->steps[i]];
         alike += stretch->count == canonical.count && stretch->signature == canonical.signature;
     }
     return alike * 2 >= usual->count;
 }
 
 /* Of the canonical step of a rank, in order of issue. */
-static void add_calls(struct programme *programme, const struct job_rank *rank, struct stretch canonical)
+static void add_calls(struct call_sequence *call_sequence, const struct job_rank *rank,
+                      struct stretch canonical)
 {
-    const struct job *job = programme->job;
+    const struct job *job = call_sequence->job;
     uint64_t calls = 0, sizes = 0;
     for (int32_t i = 0; i < canonical.count; i++) {
         const struct job_operation *operation = &job->operations[canonical.first + i];
@@ -187,43 +189,43 @@ static void add_calls(struct programme *programme, const struct job_rank *rank, 
         calls = hash_mix(calls, call);
         sizes = hash_mix(hash_mix(sizes, call), (uint64_t)operation->bytes);
     }
-    programme->calls += hash_of_rank(rank, calls);
-    programme->sizes += hash_of_rank(rank, sizes);
+    call_sequence->calls += hash_of_rank(rank, calls);
+    call_sequence->sizes += hash_of_rank(rank, sizes);
 }
 
-static int add_rank(struct programme *programme, size_t number, const struct usual *usual)
+static int add_rank(struct call_sequence *call_sequence, size_t number, const struct usual *usual)
 {
-    const struct job *job = programme->job;
+    const struct job *job = call_sequence->job;
     const struct job_rank *rank = &job->ranks[number];
     if (!rank->count)
         return 0;
-    if (stretches_cut(job, rank, programme->stretches))
+    if (stretches_cut(job, rank, call_sequence->stretches))
         return -1;
     for (int32_t step = 0; step < job->step_count; step++)
         if (usual->places[step] < 0)
-            programme->stretches[step].count = 0;
+            call_sequence->stretches[step].count = 0;
     struct stretch canonical =
-        stretches_canonical(programme->stretches, 0, job->step_count, programme->scratch);
+        stretches_canonical(call_sequence->stretches, 0, job->step_count, call_sequence->scratch);
     if (canonical.first < 0)
         return 0;
-    programme->sizes_vary |= !are_mostly(programme, canonical, usual);
-    add_calls(programme, rank, canonical);
+    call_sequence->sizes_vary |= !are_mostly(call_sequence, canonical, usual);
+    add_calls(call_sequence, rank, canonical);
     return 0;
 }
 
-static int measure_programme(struct measured_run *run, const struct job *job, const struct usual *usual)
+static int measure_call_sequence(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
     size_t steps = (size_t)job->step_count + 1;
-    struct programme programme = {.job = job,
-                                  .stretches = array_new(steps, sizeof *programme.stretches),
-                                  .scratch = array_new(steps, sizeof *programme.scratch)};
-    int failed = !programme.stretches || !programme.scratch;
+    struct call_sequence call_sequence = {.job = job,
+                                          .stretches = array_new(steps, sizeof *call_sequence.stretches),
+                                          .scratch = array_new(steps, sizeof *call_sequence.scratch)};
+    int failed = !call_sequence.stretches || !call_sequence.scratch;
     for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
-        failed = add_rank(&programme, i, usual);
-    run->calls = programme.calls;
-    run->sizes = programme.sizes_vary ? 0 : programme.sizes;
-    free(programme.stretches);
-    free(programme.scratch);
+        failed = add_rank(&call_sequence, i, usual);
+    run->calls = call_sequence.calls;
+    run->sizes = call_sequence.sizes_vary ? 0 : call_sequence.sizes;
+    free(call_sequence.stretches);
+    free(call_sequence.scratch);
     return failed ? -1 : 0;
 }
 
@@ -238,7 +240,7 @@ static uint64_t hash_members(const struct job *job, const struct job_communicato
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
-        int32_t rank = communicator->seats[i].rank;
+        int32_t rank = communicator->member_list[i].rank;
         sum += rank < 0 ? 1 : hash_mix(1, (uint64_t)job->ranks[rank].global_rank);
     }
     return hash_mix(sum, (uint64_t)communicator->size);
@@ -310,5 +312,6 @@ int shape_measure(struct measured_run *run, const struct job *job, const struct 
     run->has_ranks = job->has_global_ranks;
     for (size_t i = 0; i < job->rank_count; i++)
         run->has_ranks = run->has_ranks && job->ranks[i].global_rank >= 0;
-    return measure_programme(run, job, usual) || measure_ways(run, job) || measure_hosts(run, job) ? -1 : 0;
+    return measure_call_sequence(run, job, usual) || measure_ways(run, job) || measure_hosts(run, job) ? -1
+                                                                                                       : 0;
 }

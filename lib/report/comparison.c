@@ -228,7 +228,7 @@ static enum compare_rule bar_of(const struct comparisons *all, const struct comp
     if (!of->series[0] || !of->series[1])
         return COMPARE_ONE_SIDE;
     for (enum compare_rule rule = COMPARE_RANKS; rule < COMPARE_FEW_STEPS; rule++)
-        if (compare_asks(rule, of->kind) && likeness_bars(all->runs, rule))
+        if (compare_asks(rule, of->kind) && comparison_is_blocked(all->runs, rule))
             return rule;
     for (int side = 0; side < 2; side++)
         if ((double)of->levels[side].steps < compare_limit(COMPARE_FEW_STEPS))

@@ -263,14 +263,15 @@ enum comparison_answer comparisons_answer(const struct comparisons *comparisons,
  * A comparison in sentences for people, worst first: what differs beyond noise, or that nothing does and what
  * could have been seen. Text of traces is escaped for a terminal. -1 when memory is out.
  */
-int comparisons_say(const struct comparisons *comparisons, struct buffer *text);
+int comparisons_append(const struct comparisons *comparisons, struct buffer *text);
 
 /* Why something was not judged: a clause for a rule that bars. -1 when memory is out. */
-int comparisons_say_bar(const struct comparisons *comparisons, enum compare_rule rule, struct buffer *text);
+int comparisons_append_bar(const struct comparisons *comparisons, enum compare_rule rule,
+                           struct buffer *text);
 
 /* "before the 3rd call of the step (AllReduce, backward)": where a rank's own time changed most; nothing
  * where that is not known. */
-int comparison_say_place(const struct comparison *comparison, struct buffer *text);
+int comparison_append_place(const struct comparison *comparison, struct buffer *text);
 
 /* "step", "phase", ..., "finding". */
 const char *comparison_name(int kind);
@@ -332,7 +333,7 @@ int measure_ranks(struct measured_run *run, const struct job *job, const struct 
 /* -------------------- compare_rule.c -------------------- */
 
 /* Whether a bar (COMPARE_RANKS to COMPARE_CALLED) stands between two runs. */
-int likeness_bars(const struct measured_run *const runs[2], enum compare_rule rule);
+int comparison_is_blocked(const struct measured_run *const runs[2], enum compare_rule rule);
 
 /* How many communicators have their data on the network in one run only, of those that both have. */
 size_t likeness_moved(const struct measured_run *const runs[2]);

@@ -17,65 +17,65 @@ const char *comparison_name(int kind)
     return names[kind];
 }
 
-static int say_us(struct buffer *text, double us)
+static int append_us(struct buffer *text, double us)
 {
     return text_time(text, (int64_t)llround(fabs(us) * 1e3));
 }
 
-static int say_text(struct buffer *text, const char *hostile)
+static int append_quoted(struct buffer *text, const char *hostile)
 {
     return escape_terminal(text, hostile, strlen(hostile));
 }
 
 /* " (58 %)"; two figures. */
-static int say_percent(struct buffer *text, double percent)
+static int append_percent(struct buffer *text, double percent)
 {
     return isfinite(percent) ? buffer_printf(text, " (%.*f %%)", fabs(percent) < 9.95, fabs(percent)) : 0;
 }
 
 /* "12.3 ms, 4.5 ms (58 %) longer" */
-static int say_longer(const struct comparison *of, struct buffer *text)
+static int append_longer(const struct comparison *of, struct buffer *text)
 {
-    return say_us(text, of->values[1]) || buffer_append_text(text, ", ") || say_us(text, of->change) ||
-           say_percent(text, comparison_change_percent(of)) ||
+    return append_us(text, of->values[1]) || buffer_append_text(text, ", ") || append_us(text, of->change) ||
+           append_percent(text, comparison_change_percent(of)) ||
            buffer_append_text(text, of->change > 0 ? " longer" : " shorter");
 }
 
-static int say_steps(const struct comparison *of, struct buffer *text)
+static int append_steps(const struct comparison *of, struct buffer *text)
 {
-    return buffer_append_text(text, "A step took ") || say_longer(of, text) ||
+    return buffer_append_text(text, "A step took ") || append_longer(of, text) ||
            buffer_append_text(text, " than in A.\n");
 }
 
-static int say_share(const struct comparison *of, const char *what, struct buffer *text)
+static int append_share(const struct comparison *of, const char *what, struct buffer *text)
 {
     return buffer_printf(text, "%s %.*f %% of the time (%.*f %% in A).\n", what, of->values[1] < 9.95,
                          of->values[1], of->values[0] < 9.95, of->values[0]);
 }
 
-static int say_phase(const struct comparison *of, struct buffer *text)
+static int append_phase(const struct comparison *of, struct buffer *text)
 {
-    return buffer_append_text(text, "Phase ") || say_text(text, of->key) ||
-           buffer_append_text(text, " took ") || say_longer(of, text) ||
+    return buffer_append_text(text, "Phase ") || append_quoted(text, of->key) ||
+           buffer_append_text(text, " took ") || append_longer(of, text) ||
            buffer_append_text(text, " than in A.\n");
 }
 
-static int say_transfer(const struct comparison *of, struct buffer *text)
+static int append_transfer(const struct comparison *of, struct buffer *text)
 {
     double gbs = of->series[1]->gbs_us;
-    return say_text(text, of->key) || buffer_append_text(text, ": a transfer took ") ||
-           say_longer(of, text) || buffer_append_text(text, " than in A") ||
+    return append_quoted(text, of->key) || buffer_append_text(text, ": a transfer took ") ||
+           append_longer(of, text) || buffer_append_text(text, " than in A") ||
            (gbs > 0 && buffer_printf(text, "; bus bandwidth %.3g GB/s (%.3g GB/s in A)", gbs / of->values[1],
                                      gbs / of->values[0])) ||
            buffer_append_text(text, ".\n");
 }
 
-static int say_edge(const struct comparison *of, struct buffer *text)
+static int append_edge(const struct comparison *of, struct buffer *text)
 {
-    return buffer_append_text(text, "Sends from ") || say_text(text, of->key) ||
-           buffer_append_text(text, " waited ") || say_us(text, of->change) ||
+    return buffer_append_text(text, "Sends from ") || append_quoted(text, of->key) ||
+           buffer_append_text(text, " waited ") || append_us(text, of->change) ||
            buffer_printf(text, " %s per step for the network", of->change > 0 ? "longer" : "less") ||
-           say_percent(text, comparison_change_percent(of)) || buffer_append_text(text, " than in A.\n");
+           append_percent(text, comparison_change_percent(of)) || buffer_append_text(text, " than in A.\n");
 }
 
 /* The place whose own time changed most in the direction of the whole; NULL. */
@@ -97,7 +97,7 @@ static const struct measured_place *changed_place(const struct comparison *of, s
     return best;
 }
 
-int comparison_say_place(const struct comparison *of, struct buffer *text)
+int comparison_append_place(const struct comparison *of, struct buffer *text)
 {
     size_t at = 0;
     const struct measured_place *place = changed_place(of, &at);
@@ -112,14 +112,15 @@ int comparison_say_place(const struct comparison *of, struct buffer *text)
                : 0;
 }
 
-static int say_rank(const struct comparison *of, struct buffer *text)
+static int append_rank(const struct comparison *of, struct buffer *text)
 {
     struct buffer place = BUFFER_INIT;
     int failed =
-        buffer_append_byte(text, (char)toupper((unsigned char)*of->key)) || say_text(text, of->key + 1) ||
-        buffer_append_text(text, " spends ") || say_us(text, of->change) ||
+        buffer_append_byte(text, (char)toupper((unsigned char)*of->key)) ||
+        append_quoted(text, of->key + 1) || buffer_append_text(text, " spends ") ||
+        append_us(text, of->change) ||
         buffer_printf(text, " %s per step between operations than in A", of->change > 0 ? "more" : "less") ||
-        say_percent(text, comparison_change_percent(of)) || comparison_say_place(of, &place) ||
+        append_percent(text, comparison_change_percent(of)) || comparison_append_place(of, &place) ||
         (place.length &&
          (buffer_append_text(text, ", most of it ") || escape_terminal(text, place.data, place.length))) ||
         buffer_append_text(text, ".\n");
@@ -128,16 +129,16 @@ static int say_rank(const struct comparison *of, struct buffer *text)
 }
 
 /* "All ranks spend 546 us more per step between operations than in A in phase backward (6.4 %)." */
-static int say_all(const struct comparison *of, struct buffer *text)
+static int append_all(const struct comparison *of, struct buffer *text)
 {
-    return buffer_append_text(text, "All ranks spend ") || say_us(text, of->change) ||
+    return buffer_append_text(text, "All ranks spend ") || append_us(text, of->change) ||
            buffer_printf(text, " %s per step between operations", of->change > 0 ? "more" : "less") ||
-           (of->tag && (buffer_append_text(text, " in phase ") || say_text(text, of->tag))) ||
-           buffer_append_text(text, " than in A") || say_percent(text, comparison_change_percent(of)) ||
+           (of->tag && (buffer_append_text(text, " in phase ") || append_quoted(text, of->tag))) ||
+           buffer_append_text(text, " than in A") || append_percent(text, comparison_change_percent(of)) ||
            buffer_append_text(text, ".\n");
 }
 
-static int say_finding(const struct comparison *of, struct buffer *text)
+static int append_finding(const struct comparison *of, struct buffer *text)
 {
     const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
     const char *how = !of->found[0]    ? "New: "
@@ -147,9 +148,9 @@ static int say_finding(const struct comparison *of, struct buffer *text)
     int is_both = of->found[0] && of->found[1];
     if (!found)
         return 0;
-    return buffer_append_text(text, how) || say_text(text, found->text) ||
-           (is_both && (buffer_append_text(text, ". Cost per step: ") || say_us(text, of->values[0]) ||
-                        buffer_append_text(text, " in A, ") || say_us(text, of->values[1]) ||
+    return buffer_append_text(text, how) || append_quoted(text, found->text) ||
+           (is_both && (buffer_append_text(text, ". Cost per step: ") || append_us(text, of->values[0]) ||
+                        buffer_append_text(text, " in A, ") || append_us(text, of->values[1]) ||
                         buffer_append_text(text, " in B"))) ||
            buffer_append_text(text, ".\n");
 }
@@ -158,29 +159,29 @@ static int say(const struct comparison *of, struct buffer *text)
 {
     switch (of->kind) {
     case SERIES_STEP:
-        return say_steps(of, text);
+        return append_steps(of, text);
     case SERIES_COMMUNICATION:
-        return say_share(of, "Communication took", text);
+        return append_share(of, "Communication took", text);
     case SERIES_WAITING:
-        return say_share(of, "Ranks waited for others", text);
+        return append_share(of, "Ranks waited for others", text);
     case SERIES_PHASE:
-        return say_phase(of, text);
+        return append_phase(of, text);
     case SERIES_TRANSFER:
-        return say_transfer(of, text);
+        return append_transfer(of, text);
     case SERIES_EDGE:
-        return say_edge(of, text);
+        return append_edge(of, text);
     case SERIES_OWN:
     case SERIES_OWN_PHASE:
-        return say_all(of, text);
+        return append_all(of, text);
     case SERIES_RANK:
-        return say_rank(of, text);
+        return append_rank(of, text);
     default:
-        return say_finding(of, text);
+        return append_finding(of, text);
     }
 }
 
 /* What differs beyond noise. */
-static int say_differences(const struct comparisons *all, size_t *told, struct buffer *text)
+static int append_differences(const struct comparisons *all, size_t *told, struct buffer *text)
 {
     size_t of_kind[COMPARED_KINDS] = {0}, left_out = 0;
     *told = 0;
@@ -214,13 +215,13 @@ static const char *reason_of(const struct comparison *steps)
 }
 
 /* "Step time cannot be compared (49.9 ms in A, 72.0 ms in B): the steps contain different operations." */
-static int say_untold(const struct comparison *steps, struct buffer *text)
+static int append_untold(const struct comparison *steps, struct buffer *text)
 {
     if (buffer_append_text(text, "Step time cannot be compared"))
         return -1;
     if (steps && isfinite(steps->change) &&
-        (buffer_append_text(text, " (") || say_us(text, steps->values[0]) ||
-         buffer_append_text(text, " in A, ") || say_us(text, steps->values[1]) ||
+        (buffer_append_text(text, " (") || append_us(text, steps->values[0]) ||
+         buffer_append_text(text, " in A, ") || append_us(text, steps->values[1]) ||
          buffer_append_text(text, " in B)")))
         return -1;
     return buffer_printf(text, ": %s.\n", reason_of(steps));
@@ -235,7 +236,7 @@ static const struct comparison *own_of_all(const struct comparisons *all)
 }
 
 /* Own times are known better than steps, of which the network has its part. */
-static int say_own(const struct comparisons *all, struct buffer *text)
+static int append_own(const struct comparisons *all, struct buffer *text)
 {
     const struct comparison *own = own_of_all(all);
     if (!own || own->verdict != COMPARED_WITHIN || isnan(own->whole))
@@ -246,11 +247,11 @@ static int say_own(const struct comparisons *all, struct buffer *text)
 }
 
 /* What is known of the length of steps where that does not differ. */
-static int say_silence(const struct comparisons *all, size_t told, struct buffer *text)
+static int append_silence(const struct comparisons *all, size_t told, struct buffer *text)
 {
     const struct comparison *steps = comparisons_steps(all);
     if (!steps || steps->verdict == COMPARED_NOT)
-        return say_untold(steps, text);
+        return append_untold(steps, text);
     if (steps->verdict == COMPARED_BEYOND)
         return 0;
     return buffer_printf(text, "%s: step time changed by %.2g %% (detection limit %.2g %%%s).",
@@ -259,32 +260,32 @@ static int say_silence(const struct comparisons *all, size_t told, struct buffer
                          steps->rule == COMPARE_NETWORK
                              ? ", because network transfers differ between runs (--network-noise)"
                              : "") ||
-           say_own(all, text);
+           append_own(all, text);
 }
 
-static int say_run(const struct measured_run *run, const char *side, struct buffer *text)
+static int append_run_of(const struct measured_run *run, const char *side, struct buffer *text)
 {
     if (!run->run_name)
         return buffer_printf(text, "%s: no operations\n", side);
-    return buffer_printf(text, "%s: ", side) || say_text(text, run->run_name) ||
+    return buffer_printf(text, "%s: ", side) || append_quoted(text, run->run_name) ||
            buffer_printf(text, " (run %lld), %lld rank%s, %d baseline step%s of %d\n", (long long)run->run_id,
                          (long long)run->ranks, run->ranks == 1 ? "" : "s", (int)run->usual,
                          run->usual == 1 ? "" : "s", (int)run->steps);
 }
 
-int comparisons_say(const struct comparisons *all, struct buffer *text)
+int comparisons_append(const struct comparisons *all, struct buffer *text)
 {
     size_t told;
     struct buffer differences = BUFFER_INIT;
-    int failed = say_run(all->runs[0], "A", text) || say_run(all->runs[1], "B", text) ||
-                 buffer_append_byte(text, '\n') || say_differences(all, &told, &differences) ||
+    int failed = append_run_of(all->runs[0], "A", text) || append_run_of(all->runs[1], "B", text) ||
+                 buffer_append_byte(text, '\n') || append_differences(all, &told, &differences) ||
                  (differences.length && buffer_append(text, differences.data, differences.length)) ||
-                 say_silence(all, told, text);
+                 append_silence(all, told, text);
     buffer_release(&differences);
     return failed ? -1 : 0;
 }
 
-static int say_few(const struct comparisons *all, struct buffer *text)
+static int append_few(const struct comparisons *all, struct buffer *text)
 {
     double least = compare_limit(COMPARE_FEW_STEPS);
     const struct measured_run *a = all->runs[0], *b = all->runs[1];
@@ -294,7 +295,7 @@ static int say_few(const struct comparisons *all, struct buffer *text)
                          (int)a->usual, a->usual == 1 ? "" : "s", (int)b->usual, least);
 }
 
-static int say_placement(const struct comparisons *all, struct buffer *text)
+static int append_placement(const struct comparisons *all, struct buffer *text)
 {
     size_t moved = likeness_moved(all->runs);
     if (moved &&
@@ -306,7 +307,7 @@ static int say_placement(const struct comparisons *all, struct buffer *text)
         "the ranks are placed on the hosts differently; steps, phases, transfers and links are not compared");
 }
 
-int comparisons_say_bar(const struct comparisons *all, enum compare_rule rule, struct buffer *text)
+int comparisons_append_bar(const struct comparisons *all, enum compare_rule rule, struct buffer *text)
 {
     switch (rule) {
     case COMPARE_ONE_SIDE:
@@ -319,10 +320,10 @@ int comparisons_say_bar(const struct comparisons *all, enum compare_rule rule, s
                                   "the operations of a step differ (number, order, function, size or ranks): "
                                   "steps, phases, links and ranks are not compared");
     case COMPARE_PLACEMENT:
-        return say_placement(all, text);
+        return append_placement(all, text);
     case COMPARE_CALLED:
         return buffer_printf(text, "%s; step time is not compared", compare_rules[rule].says);
     default:
-        return say_few(all, text);
+        return append_few(all, text);
     }
 }

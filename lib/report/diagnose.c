@@ -141,7 +141,7 @@ static int show(struct told *told, const struct job *job, const struct finding *
 {
     struct buffer *text = &told->result->text;
     return finding_add_paragraph(finding, job, record, told->names_runs, told->request->colour, text) ||
-           (told->explains && readings_explain(&finding->readings, text));
+           (told->explains && readings_explain(&finding->rule_results, text));
 }
 
 /* Where the trace says it: a line of a log that reports it, else the operation in which it shows. */
@@ -162,7 +162,7 @@ static int add(struct told *told, const struct job *job, const struct finding *f
         job_record_release(&record);
         return -1;
     }
-    int failed = finding_say(finding, job, &sentence) ||
+    int failed = finding_append(finding, job, &sentence) ||
                          finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
                          (is_shown ? show(told, job, finding, &record) : hide(told, job, finding))
                      ? error_no_memory(error)
@@ -173,7 +173,8 @@ static int add(struct told *told, const struct job *job, const struct finding *f
 }
 
 /* Sorts the findings of a run, and adds those that filters ask for. */
-static int told_add(struct told *told, const struct job *job, struct findings *findings, struct error *error)
+static int finding_output_add(struct told *told, const struct job *job, struct findings *findings,
+                              struct error *error)
 {
     findings_sort(findings);
     for (size_t i = 0; i < findings->count; i++) {
@@ -191,7 +192,7 @@ static int told_add(struct told *told, const struct job *job, struct findings *f
     return 0;
 }
 
-static int say_hidden(const struct told *told, struct buffer *text)
+static int append_hidden(const struct told *told, struct buffer *text)
 {
     const char *plural = told->hidden == 1 ? "" : "s";
     return buffer_printf(text, "%d low-confidence finding%s not shown", told->hidden, plural) ||
@@ -202,12 +203,12 @@ static int say_hidden(const struct told *told, struct buffer *text)
 }
 
 /* How many are not shown, and why. -1 when memory is out. */
-static int told_say_rest(const struct told *told, struct buffer *text)
+static int finding_output_append_hidden(const struct told *told, struct buffer *text)
 {
     if (told->left_out && buffer_printf(text, "%d finding%s not match the filters\n", told->left_out,
                                         told->left_out == 1 ? " does" : "s do"))
         return -1;
-    return told->hidden ? say_hidden(told, text) : 0;
+    return told->hidden ? append_hidden(told, text) : 0;
 }
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
@@ -292,16 +293,16 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
     struct told *told = &diagnosis->told;
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
-    int failed =
-        summary_add_run(&diagnosis->summary, judgement) || headline_say_job(judgement, told->names_runs, text)
-            ? error_no_memory(error)
-            : told_add(told, judgement->told, &run->findings, error);
+    int failed = summary_add_run(&diagnosis->summary, judgement) ||
+                         headline_append_job(judgement, told->names_runs, text)
+                     ? error_no_memory(error)
+                     : finding_output_add(told, judgement->told, &run->findings, error);
     int is_told = told->shown + told->left_out > before;
     int is_empty = told->names_runs && !judgement->job->rank_count;
     diagnosis->empty_runs += is_empty;
     if (is_empty)
         return failed;
-    if (!failed && !is_told && headline_say_verdict(judgement, told->names_runs, text))
+    if (!failed && !is_told && headline_append_verdict(judgement, told->names_runs, text))
         failed = error_no_memory(error);
     return failed ||
            caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
@@ -333,8 +334,8 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_text(json, "],\"warnings\":[");
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, table->warnings[i]);
-    return failed || buffer_append_text(json, "]}\n") || told_say_rest(&diagnosis->told, text) ||
-           warnings_say(table, text);
+    return failed || buffer_append_text(json, "]}\n") ||
+           finding_output_append_hidden(&diagnosis->told, text) || warnings_append(table, text);
 }
 
 static int read_options(struct diagnosis *diagnosis, struct error *error)
@@ -356,7 +357,7 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
                      : caution_rankless(store, &result->table, error) ||
-                           caution_witnesses(store, runs, &result->table, error) ||
+                           caution_recorders(store, runs, &result->table, error) ||
                            caution_copies(store, runs, &result->table, error) ||
                            caution_records(store, runs, &result->table, error) ||
                            caution_no_operations(store, runs, &result->table, error) ||

@@ -12,11 +12,11 @@
 #include <stdio.h>
 
 /* "2 'sent, not delivered' (rank 1 to rank 2, and others)". */
-static int say_reading(const struct stalls *stalls, const struct reading_count *count, struct buffer *text)
+static int append_reading(const struct stalls *stalls, const struct reading_count *count, struct buffer *text)
 {
     return buffer_printf(text, "%s%lld '%s' (rank %s to rank %s%s)", text->length ? ", " : "",
-                         (long long)count->count, count->reading, stalls->seats[count->sender].name,
-                         stalls->seats[count->receiver].name, count->has_others ? ", and others" : "");
+                         (long long)count->count, count->reading, stalls->member_list[count->sender].name,
+                         stalls->member_list[count->receiver].name, count->has_others ? ", and others" : "");
 }
 
 static int warn(const struct stalls *stalls, const struct readings_counted *counted, int64_t run_id,
@@ -27,7 +27,7 @@ static int warn(const struct stalls *stalls, const struct readings_counted *coun
     int failed = 0;
     for (size_t i = 0; !failed && i < counted->count; i++) {
         all += counted->items[i].count;
-        failed = say_reading(stalls, &counted->items[i], &text);
+        failed = append_reading(stalls, &counted->items[i], &text);
     }
     if (failed)
         error_no_memory(error);
@@ -198,21 +198,21 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
 {
     const struct job *job = judgement->job;
     /* Where nobody can be named, this is all that says what the job waits for. */
-    int is_open = !findings_stop_job(findings) &&
-                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
+    int is_open = !findings_explain_stop(findings) &&
+                  (judgement->scope.blindness != BLIND_NOT || findings->unexplained_hang.is_known);
     return caution_effects(job, findings, table, error) ||
            (is_open && caution_unfinished(job, table, error)) ||
-           (!findings_stop_surely(findings) && caution_watched(job, table, error)) ||
+           (!findings_explain_stop_confidently(findings) && caution_watched(job, table, error)) ||
            caution_excerpts(judgement, table, error) ||
            caution_diagnosed(job, judgement->baseline, table, error) ||
-           caution_crowd(&findings->crowd, job, table, error) ||
+           caution_crowd(&findings->common_slowdown, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
            caution_snapshot(job, findings, table, error) ||
            (is_told && caution_scope(judgement, table, error)) ||
            caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
 }
 
-static int say_united(struct statement *row, struct table *table, struct error *error)
+static int append_united(struct statement *row, struct table *table, struct error *error)
 {
     return table_add_warning(
         table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once",
@@ -220,16 +220,16 @@ static int say_united(struct statement *row, struct table *table, struct error *
         (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are");
 }
 
-static int say_doubt(struct statement *row, struct table *table, struct error *error)
+static int append_doubt(struct statement *row, struct table *table, struct error *error)
 {
     return table_add_warning(
         table, error, "runs %lld and %lld may be the same job from two recorders; they are not merged: %s",
         (long long)statement_integer(row, 0), (long long)statement_integer(row, 1), statement_text(row, 2));
 }
 
-static int say_rows(struct store *store, const struct runs *runs, const char *sql,
-                    int (*say)(struct statement *, struct table *, struct error *), struct table *table,
-                    struct error *error)
+static int append_rows(struct store *store, const struct runs *runs, const char *sql,
+                       int (*say)(struct statement *, struct table *, struct error *), struct table *table,
+                       struct error *error)
 {
     struct statement *row = store_prepare_for(store, sql, runs->only, error);
     int more = row ? 1 : -1;
@@ -240,10 +240,10 @@ static int say_rows(struct store *store, const struct runs *runs, const char *sq
     return more;
 }
 
-int caution_witnesses(struct store *store, const struct runs *runs, struct table *table, struct error *error)
+int caution_recorders(struct store *store, const struct runs *runs, struct table *table, struct error *error)
 {
-    return say_rows(store, runs, schema_analysis_caution_witnesses, say_united, table, error) ||
-                   say_rows(store, runs, schema_analysis_caution_doubts, say_doubt, table, error)
+    return append_rows(store, runs, schema_analysis_caution_witnesses, append_united, table, error) ||
+                   append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error)
                ? -1
                : 0;
 }

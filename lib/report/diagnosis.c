@@ -70,19 +70,19 @@ static int find_longer(struct search *search, struct error *error)
     int failed = find_candidates(search, &suspects, &edges, error);
     struct transfer_excess *transfers = *search->transfers;
     if (!failed) {
-        suspects_doubt(&suspects, job, baseline, &edges, transfers);
-        suspects_doubt_unrecorded(&suspects, job, baseline);
+        suspects_check(&suspects, job, baseline, &edges, transfers);
+        suspects_check_unrecorded(&suspects, job, baseline);
     }
     if (!failed &&
-        (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
-         suspects_doubt_unrest(&suspects, job, baseline)))
+        (suspects_join_hidden_sends(&suspects, job) || suspects_check_exchanges(&suspects, job, baseline) ||
+         suspects_check_common_lateness(&suspects, job, baseline)))
         failed = error_no_memory(error);
     failed = failed || (timed && replay_init(timed, job, &baseline->excess, transfers, error));
-    if (!failed && (suspects_weigh(&suspects, job, baseline, transfers, timed) ||
+    if (!failed && (suspects_compute_gain(&suspects, job, baseline, transfers, timed) ||
                     suspects_sum_costs(&suspects, baseline->step_count)))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, transfers, options, findings, error);
-    if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
+    if (!failed && (findings_check_common_slowdown(findings, job) || findings_check_shared(findings, job)))
         failed = error_no_memory(error);
     failed =
         failed ||
@@ -151,7 +151,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
         return -1;
     int failed = find_both(&search, error);
     findings_release(&search.stopped);
-    if (!failed && (find_unanswering(job, findings) || find_broken_transfers(job, findings) ||
+    if (!failed && (find_ras_unresponsive(job, findings) || find_broken_transfers(job, findings) ||
                     find_unmade(job, findings) || find_reported_absence(job, findings) ||
                     find_reported_errors(job, findings) || find_late_starts(job, findings) ||
                     note_steps(findings, job, baseline)))
@@ -187,7 +187,7 @@ int diagnose_options_usual(struct diagnose_options *options, struct store *store
 /* Of rows of longer steps, so many are named. */
 enum { ROWS_NAMED = 3 };
 
-static int say_longer(const struct longer_steps *longer, struct buffer *text)
+static int append_longer(const struct longer_steps *longer, struct buffer *text)
 {
     size_t named = longer->count < ROWS_NAMED ? longer->count : ROWS_NAMED;
     for (size_t i = 0; i < named; i++) {
@@ -205,7 +205,7 @@ static int say_longer(const struct longer_steps *longer, struct buffer *text)
     return named ? buffer_append_byte(text, '\n') : 0;
 }
 
-static int say_job(const struct judgement *judgement, struct buffer *text)
+static int append_job(const struct judgement *judgement, struct buffer *text)
 {
     const struct job *job = judgement->job;
     int64_t ranks = judgement->scope.ranks, recorded = judgement->scope.recorded_ranks;
@@ -236,7 +236,7 @@ static int percent_of(int64_t part_ns, int64_t whole_ns, struct buffer *text)
     return buffer_printf(text, "%.*f %%", percent > 0 && percent < 9.95, percent);
 }
 
-static int say_times(const struct judgement *judgement, struct buffer *text)
+static int append_times(const struct judgement *judgement, struct buffer *text)
 {
     const struct time_shares *shares = &judgement->shares;
     int64_t waiting_ns = judgement_waiting_ns(judgement);
@@ -258,7 +258,7 @@ static int say_times(const struct judgement *judgement, struct buffer *text)
 }
 
 /* "594 ms of 867 ms (69 %); findings explain 590 ms, 4 ms unexplained". */
-static int say_loss(const struct longer_steps *longer, struct buffer *text)
+static int append_loss(const struct longer_steps *longer, struct buffer *text)
 {
     int64_t rest_ns = longer->lost_ns - longer->explained_ns;
     if (longer->lost_ns <= 0)
@@ -275,7 +275,7 @@ static int say_loss(const struct longer_steps *longer, struct buffer *text)
 }
 
 /* "coverage: 576 of 704 operations (128 without a duration)" */
-static int say_coverage(const struct scope *scope, struct buffer *text)
+static int append_coverage(const struct scope *scope, struct buffer *text)
 {
     struct buffer gaps = BUFFER_INIT;
     int failed =
@@ -289,7 +289,7 @@ static int say_coverage(const struct scope *scope, struct buffer *text)
     return failed;
 }
 
-static int say_lost(const struct judgement *judgement, struct buffer *text)
+static int append_lost(const struct judgement *judgement, struct buffer *text)
 {
     const struct scope *scope = &judgement->scope;
     int64_t unjudged = scope->operations - scope->warm_up - scope->judged;
@@ -298,12 +298,12 @@ static int say_lost(const struct judgement *judgement, struct buffer *text)
     const char *lost = judgement->stopped_step >= 0    ? "time lost before the job stopped: "
                        : judgement->job->excerpt_count ? "time lost in the loaded steps: "
                                                        : "time lost: ";
-    return buffer_append_text(text, lost) || say_loss(&judgement->longer, text) ||
-           buffer_append_byte(text, '\n') || (unjudged > 0 && say_coverage(scope, text));
+    return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
+           buffer_append_byte(text, '\n') || (unjudged > 0 && append_coverage(scope, text));
 }
 
 /* "run 2 (traces-b): ", by which --run takes it. */
-static int say_run(const struct job *job, struct buffer *text)
+static int append_run_of(const struct job *job, struct buffer *text)
 {
     return buffer_printf(text, "run %lld (", (long long)job->run_id) ||
                    escape_terminal(text, job->run_name, strlen(job->run_name)) ||
@@ -312,22 +312,24 @@ static int say_run(const struct job *job, struct buffer *text)
                : 0;
 }
 
-int headline_say_job(const struct judgement *judgement, int names_run, struct buffer *text)
+int headline_append_job(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     if (!judgement->scope.operations)
         return 0;
     if (text->length && buffer_append_byte(text, '\n'))
         return -1;
-    if (names_run && say_run(judgement->job, text))
+    if (names_run && append_run_of(judgement->job, text))
         return -1;
-    return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||
-                   say_lost(judgement, text) || buffer_append_byte(text, '\n')
+    return append_job(judgement, text) || append_longer(&judgement->longer, text) ||
+                   append_times(judgement, text) || append_lost(judgement, text) ||
+                   buffer_append_byte(text, '\n')
                ? -1
                : 0;
 }
 
 /* "2.45 ms (10 % of the median step) in a single step" */
-static int say_fault(int64_t time_ns, int64_t step_ns, const char *of, const char *when, struct buffer *text)
+static int append_fault(int64_t time_ns, int64_t step_ns, const char *of, const char *when,
+                        struct buffer *text)
 {
     double percent = 100 * (double)time_ns / (double)step_ns;
     return text_time(text, time_ns) ||
@@ -335,7 +337,7 @@ static int say_fault(int64_t time_ns, int64_t step_ns, const char *of, const cha
 }
 
 /* What would have been seen; nothing where nothing would. */
-static int say_sight(const struct judgement *judgement, struct buffer *text)
+static int append_sight(const struct judgement *judgement, struct buffer *text)
 {
     const struct smallest_fault *smallest = &judgement->smallest;
     int64_t step_ns = judgement->baseline->median_step_ns;
@@ -344,56 +346,56 @@ static int say_sight(const struct judgement *judgement, struct buffer *text)
     if (buffer_append_text(text, judgement->job->excerpt_count
                                      ? "    Detection limit for one slow rank in the loaded steps: "
                                      : "    Detection limit for one slow rank: ") ||
-        say_fault(smallest->one_step_ns, step_ns, " of the median step", "in a single step", text) ||
+        append_fault(smallest->one_step_ns, step_ns, " of the median step", "in a single step", text) ||
         buffer_append_text(text, ", ") ||
-        say_fault(smallest->three_steps_ns, step_ns, "", "in three consecutive steps", text))
+        append_fault(smallest->three_steps_ns, step_ns, "", "in three consecutive steps", text))
         return -1;
     if (smallest->every_step_ns == TIME_UNKNOWN)
         return buffer_append_text(text,
                                   "; a rank that is slow in every step cannot be detected: too few peers\n");
     return buffer_append_text(text, ", ") ||
-           say_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
+           append_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
 }
 
 /* A line of what was analyzed, and how small a fault would have shown. */
-static int say_judged(const struct judgement *judgement, struct buffer *text)
+static int append_judged(const struct judgement *judgement, struct buffer *text)
 {
     struct buffer gaps = BUFFER_INIT;
-    int failed = buffer_append_text(text, "    Coverage: ") || scope_say_judged(&judgement->scope, text) ||
-                 scope_say_gaps(&judgement->scope, &gaps) ||
+    int failed = buffer_append_text(text, "    Coverage: ") || scope_append_judged(&judgement->scope, text) ||
+                 scope_append_gaps(&judgement->scope, &gaps) ||
                  (gaps.length && (buffer_append_text(text, ". Not analyzed: ") ||
                                   buffer_append(text, gaps.data, gaps.length))) ||
                  buffer_append_byte(text, '\n');
     buffer_release(&gaps);
-    return failed || say_sight(judgement, text) ? -1 : 0;
+    return failed || append_sight(judgement, text) ? -1 : 0;
 }
 
-static int say_partly_judged(const struct judgement *judgement, struct buffer *text)
+static int append_partly_judged(const struct judgement *judgement, struct buffer *text)
 {
     return buffer_append_text(text, NO_PROBLEM_FOUND " in the part of the job that could be analyzed: ") ||
-                   scope_say_judged(&judgement->scope, text) ||
+                   scope_append_judged(&judgement->scope, text) ||
                    buffer_append_text(text, "\n    Not analyzed: ") ||
-                   scope_say_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
-                   say_sight(judgement, text)
+                   scope_append_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
+                   append_sight(judgement, text)
                ? -1
                : 0;
 }
 
-static int say_undetermined(const struct judgement *judgement, struct buffer *text)
+static int append_undetermined(const struct judgement *judgement, struct buffer *text)
 {
     struct buffer said = BUFFER_INIT;
-    int failed = standstill_say_reason(&judgement->standstill, judgement->job, &said) ||
+    int failed = standstill_append_reason(&judgement->unexplained_hang, judgement->job, &said) ||
                  buffer_append_text(text, "the rank at fault cannot be determined: ") ||
                  escape_terminal(text, said.data, said.length);
     buffer_clear(&said);
-    failed = failed || standstill_say_remedy(&judgement->standstill, judgement->job, &said) ||
+    failed = failed || standstill_append_remedy(&judgement->unexplained_hang, judgement->job, &said) ||
              buffer_append_text(text, ".\n    Next: ") || escape_terminal(text, said.data, said.length) ||
              buffer_append_text(text, ".\n");
     buffer_release(&said);
     return failed;
 }
 
-int headline_say_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
+int headline_append_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     const struct scope *scope = &judgement->scope;
     int is_longer = longer_steps_alarm(&judgement->longer);
@@ -401,19 +403,19 @@ int headline_say_verdict(const struct judgement *judgement, int names_run, struc
         return 0;
     if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
         return -1;
-    if (judgement->standstill.is_known && say_undetermined(judgement, text))
+    if (judgement->unexplained_hang.is_known && append_undetermined(judgement, text))
         return -1;
     if (is_longer && (scope->blindness == BLIND_NOT || scope->blindness == BLIND_LITTLE))
         return buffer_append_text(text, "steps became longer; the rank at fault cannot be determined\n") ||
-               say_judged(judgement, text);
-    if (judgement->standstill.is_known)
+               append_judged(judgement, text);
+    if (judgement->unexplained_hang.is_known)
         return 0;
     if (scope->blindness != BLIND_NOT)
         return buffer_append_text(
                    text, is_longer ? "steps became longer; not enough data to find the rank at fault: "
                                    : NOT_ENOUGH_DATA ": ") ||
-               scope_say_blindness(scope, text) || buffer_append_byte(text, '\n');
+               scope_append_blindness(scope, text) || buffer_append_byte(text, '\n');
     if (scope_is_partial(scope))
-        return say_partly_judged(judgement, text);
-    return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || say_judged(judgement, text);
+        return append_partly_judged(judgement, text);
+    return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || append_judged(judgement, text);
 }

@@ -11,7 +11,7 @@
 struct decided {
     const struct stalls *stalls;
     const struct findings *findings;
-    const int32_t *rank_of_seat; /* -1: none of the run */
+    const int32_t *rank_of_member; /* -1: none of the run */
 };
 
 static int has_peer(const struct finding *finding, int32_t rank)
@@ -32,7 +32,8 @@ static int blames(const struct finding *finding, int32_t sender, int32_t receive
 
 static const struct finding *blaming(const struct decided *decided, const struct stalls_edge *edge)
 {
-    int32_t sender = decided->rank_of_seat[edge->sender], receiver = decided->rank_of_seat[edge->receiver];
+    int32_t sender = decided->rank_of_member[edge->sender],
+            receiver = decided->rank_of_member[edge->receiver];
     const struct finding *best = NULL;
     for (size_t i = 0; sender >= 0 && receiver >= 0 && i < decided->findings->count; i++) {
         const struct finding *finding = &decided->findings->items[i];
@@ -73,15 +74,15 @@ static void decide(const struct decided *decided, struct stalls *stalls, size_t 
 }
 
 /* Seats of ranks are those of the roster; a job has those of its run. */
-static int32_t *ranks_of_seats(const struct stalls *stalls, const struct job *job)
+static int32_t *ranks_of_members(const struct stalls *stalls, const struct job *job)
 {
     int32_t *ranks = array_new(stalls->seat_count, sizeof *ranks);
     for (size_t i = 0; ranks && i < stalls->seat_count; i++)
         ranks[i] = -1;
     for (size_t i = 0; ranks && i < job->rank_count; i++) {
-        int32_t seat = roster_rank(&stalls->roster, job->ranks[i].id);
-        if (seat >= 0)
-            ranks[seat] = (int32_t)i;
+        int32_t member = roster_rank(&stalls->roster, job->ranks[i].id);
+        if (member >= 0)
+            ranks[member] = (int32_t)i;
     }
     return ranks;
 }
@@ -89,7 +90,7 @@ static int32_t *ranks_of_seats(const struct stalls *stalls, const struct job *jo
 int edges_take_verdicts_of(struct stalls *stalls, int32_t run, const struct job *job,
                            const struct findings *findings, struct error *error)
 {
-    int32_t *ranks = ranks_of_seats(stalls, job);
+    int32_t *ranks = ranks_of_members(stalls, job);
     const struct decided decided = {stalls, findings, ranks};
     if (!ranks)
         return error_no_memory(error);

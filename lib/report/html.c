@@ -26,7 +26,7 @@ static size_t number_ends(const struct stalls *stalls, const char **names, size_
         place_of[stalls->edges[i].sender] = place_of[stalls->edges[i].receiver] = 0;
     for (size_t i = 0; i < stalls->seat_count; i++)
         if (place_of[i] == 0) {
-            names[count] = stalls->seats[i].name;
+            names[count] = stalls->member_list[i].name;
             place_of[i] = count++;
         }
     return count;
@@ -178,7 +178,7 @@ static int add_judged(struct report *report, struct html_run *run, struct judged
         failed = error_no_memory(error);
     report->findings += failed ? 0 : html_run_told(run);
     report->judged |= run->judgement->scope.blindness == BLIND_NOT;
-    report->undetermined |= run->judgement->standstill.is_known;
+    report->undetermined |= run->judgement->unexplained_hang.is_known;
     return failed ? -1 : 0;
 }
 
@@ -231,7 +231,7 @@ static int add_notes(struct report *report, const struct table *notes)
 static int add_runs(struct report *report, const struct runs *runs, struct table *notes, struct error *error)
 {
     struct store *store = report->request->store;
-    int failed = caution_witnesses(store, runs, notes, error) || caution_copies(store, runs, notes, error) ||
+    int failed = caution_recorders(store, runs, notes, error) || caution_copies(store, runs, notes, error) ||
                  caution_records(store, runs, notes, error) ||
                  caution_no_operations(store, runs, notes, error) || caution_rules_off(notes, error);
     for (size_t i = 0; !failed && i < runs->count; i++)
@@ -242,7 +242,7 @@ static int add_runs(struct report *report, const struct runs *runs, struct table
 }
 
 /* "traces-b: 1 finding", "2 runs: nothing stands out". */
-static int say_title(const struct report *report, struct buffer *title)
+static int append_title(const struct report *report, struct buffer *title)
 {
     int failed = report->runs == 1 ? buffer_append(title, report->name.data, report->name.length)
                                    : buffer_printf(title, "%zu runs", report->runs);
@@ -259,11 +259,12 @@ static int say_title(const struct report *report, struct buffer *title)
 static int write_page(const struct report *report, struct output *output, struct error *error)
 {
     struct buffer title = BUFFER_INIT;
-    int failed = say_title(report, &title) ? error_no_memory(error)
-                                           : html_page_write(&report->page, title.data,
-                                                             "NCCL communication of all ranks: which rank "
-                                                             "delayed the job, since when, and what it cost.",
-                                                             output, error);
+    int failed = append_title(report, &title)
+                     ? error_no_memory(error)
+                     : html_page_write(&report->page, title.data,
+                                       "NCCL communication of all ranks: which rank "
+                                       "delayed the job, since when, and what it cost.",
+                                       output, error);
     buffer_release(&title);
     return failed;
 }

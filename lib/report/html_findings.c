@@ -39,7 +39,7 @@ static int32_t position_of(const struct html_run *run, const struct finding *fin
     if (at < 0 || baseline->role_of_rank[run->job->operations[finding->operation].rank] != role)
         return -1;
     int32_t call = finding->kind == FINDING_NETWORK ? 0 : call_of(finding);
-    return call ? role_programme(&baseline->roles[role], at).begin + call - 1 : at;
+    return call ? role_sequence(&baseline->roles[role], at).begin + call - 1 : at;
 }
 
 /* An operation at the place; NULL. */
@@ -54,8 +54,8 @@ static const struct job_operation *operation_at(const struct html_run *run, cons
     return NULL;
 }
 
-static int say_title(const struct html_run *run, const struct finding *finding, int32_t position,
-                     const char *what, struct buffer *title)
+static int append_title(const struct html_run *run, const struct finding *finding, int32_t position,
+                        const char *what, struct buffer *title)
 {
     const struct job_operation *operation = operation_at(run, finding, position);
     const struct role *role = &run->baseline->roles[run->baseline->role_of_rank[finding->rank]];
@@ -125,7 +125,7 @@ static int draw_place(const struct html_run *run, const struct finding *finding)
     int failed =
         place_history_init(&history, run->job, run->baseline, ranks, count, position,
                            is_network ? PLACE_TRANSFER : PLACE_GAP) ||
-        say_title(run, finding, position, is_network ? "Transfer time of " : "Gap before ", &title) ||
+        append_title(run, finding, position, is_network ? "Transfer time of " : "Gap before ", &title) ||
         draw(run, finding, &history, title.data);
     step_history_release(&history);
     buffer_release(&title);
@@ -139,7 +139,7 @@ static const struct column columns_of_counts[] = {
     {.name = "last", .type = CELL_TEXT, .description = "the last operation that it started"},
 };
 
-static int say_last(const struct html_run *run, size_t last, struct buffer *text)
+static int append_last(const struct html_run *run, size_t last, struct buffer *text)
 {
     const struct job_operation *operation = &run->job->operations[last];
     if (operation->instance < 0)
@@ -169,7 +169,7 @@ static int count_rank(const struct html_run *run, int32_t rank, int32_t step, st
     table_set_integer(table, 1, begun);
     table_set_integer(table, 2, ended);
     if (begun)
-        failed = say_last(run, last, &text) || table_set_text(table, 3, text.data, error);
+        failed = append_last(run, last, &text) || table_set_text(table, 3, text.data, error);
     buffer_release(&text);
     return failed || table_set_text(table, 0, run->job->ranks[rank].name, error) ? -1 : 0;
 }
@@ -231,22 +231,23 @@ static int is_bad(const struct html_run *run)
 static int is_doubtful(const struct html_run *run)
 {
     const struct scope *scope = &run->judgement->scope;
-    return scope->blindness != BLIND_NOT || scope_is_partial(scope) || run->judgement->standstill.is_known;
+    return scope->blindness != BLIND_NOT || scope_is_partial(scope) ||
+           run->judgement->unexplained_hang.is_known;
 }
 
 /* A line for each finding; without any, what diagnose says. */
-static int say_verdict(const struct html_run *run, struct buffer *text)
+static int append_verdict(const struct html_run *run, struct buffer *text)
 {
     size_t told = html_run_told(run);
     if (!told)
-        return headline_say_verdict(run->judgement, 0, text);
+        return headline_append_verdict(run->judgement, 0, text);
     if (buffer_printf(text, "%zu finding%s\n", told, told == 1 ? "" : "s"))
         return -1;
     for (size_t i = 0; i < run->findings->count; i++) {
         const struct finding *finding = &run->findings->items[i];
         if (finding_is_told(finding) &&
             (buffer_printf(text, "%s: ", finding_kind_name(finding->kind)) ||
-             finding_say(finding, run->job, text) || buffer_append_text(text, ".\n")))
+             finding_append(finding, run->job, text) || buffer_append_text(text, ".\n")))
             return -1;
     }
     return 0;
@@ -261,7 +262,7 @@ static int put_fact(const struct html_run *run, const char *name, struct buffer 
     return failed;
 }
 
-static int say_ranks(const struct html_run *run, struct buffer *text)
+static int append_ranks(const struct html_run *run, struct buffer *text)
 {
     const struct scope *scope = &run->judgement->scope;
     return scope->ranks > scope->recorded_ranks
@@ -271,7 +272,7 @@ static int say_ranks(const struct html_run *run, struct buffer *text)
 }
 
 /* "38.9 ms (20 %)". */
-static int say_part(int64_t part_ns, int64_t whole_ns, struct buffer *text)
+static int append_part(int64_t part_ns, int64_t whole_ns, struct buffer *text)
 {
     if (whole_ns <= 0 || part_ns == TIME_UNKNOWN)
         return 0;
@@ -281,7 +282,7 @@ static int say_part(int64_t part_ns, int64_t whole_ns, struct buffer *text)
            buffer_printf(text, " (%.2g %%)", 100 * (double)part_ns / (double)whole_ns);
 }
 
-static int say_share(int64_t part_ns, int64_t whole_ns, struct buffer *text)
+static int append_share(int64_t part_ns, int64_t whole_ns, struct buffer *text)
 {
     return part_ns == TIME_UNKNOWN || whole_ns <= 0
                ? 0
@@ -295,7 +296,7 @@ static int put_loss(const struct html_run *run, struct buffer *text)
     int has_stopped = judgement->stopped_step >= 0;
     return (has_stopped && buffer_printf(text, "in step %d", (int)judgement->stopped_step)) ||
                    put_fact(run, "Stopped", text) ||
-                   say_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
+                   append_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
                    put_fact(run, has_stopped ? "Time lost before that" : "Time lost", text)
                ? -1
                : 0;
@@ -307,7 +308,7 @@ static int put_facts(const struct html_run *run)
     const struct scope *scope = &judgement->scope;
     const struct time_shares *shares = &judgement->shares;
     struct buffer text = BUFFER_INIT;
-    int failed = buffer_append_text(run->page, "<dl class=\"facts\">\n") || say_ranks(run, &text) ||
+    int failed = buffer_append_text(run->page, "<dl class=\"facts\">\n") || append_ranks(run, &text) ||
                  put_fact(run, "Ranks", &text) ||
                  (judgement->hosts && buffer_printf(&text, "%zu", judgement->hosts)) ||
                  put_fact(run, "Hosts", &text) ||
@@ -315,10 +316,11 @@ static int put_facts(const struct html_run *run)
                  put_fact(run, "Steps", &text) ||
                  (shares->usual_step_ns != TIME_UNKNOWN && text_time(&text, shares->usual_step_ns)) ||
                  put_fact(run, "Baseline step", &text) || put_loss(run, &text) ||
-                 say_share(shares->communication_ns, shares->steps_ns, &text) ||
+                 append_share(shares->communication_ns, shares->steps_ns, &text) ||
                  put_fact(run, "Communication", &text) ||
-                 say_share(shares->waiting_ns, shares->steps_ns, &text) || put_fact(run, "Waiting", &text) ||
-                 say_share(scope->judged, scope->operations - scope->warm_up, &text) ||
+                 append_share(shares->waiting_ns, shares->steps_ns, &text) ||
+                 put_fact(run, "Waiting", &text) ||
+                 append_share(scope->judged, scope->operations - scope->warm_up, &text) ||
                  put_fact(run, "Coverage", &text) || buffer_append_text(run->page, "</dl>\n");
     buffer_release(&text);
     return failed ? -1 : 0;
@@ -359,11 +361,11 @@ int html_add_verdict(const struct html_run *run, struct error *error)
 {
     struct buffer verdict = BUFFER_INIT, job = BUFFER_INIT;
     const char *class = is_bad(run) ? " bad" : is_doubtful(run) ? " doubt" : "";
-    int failed = html_run_section(run, "summary", "Summary") || say_verdict(run, &verdict) ||
+    int failed = html_run_section(run, "summary", "Summary") || append_verdict(run, &verdict) ||
                  buffer_printf(run->page, "<div class=\"verdict%s\">\n", class) ||
                  (verdict.data && html_lines(run->page, "p", verdict.data)) ||
                  buffer_append_text(run->page, "</div>\n") || put_facts(run) ||
-                 headline_say_job(run->judgement, 0, &job) ||
+                 headline_append_job(run->judgement, 0, &job) ||
                  buffer_append_text(run->page, "<div class=\"words note\">\n") ||
                  (job.data && html_lines(run->page, "p", job.data)) ||
                  buffer_append_text(run->page, "</div>\n") || put_lengths(run) ||
@@ -404,7 +406,7 @@ static int put_finding(const struct html_run *run, const struct finding *finding
 {
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
     int is_told = finding_is_told(finding);
-    int failed = finding_say_headline(finding, run->job, &headline) ||
+    int failed = finding_append_headline(finding, run->job, &headline) ||
                  finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
                  buffer_printf(run->page, "<article class=\"finding%s\">\n", is_told ? "" : " low") ||
                  html_put(run->page, "h3", &headline) || put_badges(run, finding) ||

@@ -321,7 +321,7 @@ static int make_lanes(const struct pictures *pictures, int32_t step, struct inte
     return fill_lanes(pictures, step, 1, texts, of) || fill_lanes(pictures, step, 0, texts, of) ? -1 : 0;
 }
 
-static int say_title(const struct html_run *run, const struct choice *choice, struct buffer *title)
+static int append_title(const struct html_run *run, const struct choice *choice, struct buffer *title)
 {
     int64_t length_ns = length_of(run, choice->step);
     if (buffer_printf(title, "Step %d", (int)choice->step) ||
@@ -362,7 +362,7 @@ static int put_step(const struct html_run *run, const struct choice *choice, con
                                .begin_ns = of->begin_ns,
                                .end_ns = of->end_ns};
     int failed = buffer_printf(&id, "lanes-%lld-%d", (long long)run->job->run_id, (int)choice->step) ||
-                 say_title(run, choice, &title) || (!is_first && buffer_append_byte(run->data, ','));
+                 append_title(run, choice, &title) || (!is_first && buffer_append_byte(run->data, ','));
     lanes.id = id.data;
     lanes.title = title.data;
     failed = failed || html_add_lanes(run->page, run->data, &lanes);

@@ -17,14 +17,14 @@
 #include <string.h>
 
 /* "run 2 (traces-b): 1 finding": of several runs that is all that leads to one. */
-static int say_link(const struct html_run *run, struct buffer *text)
+static int append_link(const struct html_run *run, struct buffer *text)
 {
     size_t told = html_run_told(run);
     if (buffer_printf(text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name))
         return -1;
     if (told)
         return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
-    if (run->judgement->standstill.is_known)
+    if (run->judgement->unexplained_hang.is_known)
         return buffer_append_text(text, "cannot be determined");
     return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "no problem found"
                                                                                  : "not enough data");
@@ -38,7 +38,7 @@ int html_run_section(const struct html_run *run, const char *key, const char *he
                  (run->names_run &&
                   buffer_printf(&text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name)) ||
                  buffer_append_text(&text, heading) ||
-                 (run->names_run ? say_link(run, &link) : buffer_append_text(&link, heading)) ||
+                 (run->names_run ? append_link(run, &link) : buffer_append_text(&link, heading)) ||
                  html_section_begin(run->whole, id.data, text.data, is_linked ? link.data : NULL);
     buffer_release(&id);
     buffer_release(&text);
@@ -102,7 +102,7 @@ int html_add_bandwidth(const struct html_run *run, struct error *error)
 }
 
 /* "All of 8 ranks are aligned, the least sure within 3.40 us". */
-static int say_clocks(const struct job *job, struct buffer *text)
+static int append_clocks(const struct job *job, struct buffer *text)
 {
     size_t ranks = 0, aligned = 0;
     int64_t worst_ns = 0;
@@ -127,7 +127,7 @@ static int put_clocks(const struct html_run *run, const struct table *table)
                                           .most_rows = MOST_CLOCKS,
                                           .rest_stands = "ncclprof clocks"};
     struct buffer text = BUFFER_INIT;
-    int failed = html_run_section(run, "clocks", "Clocks") || say_clocks(run->job, &text) ||
+    int failed = html_run_section(run, "clocks", "Clocks") || append_clocks(run->job, &text) ||
                  html_put(run->page, "p", &text) ||
                  buffer_append_text(run->page, "<details><summary>Each rank</summary>\n") ||
                  html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
@@ -162,8 +162,8 @@ static int put_scope(const struct html_run *run)
     const struct job *job = run->job;
     struct buffer text = BUFFER_INIT;
     int failed =
-        buffer_append_text(run->page, "<dl>\n") || scope_say_judged(scope, &text) ||
-        put_item(run->page, "Analyzed", &text) || scope_say_gaps(scope, &text) ||
+        buffer_append_text(run->page, "<dl>\n") || scope_append_judged(scope, &text) ||
+        put_item(run->page, "Analyzed", &text) || scope_append_gaps(scope, &text) ||
         (!text.length && buffer_append_text(&text, "nothing")) ||
         put_item(run->page, "Not analyzed", &text) ||
         buffer_printf(&text, "%zu of %lld", job_recorded_ranks(job), (long long)job->expected_ranks) ||

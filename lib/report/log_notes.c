@@ -18,19 +18,19 @@ enum { NAMED_MOST = 4 };
 enum { AT_HOST, AT_PID, AT_GPU, AT_KIND, AT_TEXT, AT_PATH, AT_OFFSET, AT_COUNT };
 
 /* "process 811 on host node3 (CUDA device 2)" */
-static int say_process(const char *host, int64_t pid, int64_t device, struct buffer *text)
+static int append_process(const char *host, int64_t pid, int64_t device, struct buffer *text)
 {
     return buffer_printf(text, "process %lld", (long long)pid) ||
            (host && *host && buffer_printf(text, " on host %s", host)) ||
            (device >= 0 && buffer_printf(text, " (CUDA device %lld)", (long long)device));
 }
 
-static int say_error(struct statement *row, const char *what, struct buffer *text)
+static int append_error(struct statement *row, const char *what, struct buffer *text)
 {
     const char *path = statement_text(row, AT_PATH), *line = statement_text(row, AT_TEXT);
     int64_t count = statement_integer(row, AT_COUNT);
-    return say_process(statement_text(row, AT_HOST), statement_integer(row, AT_PID),
-                       statement_integer_or(row, AT_GPU, -1), text) ||
+    return append_process(statement_text(row, AT_HOST), statement_integer(row, AT_PID),
+                          statement_integer_or(row, AT_GPU, -1), text) ||
            buffer_printf(text, " reported %s: \"%s\"", what, line ? line : "") ||
            (count > 1 && buffer_printf(text, " and %lld similar ones", (long long)count - 1)) ||
            buffer_printf(text, ", in %s at byte %lld; the log does not show its rank", path ? path : "",
@@ -51,8 +51,8 @@ static int take_warning(struct rankless *rankless, struct statement *row, struct
     rankless->effects += reported_is_effect(kind);
     if (!what || ++rankless->errors > NAMED_MOST)
         return 0;
-    int failed = say_error(row, what, &text) ? error_no_memory(error)
-                                             : table_add_warning(table, error, "%s", text.data);
+    int failed = append_error(row, what, &text) ? error_no_memory(error)
+                                                : table_add_warning(table, error, "%s", text.data);
     buffer_release(&text);
     return failed;
 }
@@ -160,8 +160,8 @@ static int by_what(const void *a, const void *b)
 }
 
 /* "AllReduce on communicators of 4 ranks: 3 of 4 callers made 8 calls, process 7 on host node0 made 7" */
-static int say_callers(const struct caller *callers, size_t count, size_t fewer, int64_t most,
-                       struct buffer *text)
+static int append_callers(const struct caller *callers, size_t count, size_t fewer, int64_t most,
+                          struct buffer *text)
 {
     size_t all = count - fewer;
     int failed = buffer_printf(text, "%.*s: ", (int)strcspn(callers->what, ":"), callers->what) ||
@@ -170,7 +170,7 @@ static int say_callers(const struct caller *callers, size_t count, size_t fewer,
                  buffer_printf(text, " made %lld calls%s", (long long)most, all == 1 ? "" : " each");
     for (size_t i = 0; !failed && i < fewer && i < NAMED_MOST; i++)
         failed = buffer_append_text(text, ", ") ||
-                 say_process(callers[i].host, callers[i].pid, callers[i].device, text) ||
+                 append_process(callers[i].host, callers[i].pid, callers[i].device, text) ||
                  buffer_printf(text, " made %lld", (long long)callers[i].calls);
     return failed ||
            (fewer > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", fewer - NAMED_MOST));
@@ -190,7 +190,7 @@ static int tell_callers(const struct caller *callers, size_t count, size_t fewer
 {
     struct buffer text = BUFFER_INIT;
     const char *why = strchr(callers->what, ':');
-    int failed = say_callers(callers, count, fewer, callers[count - 1].calls, &text)
+    int failed = append_callers(callers, count, fewer, callers[count - 1].calls, &text)
                      ? error_no_memory(error)
                      : table_add_warning(table, error,
                                          "%s. Which ranks these are cannot be determined%s. "

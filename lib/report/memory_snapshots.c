@@ -269,7 +269,7 @@ static int64_t time_at(struct statement *row, int column)
     return statement_is_null(row, column) ? TIME_UNKNOWN : statement_integer(row, column);
 }
 
-static void take_snapshot(struct known_memory *known, struct known_rank *rank, struct statement *row)
+static void take_snapshot(struct registration_index *known, struct known_rank *rank, struct statement *row)
 {
     int64_t latest_ns = time_at(row, ROW_TO);
     known->snapshots += !rank->has_snapshot;
@@ -278,7 +278,7 @@ static void take_snapshot(struct known_memory *known, struct known_rank *rank, s
     rank->has_snapshot = 1;
 }
 
-static int take_row(struct known_memory *known, struct known_rank *rank, struct statement *row)
+static int take_row(struct registration_index *known, struct known_rank *rank, struct statement *row)
 {
     int64_t kind = statement_integer(row, ROW_KIND);
     struct range range = {.id = statement_integer(row, ROW_ID),
@@ -295,7 +295,7 @@ static int take_row(struct known_memory *known, struct known_rank *rank, struct 
 }
 
 /* Rows of one file come one after the other, that of the snapshot as a whole first. */
-static int load_rows(struct known_memory *known, const struct places *places, struct store *store,
+static int load_rows(struct registration_index *known, const struct places *places, struct store *store,
                      struct error *error)
 {
     struct statement *rows = store_prepare(store, schema_analysis_buffers_snapshots, error);
@@ -318,7 +318,8 @@ static int load_rows(struct known_memory *known, const struct places *places, st
 }
 
 /* The first anchor of each process: wall clocks drift less than allocations are apart. */
-static int load_clocks(struct known_memory *known, struct store *store, int64_t run_id, struct error *error)
+static int load_clocks(struct registration_index *known, struct store *store, int64_t run_id,
+                       struct error *error)
 {
     struct statement *rows = store_prepare_for(store, schema_analysis_buffers_clocks, run_id, error);
     int more = rows ? 1 : -1;
@@ -333,7 +334,7 @@ static int load_clocks(struct known_memory *known, struct store *store, int64_t 
     return more;
 }
 
-int snapshots_load(struct known_memory *known, struct store *store, int64_t run_id, struct error *error)
+int snapshots_load(struct registration_index *known, struct store *store, int64_t run_id, struct error *error)
 {
     struct places places = {NULL};
     int failed = places_load(&places, store, error) || load_rows(known, &places, store, error) ||

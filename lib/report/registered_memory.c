@@ -14,7 +14,7 @@ static uint64_t times(uint64_t bytes, int64_t ranks)
     return __builtin_mul_overflow(bytes, factor, &product) ? UINT64_MAX : product;
 }
 
-struct needs needs_of(enum function function, int64_t bytes, int64_t ranks, int is_root)
+struct needs call_buffer_sizes(enum function function, int64_t bytes, int64_t ranks, int is_root)
 {
     uint64_t one = bytes > 0 ? (uint64_t)bytes : 0, all = times(one, ranks);
     switch (function) {
@@ -46,7 +46,7 @@ struct needs needs_of(enum function function, int64_t bytes, int64_t ranks, int 
 /* Bits of `uses`. */
 enum { USE_WAS = 1, USE_FAILED = 2 };
 
-void known_memory_release(struct known_memory *known)
+void known_memory_release(struct registration_index *known)
 {
     for (size_t i = 0; known->members && i < known->roster->member_count; i++)
         ranges_release(&known->members[i].log);
@@ -55,10 +55,10 @@ void known_memory_release(struct known_memory *known)
     free(known->members);
     free(known->ranks);
     map_release(&known->uses);
-    *known = (struct known_memory){.roster = NULL};
+    *known = (struct registration_index){.roster = NULL};
 }
 
-static struct known_member *member_of(const struct known_memory *known, int64_t id)
+static struct known_member *member_of(const struct registration_index *known, int64_t id)
 {
     const struct roster_member *member = roster_member(known->roster, id);
     return member ? &known->members[member - known->roster->members] : NULL;
@@ -109,7 +109,7 @@ static int add_made(struct known_member *member, struct statement *row)
                       statement_integer(row, ROW_BYTES), &range);
 }
 
-static int add_use(struct known_memory *known, struct statement *row, int64_t bit)
+static int add_use(struct registration_index *known, struct statement *row, int64_t bit)
 {
     struct map_key key = use_key(statement_integer(row, ROW_MEMBER), statement_integer(row, ROW_FUNCTION),
                                  statement_integer(row, ROW_NUMBER));
@@ -120,14 +120,14 @@ static int add_use(struct known_memory *known, struct statement *row, int64_t bi
     return 0;
 }
 
-static void take_hook(const struct known_memory *known, int64_t process_id, enum hook_state hook)
+static void take_hook(const struct registration_index *known, int64_t process_id, enum hook_state hook)
 {
     for (size_t i = 0; i < known->roster->rank_count; i++)
         if (known->roster->ranks[i].process_id == process_id)
             known->ranks[i].hook = hook;
 }
 
-static int take_row(struct known_memory *known, struct statement *row)
+static int take_row(struct registration_index *known, struct statement *row)
 {
     int64_t kind = statement_integer(row, ROW_KIND);
     if (kind == REGISTRATION_HOOK_ON || kind == REGISTRATION_HOOK_OFF)
@@ -153,7 +153,7 @@ static int take_row(struct known_memory *known, struct statement *row)
     }
 }
 
-static int take_end(const struct known_memory *known, struct statement *row)
+static int take_end(const struct registration_index *known, struct statement *row)
 {
     int64_t calls[FUNCTION_COUNT];
     struct known_member *member = member_of(known, statement_integer(row, ROW_MEMBER));
@@ -168,7 +168,7 @@ static int take_end(const struct known_memory *known, struct statement *row)
     return 0;
 }
 
-static int finish_logs(const struct known_memory *known)
+static int finish_logs(const struct registration_index *known)
 {
     for (size_t i = 0; i < known->roster->member_count; i++)
         if (ranges_finish(&known->members[i].log))
@@ -177,7 +177,8 @@ static int finish_logs(const struct known_memory *known)
 }
 
 /* Ends want to know where all began: the rows are gone through twice. */
-static int load_logs(struct known_memory *known, struct store *store, int64_t run_id, struct error *error)
+static int load_logs(struct registration_index *known, struct store *store, int64_t run_id,
+                     struct error *error)
 {
     struct statement *rows = store_prepare_for(store, schema_analysis_buffers_registrations, run_id, error);
     int more = rows ? 1 : -1;
@@ -194,10 +195,10 @@ static int load_logs(struct known_memory *known, struct store *store, int64_t ru
     return more;
 }
 
-int known_memory_load(struct known_memory *known, struct store *store, const struct roster *roster,
+int known_memory_load(struct registration_index *known, struct store *store, const struct roster *roster,
                       int64_t run_id, enum hook_state hook, struct error *error)
 {
-    *known = (struct known_memory){.roster = roster, .hook = hook};
+    *known = (struct registration_index){.roster = roster, .hook = hook};
     map_init(&known->uses);
     known->members = array_new(roster->member_count, sizeof *known->members);
     known->ranks = array_new(roster->rank_count, sizeof *known->ranks);
@@ -248,7 +249,7 @@ static int64_t wall_time(const struct known_rank *rank, int64_t local_ns)
 }
 
 /* Whose logs tell of the run's registrations tells of the hook as well: it is set for all ranks alike. */
-static enum hook_state hook_of(const struct known_memory *known, const struct known_rank *rank)
+static enum hook_state hook_of(const struct registration_index *known, const struct known_rank *rank)
 {
     if (known->hook != HOOK_NOT_SAID)
         return known->hook;
@@ -258,7 +259,7 @@ static enum hook_state hook_of(const struct known_memory *known, const struct kn
 }
 
 /* By a snapshot: nothing is known of what was allocated after it. */
-static enum memory_state state_by_snapshot(struct known_memory *known, const struct known_rank *rank,
+static enum memory_state state_by_snapshot(struct registration_index *known, const struct known_rank *rank,
                                            const struct known_call *call, const struct needs *needs,
                                            const struct call_place *place)
 {
@@ -272,7 +273,7 @@ static enum memory_state state_by_snapshot(struct known_memory *known, const str
     return state == MEMORY_NOT_REGISTERED && is_after ? MEMORY_AFTER_SNAPSHOT : state;
 }
 
-struct registration_check known_memory_judge(struct known_memory *known, const struct known_call *call)
+struct registration_check known_memory_judge(struct registration_index *known, const struct known_call *call)
 {
     const struct roster *roster = known->roster;
     struct known_member *member = &known->members[call->member - roster->members];
@@ -280,8 +281,8 @@ struct registration_check known_memory_judge(struct known_memory *known, const s
     const struct job_communicator *communicator = &roster->communicators[call->member->communicator];
     int64_t number = count_call(member, call);
     struct call_place place = {call->function, number, wall_time(rank, call->local_ns)};
-    struct needs needs =
-        needs_of(call->function, call->bytes, communicator->size, call->root == call->member->number);
+    struct needs needs = call_buffer_sizes(call->function, call->bytes, communicator->size,
+                                           call->root == call->member->number);
     struct registration_check judgement = {.state = MEMORY_NO_SOURCE, .can_be_used = member->is_watched};
     const int64_t *bits = map_get(&known->uses, use_key(call->member->id, call->function, number));
     judgement.is_used = bits && (*bits & USE_WAS);
@@ -298,14 +299,14 @@ struct registration_check known_memory_judge(struct known_memory *known, const s
     return judgement;
 }
 
-void known_memory_restart(struct known_memory *known)
+void known_memory_restart(struct registration_index *known)
 {
     known->assumed = 0;
     for (size_t i = 0; i < known->roster->member_count; i++)
         known->members[i].file_id = 0;
 }
 
-int known_memory_has_time(const struct known_memory *known, const struct known_call *call)
+int known_memory_has_time(const struct registration_index *known, const struct known_call *call)
 {
     return wall_time(&known->ranks[call->member->rank], call->local_ns) != TIME_UNKNOWN;
 }

@@ -160,7 +160,7 @@ int filter_order(const struct filter *filter, struct table *table, int *usage, s
 /* -------------------- watch_changes.c -------------------- */
 
 /* A finding as it is remembered from one look at a job to the next. Texts are hostile. */
-struct noted {
+struct finding_snapshot {
     char *run; /* owned, as all texts; NULL where there is none */
     char *kind;
     char *unit; /* "rank 3", "host node1" */
@@ -176,7 +176,7 @@ struct noted {
 };
 
 struct noted_list {
-    struct noted *items; /* owned */
+    struct finding_snapshot *items; /* owned */
     size_t count;
     size_t capacity;
 };
@@ -193,8 +193,8 @@ enum change {
 };
 
 /* Hears of a change; -1 with an error ends the comparison. */
-typedef int change_listener(void *context, enum change change, const struct noted *noted,
-                            struct error *error);
+typedef int change_listener(void *context, enum change change,
+                            const struct finding_snapshot *finding_snapshot, struct error *error);
 
 /*
  * What was told so far. With a little more of the job at hand a doubtful finding comes and goes: one of less
@@ -225,9 +225,10 @@ int difference_settle(struct difference *difference, change_listener *listener, 
  * One line for a change, at so many nanoseconds since 1970: for people, fit for a terminal, or as JSON.
  * `names_run`: there are several. -1 when memory is out.
  */
-int change_line_text(enum change change, const struct noted *noted, int64_t at_ns, int names_run,
+int change_line_text(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
+                     int names_run, struct buffer *line);
+int change_line_json(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
                      struct buffer *line);
-int change_line_json(enum change change, const struct noted *noted, int64_t at_ns, struct buffer *line);
 
 /* -------------------- watch_files.c -------------------- */
 
@@ -255,7 +256,7 @@ double growth_wait_s(double interval_s, double used_s);
  * What diagnose finds in the runs of a store, kept from one look to the next: a run of which no file came or
  * went is not judged again.
  */
-struct survey {
+struct verdict_cache {
     struct surveyed_run *runs; /* owned; by number */
     size_t count;
     uint64_t others; /* of files that are of no run's ranks */
@@ -263,13 +264,13 @@ struct survey {
     int wants_metrics;
 };
 
-void survey_release(struct survey *survey);
+void verdict_cache_release(struct verdict_cache *verdict_cache);
 
 /* Looks at a joined store. */
-int survey_look(struct survey *survey, struct store *store, struct error *error);
+int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *store, struct error *error);
 
 /* Findings and figures of all runs. -1 when memory is out. */
-int survey_findings(const struct survey *survey, struct noted_list *findings);
-int survey_metrics(const struct survey *survey, struct metrics *metrics);
+int survey_findings(const struct verdict_cache *verdict_cache, struct noted_list *findings);
+int survey_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics);
 
 #endif

@@ -296,7 +296,7 @@ void report_places_release(struct report_places *places)
 }
 
 /* The rank (index) that is such a number of a communicator (index); -1. */
-static int32_t report_places_seat(const struct report_places *places, int32_t communicator, int64_t number)
+static int32_t report_places_member(const struct report_places *places, int32_t communicator, int64_t number)
 {
     return job_seated(&places->roster->communicators[communicator], number);
 }
@@ -306,7 +306,7 @@ int64_t report_places_global_rank(const struct report_places *places, int32_t co
     const struct job_communicator *of = &places->roster->communicators[communicator];
     if (number >= 0 && (uint64_t)number < of->member_count)
         return of->members[number];
-    int32_t rank = report_places_seat(places, communicator, number);
+    int32_t rank = report_places_member(places, communicator, number);
     return rank < 0 ? -1 : places->roster->ranks[rank].global_rank;
 }
 
@@ -337,7 +337,7 @@ int report_places_cross(const struct report_places *places, int32_t communicator
     int64_t node = -1;
     int is_known = of->size > 0;
     for (int64_t i = 0; i < of->size && is_known; i++) {
-        int32_t rank = report_places_seat(places, communicator, i);
+        int32_t rank = report_places_member(places, communicator, i);
         int64_t at = rank < 0 ? -1 : node_of(places, rank);
         if (at >= 0 && node >= 0 && at != node)
             return 1;
@@ -353,8 +353,8 @@ int report_places_pair_crosses(const struct report_places *places, int32_t commu
     int crosses = cross_by_count(&places->roster->communicators[communicator], 1);
     if (crosses >= 0)
         return crosses;
-    int32_t left = report_places_seat(places, communicator, one);
-    int32_t right = report_places_seat(places, communicator, other);
+    int32_t left = report_places_member(places, communicator, one);
+    int32_t right = report_places_member(places, communicator, other);
     int64_t left_node = left < 0 ? -1 : node_of(places, left);
     int64_t right_node = right < 0 ? -1 : node_of(places, right);
     return left_node < 0 || right_node < 0 ? -1 : left_node != right_node;

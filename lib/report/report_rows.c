@@ -35,8 +35,8 @@ struct reader {
     size_t row_capacity;
     size_t latest;
     int keep;
-    struct known_memory known; /* where it is grouped by what that tells */
-    int64_t memory[2];         /* numbers of "not registered" and "registered" */
+    struct registration_index known; /* where it is grouped by what that tells */
+    int64_t memory[2];               /* numbers of "not registered" and "registered" */
     int by_source;
     int by_peer;
 };

@@ -111,7 +111,7 @@ static int stalls_has_unnumbered(const struct stalls *stalls)
 {
     int unnumbered = 0;
     for (size_t i = 0; i < stalls->seat_count; i++)
-        unnumbered |= stalls->seats[i].global_rank < 0;
+        unnumbered |= stalls->member_list[i].global_rank < 0;
     return unnumbered;
 }
 
@@ -150,8 +150,8 @@ static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge,
 {
     static const enum stalls_column figures[] = {AT_STEPS,   AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50,
                                                  AT_STALLED, AT_VERDICT,  AT_MEASURED};
-    const struct stalls_seat *sender = &stalls->seats[edge->sender];
-    const struct stalls_seat *receiver = &stalls->seats[edge->receiver];
+    const struct stalls_member *sender = &stalls->member_list[edge->sender];
+    const struct stalls_member *receiver = &stalls->member_list[edge->receiver];
     if (table_add_row(table, error))
         return -1;
     if (sender->global_rank >= 0)
@@ -178,8 +178,8 @@ static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge,
 static int is_asked_for(const struct stalls *stalls, const struct stalls_edge *edge,
                         const struct only_edge *only)
 {
-    return !only->is_asked || (stalls->seats[edge->sender].global_rank == only->sender &&
-                               stalls->seats[edge->receiver].global_rank == only->receiver);
+    return !only->is_asked || (stalls->member_list[edge->sender].global_rank == only->sender &&
+                               stalls->member_list[edge->receiver].global_rank == only->receiver);
 }
 
 int stalls_show_edges(struct stalls *stalls, const struct only_edge *only, struct table *table,
@@ -211,8 +211,8 @@ static int by_sender(const void *a, const void *b)
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct stalls_seat *left = *(struct stalls_seat *const *)a,
-                             *right = *(struct stalls_seat *const *)b;
+    const struct stalls_member *left = *(struct stalls_member *const *)a,
+                               *right = *(struct stalls_member *const *)b;
     if (left->global_rank != right->global_rank)
         return (uint64_t)left->global_rank < (uint64_t)right->global_rank ? -1
                                                                           : 1; /* those without one last */
@@ -220,20 +220,20 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Of every edge, those of one rank side by side, whatever their runs. */
-static void list_receivers(const struct stalls *stalls, const struct stalls_seat **list)
+static void list_receivers(const struct stalls *stalls, const struct stalls_member **list)
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
-        list[i] = &stalls->seats[stalls->edges[i].receiver];
+        list[i] = &stalls->member_list[stalls->edges[i].receiver];
     array_sort(list, stalls->edge_count, sizeof *list, by_rank);
 }
 
-static int add_receiver(const struct stalls_seat *seat, const struct column *figure, struct table *table,
+static int add_receiver(const struct stalls_member *member, const struct column *figure, struct table *table,
                         struct error *error)
 {
     struct buffer name = BUFFER_INIT;
     struct column column = *figure;
     column.hidden = 0;
-    column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, seat->name)
+    column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, member->name)
                       ? NULL
                       : table_keep_text(table, name.data);
     buffer_release(&name);
@@ -244,14 +244,14 @@ static int add_receiver(const struct stalls_seat *seat, const struct column *fig
 static int add_receivers(const struct stalls *stalls, const struct column *figure, size_t *column_of,
                          struct table *table, struct error *error)
 {
-    const struct stalls_seat **list = array_new(stalls->edge_count + 1, sizeof *list);
+    const struct stalls_member **list = array_new(stalls->edge_count + 1, sizeof *list);
     int failed = list ? 0 : error_no_memory(error);
     if (!failed)
         list_receivers(stalls, list);
     for (size_t i = 0; !failed && i < stalls->edge_count; i++) {
         if (!i || by_rank(&list[i - 1], &list[i]))
             failed = add_receiver(list[i], figure, table, error);
-        column_of[list[i] - stalls->seats] = table->column_count - 1;
+        column_of[list[i] - stalls->member_list] = table->column_count - 1;
     }
     free(list);
     return failed;
@@ -263,7 +263,7 @@ static int fill_matrix(struct stalls *stalls, enum stalls_column figure, const s
     for (size_t i = 0; i < stalls->edge_count; i++) {
         const struct stalls_edge *edge = &stalls->edges[i];
         if (!i || edge->sender != stalls->edges[i - 1].sender) {
-            const struct stalls_seat *sender = &stalls->seats[edge->sender];
+            const struct stalls_member *sender = &stalls->member_list[edge->sender];
             if (table_add_row(table, error) || table_set_text(table, 1, sender->name, error))
                 return -1;
             if (sender->global_rank >= 0)

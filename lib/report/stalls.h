@@ -19,7 +19,7 @@ struct store;
  */
 
 /* A rank as an end of an edge. */
-struct stalls_seat {
+struct stalls_member {
     int64_t global_rank; /* -1 */
     char *name;          /* owned */
     int32_t run;
@@ -101,10 +101,10 @@ struct stalls {
     struct roster roster;
     struct stalls_run *runs; /* owned, as all below; those of the roster */
     size_t run_count;
-    struct stalls_seat
-        *seats; /* the ranks of the roster, and behind them those that nobody says who they are */
+    struct stalls_member
+        *member_list; /* the ranks of the roster, and behind them those that nobody says who they are */
     size_t seat_count;
-    size_t seat_capacity;
+    size_t member_capacity;
     struct stalls_edge *edges;
     size_t edge_count;
     size_t edge_capacity;
@@ -114,7 +114,7 @@ struct stalls {
     size_t place_count;
     int64_t detached_steps; /* of other processes' communicators (PXN): nobody's edge */
     struct intern tags;
-    struct map made_seats; /* communicator, rank in it -> those of nobody that is known */
+    struct map made_members; /* communicator, rank in it -> those of nobody that is known */
     struct map edge_of;
     struct map cell_of;
     struct map place_of;
@@ -187,7 +187,7 @@ int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *
 int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error);
 
 /* The seat of a rank of a communicator, made up where nobody says who it is; -1 when memory is out. */
-int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank);
+int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank);
 
 /* -------------------- stalls_pending.c -------------------- */
 
@@ -317,9 +317,9 @@ struct span_list {
 
 struct spans {
     struct span_list of[STALLS_WAITS];
-    struct keyed *by_cell; /* scratch, owned, as are the next two: room for `room` */
-    struct keyed *by_begin;
-    struct keyed *scratch;
+    struct sort_entry *by_cell; /* scratch, owned, as are the next two: room for `room` */
+    struct sort_entry *by_begin;
+    struct sort_entry *scratch;
     int64_t *ends; /* likewise */
     size_t room;
 };

@@ -158,9 +158,9 @@ static int64_t beyond(const struct stalls_cell *cell, enum stalls_wait wait)
 
 enum { ANY_COMMUNICATOR = -2 };
 
-static struct map_key inbound_key(const struct stalls_cell *cell, int32_t seat, int32_t communicator)
+static struct map_key inbound_key(const struct stalls_cell *cell, int32_t member, int32_t communicator)
 {
-    return (struct map_key){{(uint64_t)seat, (uint64_t)cell->step, (uint64_t)(int64_t)communicator}};
+    return (struct map_key){{(uint64_t)member, (uint64_t)cell->step, (uint64_t)(int64_t)communicator}};
 }
 
 static int note_late(struct judge *judge, struct map_key key, int64_t late_ns)

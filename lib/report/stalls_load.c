@@ -26,15 +26,15 @@ static int take_runs(struct stalls *stalls)
 }
 
 /* Takes `name` over, which may be NULL when memory was out. */
-static int32_t add_seat(struct stalls *stalls, int32_t run, int64_t global_rank, char *name)
+static int32_t add_member(struct stalls *stalls, int32_t run, int64_t global_rank, char *name)
 {
-    if (!name || array_reserve((void **)&stalls->seats, &stalls->seat_capacity, stalls->seat_count + 1,
-                               sizeof *stalls->seats)) {
+    if (!name || array_reserve((void **)&stalls->member_list, &stalls->member_capacity,
+                               stalls->seat_count + 1, sizeof *stalls->member_list)) {
         free(name);
         return -1;
     }
-    stalls->seats[stalls->seat_count] =
-        (struct stalls_seat){.run = run, .global_rank = global_rank, .name = name};
+    stalls->member_list[stalls->seat_count] =
+        (struct stalls_member){.run = run, .global_rank = global_rank, .name = name};
     return (int32_t)stalls->seat_count++;
 }
 
@@ -44,7 +44,7 @@ static int take_ranks(struct stalls *stalls)
     const struct roster *roster = &stalls->roster;
     for (size_t i = 0; i < roster->rank_count; i++) {
         const struct roster_rank *rank = &roster->ranks[i];
-        if (add_seat(stalls, rank->run, rank->global_rank, strdup(rank->name)) < 0)
+        if (add_member(stalls, rank->run, rank->global_rank, strdup(rank->name)) < 0)
             return -1;
     }
     return 0;
@@ -59,7 +59,7 @@ int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id
 }
 
 /* A rank that nothing else is known of. */
-static int32_t make_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
+static int32_t make_member(struct stalls *stalls, int32_t communicator, int64_t rank)
 {
     const struct job_communicator *of = &stalls->roster.communicators[communicator];
     struct buffer name = BUFFER_INIT;
@@ -69,18 +69,19 @@ static int32_t make_seat(struct stalls *stalls, int32_t communicator, int64_t ra
         buffer_release(&name);
         return -1;
     }
-    return add_seat(stalls, of->run, -1, buffer_detach(&name));
+    return add_member(stalls, of->run, -1, buffer_detach(&name));
 }
 
-int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
+int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank)
 {
-    int32_t seat = roster_rank_in(&stalls->roster, communicator, rank);
+    int32_t member = roster_rank_in(&stalls->roster, communicator, rank);
     const struct map_key key = {{(uint64_t)communicator, (uint64_t)rank}};
     int added;
-    int64_t *made = seat < 0 ? map_put(&stalls->made_seats, key, (int64_t)stalls->seat_count, &added) : NULL;
-    if (seat >= 0 || !made)
-        return seat;
-    return added ? make_seat(stalls, communicator, rank) : (int32_t)*made;
+    int64_t *made =
+        member < 0 ? map_put(&stalls->made_members, key, (int64_t)stalls->seat_count, &added) : NULL;
+    if (member >= 0 || !made)
+        return member;
+    return added ? make_member(stalls, communicator, rank) : (int32_t)*made;
 }
 
 /*
@@ -107,7 +108,7 @@ struct recent {
 /* When the first proxy operation of a training step began on a rank. */
 struct beginning {
     int32_t run;
-    int32_t seat;
+    int32_t member;
     int32_t step;
     int64_t at_ns;
 };
@@ -244,10 +245,10 @@ static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_num
            stalls_add_wait(received ? &edge->receive : &edge->send, wait_ns);
 }
 
-static int note_progress(struct reader *reader, int64_t seat, int64_t step, int64_t begin_ns)
+static int note_progress(struct reader *reader, int64_t member, int64_t step, int64_t begin_ns)
 {
-    const struct map_key key = {{(uint64_t)seat, (uint64_t)step}};
-    int32_t run = reader->stalls->seats[seat].run;
+    const struct map_key key = {{(uint64_t)member, (uint64_t)step}};
+    int32_t run = reader->stalls->member_list[member].run;
     if (step < 0 || step > INT32_MAX || run < 0 || begin_ns == TIME_UNKNOWN)
         return 0;
     if (reader->progress_known && same_key(&reader->progress_key, &key) && begin_ns >= reader->progress_ns)
@@ -259,7 +260,7 @@ static int note_progress(struct reader *reader, int64_t seat, int64_t step, int6
         return -1;
     if (added)
         reader->beginnings[reader->beginning_count++] =
-            (struct beginning){run, (int32_t)seat, (int32_t)step, begin_ns};
+            (struct beginning){run, (int32_t)member, (int32_t)step, begin_ns};
     else if (begin_ns < reader->beginnings[*at].at_ns)
         reader->beginnings[*at].at_ns = begin_ns;
     reader->progress_key = key;
@@ -287,11 +288,11 @@ static int64_t edge_of_row(struct reader *reader, struct statement *row, struct 
     if (recent->edge != NOT_FOUND && recent->member == member && recent->peer == number &&
         recent->channel == channel)
         return recent->edge;
-    int32_t communicator = (int32_t)(member & 0xffffffff), seat = (int32_t)(member >> 32);
-    int32_t peer = stalls_seat(reader->stalls, communicator, number);
+    int32_t communicator = (int32_t)(member & 0xffffffff), communicator_member = (int32_t)(member >> 32);
+    int32_t peer = stalls_member(reader->stalls, communicator, number);
     int64_t edge = peer < 0 ? -1
-                            : find_edge(reader->stalls, communicator, received ? peer : seat,
-                                        received ? seat : peer, channel);
+                            : find_edge(reader->stalls, communicator, received ? peer : communicator_member,
+                                        received ? communicator_member : peer, channel);
     *recent = (struct recent){.member = member,
                               .peer = number,
                               .channel = channel,
@@ -360,8 +361,8 @@ static int by_place(const void *a, const void *b)
     const struct beginning *left = a, *right = b;
     if (left->run != right->run)
         return left->run < right->run ? -1 : 1;
-    if (left->seat != right->seat)
-        return left->seat < right->seat ? -1 : 1;
+    if (left->member != right->member)
+        return left->member < right->member ? -1 : 1;
     return (left->step > right->step) - (left->step < right->step);
 }
 
@@ -371,7 +372,7 @@ static void measure_run(struct stalls_run *run, const struct beginning *first, s
     size_t found = 0;
     for (size_t i = 0; i + 1 < count; i++) {
         const struct beginning *here = &first[i], *there = &first[i + 1];
-        if (here->step >= run->first_step && there->seat == here->seat && there->step == here->step + 1 &&
+        if (here->step >= run->first_step && there->member == here->member && there->step == here->step + 1 &&
             there->step < run->step_count && there->at_ns > here->at_ns)
             lengths[found++] = there->at_ns - here->at_ns;
     }

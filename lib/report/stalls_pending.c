@@ -227,8 +227,8 @@ struct taker {
 static int set_edge(const struct stalls *stalls, const struct unfinished *unfinished, struct table *table,
                     struct error *error)
 {
-    const struct stalls_seat *sender = &stalls->seats[unfinished->sender];
-    const struct stalls_seat *receiver = &stalls->seats[unfinished->receiver];
+    const struct stalls_member *sender = &stalls->member_list[unfinished->sender];
+    const struct stalls_member *receiver = &stalls->member_list[unfinished->receiver];
     if (sender->global_rank >= 0)
         table_set_integer(table, PENDING_AT_SENDER, sender->global_rank);
     if (receiver->global_rank >= 0)
@@ -254,13 +254,13 @@ static int add_row(const struct stalls *stalls, const struct unfinished *unfinis
     struct table *table = context;
     struct statement *row = unfinished->row;
     const struct proxy_operation *proxy = &unfinished->proxy;
-    const struct stalls_seat *seat = &stalls->seats[unfinished->member->rank];
+    const struct stalls_member *member = &stalls->member_list[unfinished->member->rank];
     int sends = proxy->direction == DIRECTION_SEND;
     if (table_add_row(table, error))
         return -1;
     table_set_integer(table, PENDING_AT_CHANNEL, statement_integer(row, COLUMN_CHANNEL));
     table_set_integer(table, PENDING_AT_STEPS, proxy->step_count);
-    table_set_integer(table, PENDING_AT_RUN, stalls->runs[seat->run].id);
+    table_set_integer(table, PENDING_AT_RUN, stalls->runs[member->run].id);
     if (!statement_is_null(row, COLUMN_SEQUENCE))
         table_set_integer(table, AT_SEQUENCE, statement_integer(row, COLUMN_SEQUENCE));
     set_step(row, table);
@@ -270,9 +270,9 @@ static int add_row(const struct stalls *stalls, const struct unfinished *unfinis
         function_name((enum function)statement_integer_or(row, COLUMN_FUNCTION, FUNCTION_UNKNOWN));
     const char *tag = statement_text(row, COLUMN_TAG);
     int32_t peer = sends ? unfinished->receiver : unfinished->sender;
-    return table_set_text(table, AT_RANK, seat->name, error) ||
+    return table_set_text(table, AT_RANK, member->name, error) ||
            table_set_text(table, AT_DIRECTION, sends ? "send" : "recv", error) ||
-           table_set_text(table, AT_PEER, stalls->seats[peer].name, error) ||
+           table_set_text(table, AT_PEER, stalls->member_list[peer].name, error) ||
            table_set_text(table, PENDING_AT_COMMUNICATOR,
                           stalls->roster.communicators[unfinished->member->communicator].label, error) ||
            (function && table_set_text(table, AT_FUNCTION, function, error)) ||
@@ -291,11 +291,12 @@ static int take_row(struct stalls *stalls, struct statement *row, const struct t
     int is_unfinished = read_unfinished(row, &unfinished.proxy, &unfinished.reading);
     if (is_unfinished < 0)
         return error_set(error, "a proxy operation of rank %s is damaged",
-                         stalls->seats[unfinished.member->rank].name);
+                         stalls->member_list[unfinished.member->rank].name);
     if (!is_unfinished)
         return 0;
     int32_t own = unfinished.member->rank;
-    int32_t peer = stalls_seat(stalls, unfinished.member->communicator, statement_integer(row, COLUMN_PEER));
+    int32_t peer =
+        stalls_member(stalls, unfinished.member->communicator, statement_integer(row, COLUMN_PEER));
     int sends = unfinished.proxy.direction == DIRECTION_SEND;
     if (peer < 0)
         return error_no_memory(error);

@@ -234,8 +234,8 @@ static void side_release(struct side *side)
 
 static int all_of_side(struct judge *judge, const struct side *side, const struct stalls_edge *edge)
 {
-    size_t seat = (size_t)(side->by_sender ? edge->sender : edge->receiver);
-    return all_slow(judge, side->edges + side->first[seat], side->first[seat + 1] - side->first[seat],
+    size_t member = (size_t)(side->by_sender ? edge->sender : edge->receiver);
+    return all_slow(judge, side->edges + side->first[member], side->first[member + 1] - side->first[member],
                     side->by_sender, edge);
 }
 

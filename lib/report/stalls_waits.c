@@ -50,7 +50,7 @@ static int make_room(struct spans *spans, size_t count)
 }
 
 /* How long at least one of `count` spans, in order of their begins, was open. */
-static int64_t length_of_union(const struct wait_span *spans, const struct keyed *order, size_t count)
+static int64_t length_of_union(const struct wait_span *spans, const struct sort_entry *order, size_t count)
 {
     int64_t total = 0, reached = spans[order[0].index].begin_ns;
     for (size_t i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ static int64_t length_of_union(const struct wait_span *spans, const struct keyed
  * The longest time from one end to the next (of a first one: from its begin) in which a span was open; begins
  * and ends each in order.
  */
-static int64_t longest_standstill(const struct keyed *begins, const int64_t *ends, size_t count)
+static int64_t longest_standstill(const struct sort_entry *begins, const int64_t *ends, size_t count)
 {
     int64_t longest = 0;
     size_t open = 0; /* spans before this one began by the last end */
@@ -86,16 +86,16 @@ static int64_t longest_standstill(const struct keyed *begins, const int64_t *end
 }
 
 /* The spans of one cell, `count` of them, whose numbers are those of `of_cell`. */
-static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct keyed *of_cell, size_t count,
-                     struct stalls_cell *cell)
+static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct sort_entry *of_cell,
+                     size_t count, struct stalls_cell *cell)
 {
     const struct wait_span *items = spans->of[wait].items;
     for (size_t i = 0; i < count; i++) {
         const struct wait_span *span = &items[of_cell[i].index];
-        spans->by_begin[i] = (struct keyed){span->begin_ns, of_cell[i].index};
+        spans->by_begin[i] = (struct sort_entry){span->begin_ns, of_cell[i].index};
         spans->ends[i] = span->end_ns;
     }
-    keyed_sort(spans->by_begin, spans->scratch, count);
+    sort_entries(spans->by_begin, spans->scratch, count);
     cell->busy_ns[wait] += length_of_union(items, spans->by_begin, count);
     if (wait != STALLS_NETWORK)
         return;
@@ -112,10 +112,10 @@ int spans_sum(struct spans *spans, struct stalls_cell *cells)
         struct span_list *list = &spans->of[wait];
         if (make_room(spans, list->count))
             return -1;
-        struct keyed *order = spans->by_cell;
+        struct sort_entry *order = spans->by_cell;
         for (size_t i = 0; i < list->count; i++)
-            order[i] = (struct keyed){list->items[i].cell, (int32_t)i};
-        keyed_sort(order, spans->scratch, list->count);
+            order[i] = (struct sort_entry){list->items[i].cell, (int32_t)i};
+        sort_entries(order, spans->scratch, list->count);
         for (size_t i = 0, next; i < list->count; i = next) {
             for (next = i; next < list->count && order[next].key == order[i].key; next++)
                 ;
@@ -166,7 +166,7 @@ void stalls_init(struct stalls *stalls)
 {
     *stalls = (struct stalls){.by_communicator = 1};
     intern_init(&stalls->tags);
-    struct map *maps[] = {&stalls->made_seats, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
+    struct map *maps[] = {&stalls->made_members, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_init(maps[i]);
 }
@@ -174,18 +174,18 @@ void stalls_init(struct stalls *stalls)
 void stalls_release(struct stalls *stalls)
 {
     for (size_t i = 0; i < stalls->seat_count; i++)
-        free(stalls->seats[i].name);
+        free(stalls->member_list[i].name);
     for (size_t i = 0; i < stalls->edge_count; i++) {
         free(stalls->edges[i].send.items);
         free(stalls->edges[i].receive.items);
     }
     free(stalls->runs);
-    free(stalls->seats);
+    free(stalls->member_list);
     roster_release(&stalls->roster);
     free(stalls->edges);
     free(stalls->cells);
     intern_release(&stalls->tags);
-    struct map *maps[] = {&stalls->made_seats, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
+    struct map *maps[] = {&stalls->made_members, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_release(maps[i]);
 }

@@ -73,7 +73,7 @@ static int find_usual(struct phase_times *times)
         for (next = i; next < times->count && times->items[next].tag == times->items[i].tag; next++)
             if (times->items[next].step > 0)
                 list[count++] = times->items[next].time_ns;
-        int64_t usual_ns = count ? quiet_of(list, count) : times->items[i].time_ns;
+        int64_t usual_ns = count ? baseline_quantile(list, count) : times->items[i].time_ns;
         for (size_t k = i; k < next; k++)
             times->items[k].usual_ns = usual_ns;
     }
@@ -318,7 +318,7 @@ int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns)
     for (int32_t step = baseline->first_step; baseline->step_ns && step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
-    *usual_ns = quiet_of(list, count);
+    *usual_ns = baseline_quantile(list, count);
     free(list);
     return 0;
 }

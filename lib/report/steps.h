@@ -31,7 +31,7 @@ struct rank_step *rank_steps_new(const struct job *job, const struct baseline *b
 struct step_summary {
     int64_t begin_ns;    /* its first operation's start, in the run's common time (job_common_time) */
     int64_t duration_ns; /* from a rank's first operation to its next step's, median over ranks */
-    int64_t usual_ns;    /* what steps take that nothing made longer (quiet_of) */
+    int64_t usual_ns;    /* what steps take that nothing made longer (baseline_quantile) */
     /* Of the duration, the part of all ranks' time in the step (rank_steps.c) in which ... */
     int64_t communication_ns; /* at least one operation ran on the rank's GPU */
     int64_t waiting_ns;       /* of that, the rank waited for the last to arrive */
@@ -41,7 +41,7 @@ struct step_summary {
     int64_t grew_ns;          /* by so much, mean over ranks */
 };
 
-/* What steps take that nothing made longer (quiet_of); TIME_UNKNOWN. -1 when memory is out. */
+/* What steps take that nothing made longer (baseline_quantile); TIME_UNKNOWN. -1 when memory is out. */
 int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns);
 
 /*
@@ -56,7 +56,7 @@ struct phase_time {
     int32_t step;
     int32_t tag;      /* -1: operations without one */
     int64_t time_ns;  /* mean over the ranks that were in it */
-    int64_t usual_ns; /* the same, over steps (quiet_of) */
+    int64_t usual_ns; /* the same, over steps (baseline_quantile) */
     int32_t ranks;
 };
 

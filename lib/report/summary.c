@@ -66,8 +66,9 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     scope_measure(&judgement->scope, job, baseline);
     /* What moves between two looks of NCCL's RAS does not stand still, and where no end is ever recorded that
      * one is lacking says nothing. */
-    if (!findings_stop_job(findings) && !job->watch.has_moved && judgement->scope.blindness != BLIND_NO_ENDS)
-        judgement->standstill = findings->standstill;
+    if (!findings_explain_stop(findings) && !job->watch.has_moved &&
+        judgement->scope.blindness != BLIND_NO_ENDS)
+        judgement->unexplained_hang = findings->unexplained_hang;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
                    time_shares_measure(&judgement->shares, job, baseline) ||
@@ -126,8 +127,8 @@ static int is_unseen(const struct job *job)
 static int add_undetermined(const struct judgement *judgement, struct buffer *json)
 {
     struct buffer reason = BUFFER_INIT, remedy = BUFFER_INIT;
-    int failed = standstill_say_reason(&judgement->standstill, judgement->job, &reason) ||
-                 standstill_say_remedy(&judgement->standstill, judgement->job, &remedy) ||
+    int failed = standstill_append_reason(&judgement->unexplained_hang, judgement->job, &reason) ||
+                 standstill_append_remedy(&judgement->unexplained_hang, judgement->job, &remedy) ||
                  buffer_append_text(json, json->length ? ",{" : "{") ||
                  text_json_integer(json, "run", judgement->job->run_id) ||
                  text_json_string(json, "reason", reason.data) ||
@@ -160,7 +161,7 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     add_shares(summary, judgement);
     summary->smallest = judgement->smallest;
     summary->longer_steps |= longer_steps_alarm(&judgement->longer);
-    if (judgement->standstill.is_known && add_undetermined(judgement, &summary->undetermined))
+    if (judgement->unexplained_hang.is_known && add_undetermined(judgement, &summary->undetermined))
         return -1;
     return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
 }
@@ -255,8 +256,8 @@ int caution_scope(const struct judgement *judgement, struct table *table, struct
     if (judgement->scope.blindness != BLIND_LITTLE)
         return 0;
     int failed =
-        scope_say_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not analyzed: ") ||
-                scope_say_gaps(&judgement->scope, &text)
+        scope_append_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not analyzed: ") ||
+                scope_append_gaps(&judgement->scope, &text)
             ? error_no_memory(error)
             : table_add_warning(table, error, "run %lld: only this part of the job could be analyzed: %s",
                                 (long long)judgement->job->run_id, text.data);
@@ -300,7 +301,7 @@ static int add_run(struct metrics *metrics, const struct judged_run *run)
         {METRIC_LOST, seconds(longer->lost_ns)},
         {METRIC_EXPLAINED, seconds(longer->explained_ns)},
         {METRIC_UNEXPLAINED_STEPS, longer_steps_alarm(longer) ? 1 : 0},
-        {METRIC_STOPPED, findings_stop_job(&run->findings) ? 1 : 0},
+        {METRIC_STOPPED, findings_explain_stop(&run->findings) ? 1 : 0},
         {METRIC_RECORDS, (double)(judged->scope.operations - judged->scope.warm_up)},
         {METRIC_JUDGED, (double)judged->scope.judged},
         {METRIC_MISSING, (double)job->missing_sequence},

@@ -195,7 +195,7 @@ static int write_run(const struct judged_run *drawn, const struct analysis_reque
                  add_row(&drawn->job, path, &counts, bytes, &result->table, error) ||
                  caution(&drawn->job, &counts, &result->table, error);
     if (!failed &&
-        (say(&drawn->job, path, &counts, &result->text) || warnings_say(&result->table, &result->text)))
+        (say(&drawn->job, path, &counts, &result->text) || warnings_append(&result->table, &result->text)))
         failed = error_no_memory(error);
     result->wrote_output = strcmp(path, "-") == 0;
     free((char *)(uintptr_t)selection.ranks);

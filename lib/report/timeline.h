@@ -58,7 +58,7 @@ struct call {
 
 /* The numbers of a job's operations by their ids in the store, ascending: freed by the caller, NULL when
  * memory is out. */
-struct keyed *operations_by_id(const struct job *job);
+struct sort_entry *operations_by_id(const struct job *job);
 
 /*
  * The one clock of a timeline: nanoseconds since the first of what a job did, whatever of it is drawn. A rank
@@ -119,7 +119,7 @@ int64_t canvas_end_ns(const struct canvas *canvas, size_t operation);
 uint64_t canvas_process(int32_t rank);
 
 /* A track on which things may overlap: as many of one name as it takes. Begins with a rank and a name. */
-struct strip {
+struct track_group {
     int32_t rank;            /* NO_RANK */
     const char *name;        /* borrowed */
     const char *description; /* NULL */
@@ -131,12 +131,12 @@ struct strip {
  * Finds room for something, by when it begins and ends (INT64_MAX: for good): the lane's number in *lane, -1
  * where there is none, which is counted.
  */
-int strip_place(struct canvas *canvas, struct strip *strip, int64_t begin_ns, int64_t end_ns, int *lane,
-                struct error *error);
+int track_group_place(struct canvas *canvas, struct track_group *track_group, int64_t begin_ns,
+                      int64_t end_ns, int *lane, struct error *error);
 
 /* Places something and draws it: a slice, one without an end, or where `end_ns` is TIME_UNKNOWN a mark. */
-int strip_draw(struct canvas *canvas, struct strip *strip, struct perfetto_event *event, int64_t end_ns,
-               struct error *error);
+int track_group_draw(struct canvas *canvas, struct track_group *track_group, struct perfetto_event *event,
+                     int64_t end_ns, struct error *error);
 
 /* -------------------- timeline_operations.c -------------------- */
 

@@ -168,14 +168,14 @@ static struct call call_of(const struct operation *recorded)
     };
 }
 
-struct keyed *operations_by_id(const struct job *job)
+struct sort_entry *operations_by_id(const struct job *job)
 {
-    struct keyed *ids = array_new(job->operation_count, sizeof *ids);
-    struct keyed *scratch = array_new(job->operation_count, sizeof *scratch);
+    struct sort_entry *ids = array_new(job->operation_count, sizeof *ids);
+    struct sort_entry *scratch = array_new(job->operation_count, sizeof *scratch);
     for (size_t i = 0; ids && scratch && i < job->operation_count; i++)
-        ids[i] = (struct keyed){job_operation_id(job, i), (int32_t)i};
+        ids[i] = (struct sort_entry){job_operation_id(job, i), (int32_t)i};
     if (ids && scratch)
-        keyed_sort(ids, scratch, job->operation_count);
+        sort_entries(ids, scratch, job->operation_count);
     if (!scratch) {
         free(ids);
         ids = NULL;
@@ -184,7 +184,8 @@ struct keyed *operations_by_id(const struct job *job)
     return ids;
 }
 
-static int read_all(const struct job *job, const struct keyed *ids, struct call *calls, struct error *error)
+static int read_all(const struct job *job, const struct sort_entry *ids, struct call *calls,
+                    struct error *error)
 {
     struct operation_cursor *cursor = operation_cursor_open(job->store, job->run_id, error);
     struct stored_operation stored;
@@ -204,7 +205,7 @@ static int read_all(const struct job *job, const struct keyed *ids, struct call 
 /* Reads that of all operations of a job, one each, in their order: *calls is freed by the caller. */
 static int calls_read(const struct job *job, struct call **calls, struct error *error)
 {
-    struct keyed *ids = operations_by_id(job);
+    struct sort_entry *ids = operations_by_id(job);
     *calls = array_new(job->operation_count, sizeof **calls);
     int failed = !ids || !*calls ? error_no_memory(error) : read_all(job, ids, *calls, error);
     free(ids);
@@ -274,38 +275,41 @@ uint64_t canvas_process(int32_t rank)
     return (uint64_t)(int64_t)rank + 1;
 }
 
-static int add_track(struct canvas *canvas, const struct strip *strip, uint64_t *id, struct error *error)
+static int add_track(struct canvas *canvas, const struct track_group *track_group, uint64_t *id,
+                     struct error *error)
 {
     *id = canvas->job->rank_count + ++canvas->tracks;
     const struct perfetto_track track = {
         .id = *id,
-        .parent = strip->rank == NO_RANK ? 0 : canvas_process(strip->rank),
-        .name = strip->name,
-        .description = strip->description,
+        .parent = track_group->rank == NO_RANK ? 0 : canvas_process(track_group->rank),
+        .name = track_group->name,
+        .description = track_group->description,
     };
     return perfetto_add_track(&canvas->perfetto, &track, error);
 }
 
-int strip_place(struct canvas *canvas, struct strip *strip, int64_t begin_ns, int64_t end_ns, int *lane,
-                struct error *error)
+int track_group_place(struct canvas *canvas, struct track_group *track_group, int64_t begin_ns,
+                      int64_t end_ns, int *lane, struct error *error)
 {
-    int before = strip->lanes.count;
-    *lane = lanes_place(&strip->lanes, begin_ns, end_ns);
+    int before = track_group->lanes.count;
+    *lane = lanes_place(&track_group->lanes, begin_ns, end_ns);
     canvas->counts->crowded += *lane < 0;
-    return strip->lanes.count > before ? add_track(canvas, strip, &strip->tracks[*lane], error) : 0;
+    return track_group->lanes.count > before
+               ? add_track(canvas, track_group, &track_group->tracks[*lane], error)
+               : 0;
 }
 
-int strip_draw(struct canvas *canvas, struct strip *strip, struct perfetto_event *event, int64_t end_ns,
-               struct error *error)
+int track_group_draw(struct canvas *canvas, struct track_group *track_group, struct perfetto_event *event,
+                     int64_t end_ns, struct error *error)
 {
     int lane;
     struct perfetto *perfetto = &canvas->perfetto;
     int is_mark = end_ns == TIME_UNKNOWN;
-    if (strip_place(canvas, strip, event->at_ns, is_mark ? event->at_ns : end_ns, &lane, error))
+    if (track_group_place(canvas, track_group, event->at_ns, is_mark ? event->at_ns : end_ns, &lane, error))
         return -1;
     if (lane < 0)
         return 0;
-    event->track = strip->tracks[lane];
+    event->track = track_group->tracks[lane];
     if (is_mark)
         return perfetto_mark(perfetto, event, error);
     if (perfetto_begin(perfetto, event, error))

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int draw_call(struct canvas *canvas, struct strip *strip, size_t at, struct error *error)
+static int draw_call(struct canvas *canvas, struct track_group *track_group, size_t at, struct error *error)
 {
     const struct job *job = canvas->job;
     const struct job_operation *operation = &job->operations[at];
@@ -18,8 +18,8 @@ static int draw_call(struct canvas *canvas, struct strip *strip, size_t at, stru
         {"communicator", job->communicators[operation->communicator].label, 0},
         {"number", NULL, job->instances[operation->instance].sequence},
         {"source", source, 0}};
-    int64_t begin_ns = common_clock_host(&canvas->clock, strip->rank, canvas->calls[at].begin_ns);
-    int64_t end_ns = common_clock_host(&canvas->clock, strip->rank, canvas->calls[at].end_ns);
+    int64_t begin_ns = common_clock_host(&canvas->clock, track_group->rank, canvas->calls[at].begin_ns);
+    int64_t end_ns = common_clock_host(&canvas->clock, track_group->rank, canvas->calls[at].end_ns);
     struct perfetto_event event = {.at_ns = begin_ns,
                                    .category = "call",
                                    .name = name ? name : "operation",
@@ -27,7 +27,7 @@ static int draw_call(struct canvas *canvas, struct strip *strip, size_t at, stru
                                    .argument_count = source ? 3 : 2};
     if (end_ns != TIME_UNKNOWN && end_ns < begin_ns)
         end_ns = begin_ns;
-    return strip_draw(canvas, strip, &event, end_ns, error);
+    return track_group_draw(canvas, track_group, &event, end_ns, error);
 }
 
 /* What a rank's host did for each operation: from the call until it was enqueued, or the moment of the call.
@@ -35,20 +35,20 @@ static int draw_call(struct canvas *canvas, struct strip *strip, size_t at, stru
 static int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
 {
     const struct job_rank *of = &canvas->job->ranks[rank];
-    struct strip strip = {.rank = rank,
-                          .name = "calls",
-                          .description = "Host: from the call until the operation was enqueued."};
-    struct keyed *begins = array_new(of->count, sizeof *begins);
-    struct keyed *scratch = array_new(of->count, sizeof *scratch);
+    struct track_group track_group = {.rank = rank,
+                                      .name = "calls",
+                                      .description = "Host: from the call until the operation was enqueued."};
+    struct sort_entry *begins = array_new(of->count, sizeof *begins);
+    struct sort_entry *scratch = array_new(of->count, sizeof *scratch);
     size_t count = 0;
     int failed = begins && scratch ? 0 : error_no_memory(error);
     for (size_t i = of->first; !failed && i < of->first + of->count; i++)
         if (canvas_shows(canvas, i) && canvas->calls[i].begin_ns != TIME_UNKNOWN)
-            begins[count++] = (struct keyed){canvas->calls[i].begin_ns, (int32_t)i};
+            begins[count++] = (struct sort_entry){canvas->calls[i].begin_ns, (int32_t)i};
     if (!failed)
-        keyed_sort(begins, scratch, count);
+        sort_entries(begins, scratch, count);
     for (size_t i = 0; !failed && i < count; i++)
-        failed = draw_call(canvas, &strip, (size_t)begins[i].index, error);
+        failed = draw_call(canvas, &track_group, (size_t)begins[i].index, error);
     free(begins);
     free(scratch);
     return failed ? -1 : 0;
@@ -75,7 +75,7 @@ static int say(const struct canvas *canvas, const struct finding *finding, struc
     buffer_clear(&words->advice);
     return buffer_printf(&words->name, "%s: ", finding_kind_name(finding->kind)) ||
            finding_name_unit(finding, canvas->job, &words->name) ||
-           finding_say(finding, canvas->job, &words->text) ||
+           finding_append(finding, canvas->job, &words->text) ||
            finding_advise(finding, canvas->job, 0, &words->advice);
 }
 
@@ -100,8 +100,8 @@ static int64_t end_of(const struct finding *finding, const struct step_span *spa
 }
 
 static int draw_findings_draw(struct canvas *canvas, const struct finding *finding,
-                              const struct step_span *spans, struct strip *strip, const struct words *words,
-                              struct error *error)
+                              const struct step_span *spans, struct track_group *track_group,
+                              const struct words *words, struct error *error)
 {
     const struct perfetto_argument arguments[] = {
         {"text", words->text.data, 0},
@@ -115,7 +115,7 @@ static int draw_findings_draw(struct canvas *canvas, const struct finding *findi
                                    .name = words->name.data,
                                    .arguments = arguments,
                                    .argument_count = sizeof arguments / sizeof *arguments};
-    return strip_draw(canvas, strip, &event, end_of(finding, spans, event.at_ns), error);
+    return track_group_draw(canvas, track_group, &event, end_of(finding, spans, event.at_ns), error);
 }
 
 static int accuses_shown(const struct canvas *canvas, const struct finding *finding)
@@ -144,9 +144,10 @@ static int draw_findings(struct canvas *canvas, const struct step_span *spans, i
 {
     const struct findings *findings = canvas->findings;
     struct words words = {.name = BUFFER_INIT, .text = BUFFER_INIT, .advice = BUFFER_INIT};
-    struct strip strip = {.rank = rank,
-                          .name = rank == NO_RANK ? "findings" : "Findings",
-                          .description = "Findings of ncclprof diagnose. Click on a finding for details."};
+    struct track_group track_group = {.rank = rank,
+                                      .name = rank == NO_RANK ? "findings" : "Findings",
+                                      .description =
+                                          "Findings of ncclprof diagnose. Click on a finding for details."};
     int failed = 0;
     for (size_t i = 0; !failed && i < findings->count; i++) {
         if (!is_drawn(canvas, &findings->items[i], rank))
@@ -154,7 +155,7 @@ static int draw_findings(struct canvas *canvas, const struct step_span *spans, i
         canvas->counts->findings += rank == NO_RANK;
         failed = say(canvas, &findings->items[i], &words)
                      ? error_no_memory(error)
-                     : draw_findings_draw(canvas, &findings->items[i], spans, &strip, &words, error);
+                     : draw_findings_draw(canvas, &findings->items[i], spans, &track_group, &words, error);
     }
     buffer_release(&words.name);
     buffer_release(&words.text);
@@ -227,9 +228,9 @@ static struct step_span *step_spans_new(const struct canvas *canvas)
 struct drawing {
     struct canvas *canvas;
     int32_t rank;
-    struct strip strip;
-    struct keyed *ends; /* owned, as the next: when operations of a step ended, and which these are */
-    struct keyed *scratch;
+    struct track_group track_group;
+    struct sort_entry *ends; /* owned, as the next: when operations of a step ended, and which these are */
+    struct sort_entry *scratch;
 };
 
 static int has_step(const struct timeline_selection *selection, int32_t step)
@@ -251,9 +252,9 @@ static size_t list_ends(struct drawing *drawing, int32_t step)
         if (job->operations[i].step == step)
             widen(drawing->canvas, i, &span);
         if (span.begin_ns != TIME_UNKNOWN)
-            drawing->ends[count++] = (struct keyed){span.end_ns, (int32_t)i};
+            drawing->ends[count++] = (struct sort_entry){span.end_ns, (int32_t)i};
     }
-    keyed_sort(drawing->ends, drawing->scratch, count);
+    sort_entries(drawing->ends, drawing->scratch, count);
     return count;
 }
 
@@ -296,11 +297,14 @@ static int draw_step(struct drawing *drawing, int32_t step, const struct step_sp
     struct canvas *canvas = drawing->canvas;
     char name[32];
     int lane;
-    if (strip_place(canvas, &drawing->strip, span->begin_ns, span->end_ns, &lane, error) || lane < 0)
+    if (track_group_place(canvas, &drawing->track_group, span->begin_ns, span->end_ns, &lane, error) ||
+        lane < 0)
         return lane < 0 ? 0 : -1;
     snprintf(name, sizeof name, "step %d", (int)step);
-    const struct perfetto_event event = {
-        .track = drawing->strip.tracks[lane], .at_ns = span->begin_ns, .category = "step", .name = name};
+    const struct perfetto_event event = {.track = drawing->track_group.tracks[lane],
+                                         .at_ns = span->begin_ns,
+                                         .category = "step",
+                                         .name = name};
     if ((step >= 0 && perfetto_begin(&canvas->perfetto, &event, error)) ||
         draw_phases(drawing, step, event.track, span, error))
         return -1;
@@ -347,10 +351,10 @@ static int draw_steps(struct canvas *canvas, int32_t rank, struct error *error)
     struct drawing drawing = {
         .canvas = canvas,
         .rank = rank,
-        .strip = {.rank = rank,
-                  .name = "Steps",
-                  .description = "Training steps and their phases. A phase lasts from the end of the "
-                                 "operation before it to the end of its own last operation."},
+        .track_group = {.rank = rank,
+                        .name = "Steps",
+                        .description = "Training steps and their phases. A phase lasts from the end of the "
+                                       "operation before it to the end of its own last operation."},
         .ends = array_new(most, sizeof *drawing.ends),
         .scratch = array_new(most, sizeof *drawing.scratch),
     };
@@ -372,7 +376,7 @@ static const char *clock_method(const struct job_rank *rank)
 }
 
 /* "clock +-12.3 us": how far its times may be off those of others. */
-static int say_clock(const struct job_rank *rank, struct buffer *text)
+static int append_clock(const struct job_rank *rank, struct buffer *text)
 {
     if (!job_is_aligned(rank))
         return buffer_append_text(text, "clock is not aligned");
@@ -424,7 +428,7 @@ static int begin_rank(struct canvas *canvas, int32_t number, struct error *error
 {
     const struct job_rank *rank = &canvas->job->ranks[number];
     struct buffer name = BUFFER_INIT, clock = BUFFER_INIT;
-    int failed = buffer_printf(&name, "rank %s", rank->name) || say_clock(rank, &clock)
+    int failed = buffer_printf(&name, "rank %s", rank->name) || append_clock(rank, &clock)
                      ? error_no_memory(error)
                      : add_process(canvas, number, name.data, clock.data, error);
     buffer_release(&name);
@@ -437,7 +441,7 @@ static int begin_rank(struct canvas *canvas, int32_t number, struct error *error
 /* What all times are since. */
 static int draw_zero(struct canvas *canvas, struct error *error)
 {
-    struct strip strip = {.rank = NO_RANK, .name = "clock"};
+    struct track_group track_group = {.rank = NO_RANK, .name = "clock"};
     struct buffer utc = BUFFER_INIT;
     int64_t wall_ns = canvas->clock.wall_ns;
     int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
@@ -446,7 +450,7 @@ static int draw_zero(struct canvas *canvas, struct error *error)
         {"utc", utc.data, 0}};
     struct perfetto_event event = {
         .category = "clock", .name = "clock", .arguments = arguments, .argument_count = utc.length ? 2 : 1};
-    failed = failed || strip_draw(canvas, &strip, &event, TIME_UNKNOWN, error);
+    failed = failed || track_group_draw(canvas, &track_group, &event, TIME_UNKNOWN, error);
     buffer_release(&utc);
     return failed;
 }

@@ -99,21 +99,22 @@ struct drawn {
 };
 
 /* The operations of a rank that are drawn. */
-struct sheet {
+struct place_matrix {
     struct drawn *items; /* owned, by stream and begin */
     size_t count;
     int32_t *stream_of; /* owned, of each operation of the rank */
     int32_t streams;
 };
 
-static int32_t number_stream(const struct job *job, const struct job_rank *rank, struct sheet *sheet,
-                             size_t at)
+static int32_t number_stream(const struct job *job, const struct job_rank *rank,
+                             struct place_matrix *place_matrix, size_t at)
 {
     const struct job_operation *operation = &job->operations[at];
     size_t before = (size_t)(operation->group == (int32_t)at ? operation->previous : operation->group);
     if (operation->group == (int32_t)at && operation->previous < 0)
-        return sheet->streams++;
-    return before >= rank->first && before < at ? sheet->stream_of[before - rank->first] : sheet->streams++;
+        return place_matrix->streams++;
+    return before >= rank->first && before < at ? place_matrix->stream_of[before - rank->first]
+                                                : place_matrix->streams++;
 }
 
 static int64_t end_of(const struct job_operation *operation)
@@ -148,26 +149,27 @@ static int has_device_time(const struct job_operation *operation)
     return operation->start_ns != TIME_UNKNOWN || operation->end_ns != TIME_UNKNOWN;
 }
 
-static int collect(struct canvas *canvas, int32_t number, struct sheet *sheet)
+static int collect(struct canvas *canvas, int32_t number, struct place_matrix *place_matrix)
 {
     const struct job *job = canvas->job;
     const struct job_rank *rank = &job->ranks[number];
-    sheet->items = array_new(rank->count, sizeof *sheet->items);
-    sheet->stream_of = array_new(rank->count, sizeof *sheet->stream_of);
-    if (!sheet->items || !sheet->stream_of)
+    place_matrix->items = array_new(rank->count, sizeof *place_matrix->items);
+    place_matrix->stream_of = array_new(rank->count, sizeof *place_matrix->stream_of);
+    if (!place_matrix->items || !place_matrix->stream_of)
         return -1;
     for (size_t i = 0; i < rank->count; i++) {
         size_t at = rank->first + i;
         const struct job_operation *operation = &job->operations[at];
-        sheet->stream_of[i] = number_stream(job, rank, sheet, at);
+        place_matrix->stream_of[i] = number_stream(job, rank, place_matrix, at);
         if (!canvas_shows(canvas, at))
             continue;
         canvas->counts->operations++;
         canvas->counts->untimed += canvas_begin_ns(canvas, at) == TIME_UNKNOWN;
         if (has_device_time(operation))
-            sheet->items[sheet->count++] = make_drawn(operation, (int32_t)at, sheet->stream_of[i]);
+            place_matrix->items[place_matrix->count++] =
+                make_drawn(operation, (int32_t)at, place_matrix->stream_of[i]);
     }
-    array_sort(sheet->items, sheet->count, sizeof *sheet->items, by_stream);
+    array_sort(place_matrix->items, place_matrix->count, sizeof *place_matrix->items, by_stream);
     return 0;
 }
 
@@ -182,12 +184,12 @@ static int32_t only_communicator(const struct job *job, const struct drawn *item
 }
 
 /* "operations, stream 0x55ef21af9590": by its address, else by the communicator that has it to itself. */
-static int name_stream(const struct canvas *canvas, const struct sheet *sheet, const struct drawn *items,
-                       size_t count, struct buffer *name)
+static int name_stream(const struct canvas *canvas, const struct place_matrix *place_matrix,
+                       const struct drawn *items, size_t count, struct buffer *name)
 {
     const struct job *job = canvas->job;
     uint64_t stream = canvas->calls[items[0].operation].stream;
-    int32_t communicator = sheet->streams > 1 ? only_communicator(job, items, count) : -1;
+    int32_t communicator = place_matrix->streams > 1 ? only_communicator(job, items, count) : -1;
     buffer_clear(name);
     if (stream)
         return buffer_printf(name, "operations, stream 0x%" PRIx64, stream);
@@ -224,7 +226,7 @@ static int name_operation(const struct job *job, const struct job_operation *ope
 }
 
 /* Where its times are not what the GPU tells. */
-static const char *say_times(const struct job_operation *operation)
+static const char *append_times(const struct job_operation *operation)
 {
     if (operation->by_call)
         return "earliest time that the calls of its ranks allow";
@@ -242,7 +244,7 @@ static int describe(const struct canvas *canvas, size_t at, struct words *words)
     const struct job *job = canvas->job;
     const struct job_operation *operation = &job->operations[at];
     const char *tag = job_tag(job, operation->tag), *source = job_source(job, at);
-    const char *times = say_times(operation);
+    const char *times = append_times(operation);
     words->count = 0;
     say(words, "communicator", job->communicators[operation->communicator].label, 0);
     say(words, "number", NULL, job->instances[operation->instance].sequence);
@@ -263,7 +265,7 @@ static int describe(const struct canvas *canvas, size_t at, struct words *words)
 struct drawing {
     struct canvas *canvas;
     const struct waits *waits;
-    struct strip strip;
+    struct track_group track_group;
     const struct drawn *held[LANES_MOST]; /* NULL: none */
     struct words words;
     struct buffer text;
@@ -359,7 +361,7 @@ static int release_held(struct drawing *drawing, int lane, int64_t limit_ns, str
     int64_t end_ns = held->end_ns == INT64_MAX ? INT64_MAX : canvas_end_ns(canvas, operation);
     if (describe(canvas, operation, &drawing->words))
         return error_no_memory(error);
-    struct perfetto_event event = {.track = drawing->strip.tracks[lane],
+    struct perfetto_event event = {.track = drawing->track_group.tracks[lane],
                                    .at_ns = held->shown_ns,
                                    .category = "operation",
                                    .name = drawing->words.name.data,
@@ -391,30 +393,33 @@ static int draw_stream(struct drawing *drawing, struct drawn *items, size_t coun
     int failed = 0, lane;
     order_begins(drawing->canvas, items, count);
     for (size_t i = 0; !failed && i < count; i++) {
-        failed =
-            strip_place(drawing->canvas, &drawing->strip, items[i].begin_ns, items[i].end_ns, &lane, error);
+        failed = track_group_place(drawing->canvas, &drawing->track_group, items[i].begin_ns, items[i].end_ns,
+                                   &lane, error);
         if (failed || lane < 0)
             continue;
         failed = release_held(drawing, lane, items[i].shown_ns, error);
         drawing->held[lane] = &items[i];
     }
-    for (lane = 0; !failed && lane < drawing->strip.lanes.count; lane++)
+    for (lane = 0; !failed && lane < drawing->track_group.lanes.count; lane++)
         failed = release_held(drawing, lane, INT64_MAX, error);
     return failed;
 }
 
-static int draw_streams(struct drawing *drawing, const struct sheet *sheet, int32_t rank, struct error *error)
+static int draw_streams(struct drawing *drawing, const struct place_matrix *place_matrix, int32_t rank,
+                        struct error *error)
 {
     struct buffer name = BUFFER_INIT;
     int failed = 0;
-    for (size_t i = 0, end; !failed && i < sheet->count; i = end) {
-        for (end = i + 1; end < sheet->count && sheet->items[end].stream == sheet->items[i].stream; end++)
+    for (size_t i = 0, end; !failed && i < place_matrix->count; i = end) {
+        for (end = i + 1;
+             end < place_matrix->count && place_matrix->items[end].stream == place_matrix->items[i].stream;
+             end++)
             ;
-        failed = name_stream(drawing->canvas, sheet, &sheet->items[i], end - i, &name)
+        failed = name_stream(drawing->canvas, place_matrix, &place_matrix->items[i], end - i, &name)
                      ? error_no_memory(error)
                      : 0;
-        drawing->strip = (struct strip){.rank = rank, .name = name.data};
-        failed = failed || draw_stream(drawing, &sheet->items[i], end - i, error);
+        drawing->track_group = (struct track_group){.rank = rank, .name = name.data};
+        failed = failed || draw_stream(drawing, &place_matrix->items[i], end - i, error);
     }
     buffer_release(&name);
     return failed;
@@ -422,12 +427,12 @@ static int draw_streams(struct drawing *drawing, const struct sheet *sheet, int3
 
 int draw_operations(struct canvas *canvas, const struct waits *waits, int32_t rank, struct error *error)
 {
-    struct sheet sheet = {0};
+    struct place_matrix place_matrix = {0};
     struct drawing drawing = {.canvas = canvas, .waits = waits};
-    int failed =
-        collect(canvas, rank, &sheet) ? error_no_memory(error) : draw_streams(&drawing, &sheet, rank, error);
-    free(sheet.items);
-    free(sheet.stream_of);
+    int failed = collect(canvas, rank, &place_matrix) ? error_no_memory(error)
+                                                      : draw_streams(&drawing, &place_matrix, rank, error);
+    free(place_matrix.items);
+    free(place_matrix.stream_of);
     buffer_release(&drawing.words.name);
     buffer_release(&drawing.text);
     return failed ? -1 : 0;

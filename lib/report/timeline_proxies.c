@@ -26,8 +26,8 @@ enum {
 
 /* The tracks of one direction, peer and channel. */
 struct link {
-    struct strip operations;
-    struct strip steps;
+    struct track_group operations;
+    struct track_group steps;
     char *names[2]; /* owned: of these */
 };
 
@@ -36,7 +36,7 @@ enum { MOST_LINKS = 4096 };
 
 struct drawing {
     struct canvas *canvas;
-    struct keyed *ids; /* owned: operations by id */
+    struct sort_entry *ids; /* owned: operations by id */
     size_t near;
     struct map link_of;
     struct link *links; /* owned: of `file` */
@@ -82,8 +82,8 @@ static int name_link(const struct job *job, const struct job_operation *operatio
     failed = failed || buffer_printf(&name, "%s, steps", link->names[0]);
     link->names[1] = failed ? NULL : buffer_detach(&name);
     buffer_release(&name);
-    link->operations = (struct strip){.rank = row->rank, .name = link->names[0]};
-    link->steps = (struct strip){.rank = row->rank, .name = link->names[1]};
+    link->operations = (struct track_group){.rank = row->rank, .name = link->names[0]};
+    link->steps = (struct track_group){.rank = row->rank, .name = link->names[1]};
     return failed;
 }
 
@@ -126,8 +126,8 @@ static int draw_operation(struct canvas *canvas, const struct draw_proxies_row *
     if (event.at_ns == TIME_UNKNOWN)
         return 0;
     end_ns = end_ns == TIME_UNKNOWN ? INT64_MAX : common_clock_host(&canvas->clock, row->rank, end_ns);
-    return strip_draw(canvas, &row->link->operations, &event, end_ns > event.at_ns ? end_ns : event.at_ns,
-                      error);
+    return track_group_draw(canvas, &row->link->operations, &event,
+                            end_ns > event.at_ns ? end_ns : event.at_ns, error);
 }
 
 /* As NCCL's profiler calls them. */
@@ -185,14 +185,15 @@ static int draw_step(struct canvas *canvas, const struct draw_proxies_row *row, 
     struct waited list[WAIT_KINDS];
     size_t count = list_waits(canvas, row, step, list);
     const struct perfetto_argument argument = {"step", NULL, step->step};
-    struct strip *strip = &row->link->steps;
+    struct track_group *track_group = &row->link->steps;
     int lane, failed = 0;
     if (!count)
         return 0;
-    if (strip_place(canvas, strip, list[0].begin_ns, list[count - 1].end_ns, &lane, error) || lane < 0)
+    if (track_group_place(canvas, track_group, list[0].begin_ns, list[count - 1].end_ns, &lane, error) ||
+        lane < 0)
         return lane < 0 ? 0 : -1;
     for (size_t i = 0; !failed && i < count; i++) {
-        const struct perfetto_event event = {.track = strip->tracks[lane],
+        const struct perfetto_event event = {.track = track_group->tracks[lane],
                                              .at_ns = list[i].begin_ns,
                                              .category = "proxy",
                                              .name = list[i].name,

@@ -22,7 +22,7 @@ struct time_shares {
     int64_t steps_ns;         /* all of it */
     int64_t communication_ns; /* at least one operation ran on its GPU (step_summary.c): no more than all */
     int64_t waiting_ns;       /* of that, it waited for the last to arrive (arrival.h) */
-    int64_t usual_step_ns;    /* what steps take that nothing made longer (quiet_of) */
+    int64_t usual_step_ns;    /* what steps take that nothing made longer (baseline_quantile) */
 };
 
 /* -1 when memory is out. */
@@ -60,9 +60,9 @@ struct judgement {
     struct longer_steps longer;
     struct smallest_fault smallest;
     struct time_shares shares;
-    size_t hosts;                 /* 0: not known */
-    int32_t stopped_step;         /* the job stands still in it; -1 */
-    struct standstill standstill; /* not known where a finding says for whom */
+    size_t hosts;                             /* 0: not known */
+    int32_t stopped_step;                     /* the job stands still in it; -1 */
+    struct unexplained_hang unexplained_hang; /* not known where a finding says for whom */
 };
 
 /* What all ranks that recorded something waited together; TIME_UNKNOWN. */
@@ -102,7 +102,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
                 struct error *error);
 
 /* Which runs several recorders tell of, and which may be one job and were kept apart, with why. */
-int caution_witnesses(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+int caution_recorders(struct store *store, const struct runs *runs, struct table *table, struct error *error);
 
 /* -------------------- diagnosis.c -------------------- */
 
@@ -132,10 +132,10 @@ int diagnose_options_usual(struct diagnose_options *options, struct store *store
  * longer; shares of communication and of waiting; what was lost, of how much, and what explains it. Says
  * nothing of a run without operations.
  */
-int headline_say_job(const struct judgement *judgement, int names_run, struct buffer *text);
+int headline_append_job(const struct judgement *judgement, int names_run, struct buffer *text);
 
 /* The verdict where no finding is shown, and what it is worth. */
-int headline_say_verdict(const struct judgement *judgement, int names_run, struct buffer *text);
+int headline_append_verdict(const struct judgement *judgement, int names_run, struct buffer *text);
 
 /* -------------------- judged_run.c -------------------- */
 
@@ -178,7 +178,7 @@ int caution_effects(const struct job *job, const struct findings *findings, stru
 /* What a judgement of a run lacks, as warnings in the same words by every analysis. */
 
 /* A line for each warning of a table, for an analysis that brings its own text. -1 when memory is out. */
-int warnings_say(const struct table *table, struct buffer *text);
+int warnings_append(const struct table *table, struct buffer *text);
 
 /*
  * Ranks of the job that left no trace, or whose recorder stopped before them, and communicators that are
@@ -188,7 +188,8 @@ int warnings_say(const struct table *table, struct buffer *text);
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
 /* That most ranks looked slow at once (rules_lateness.c). */
-int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error);
+int caution_crowd(const struct common_slowdown *common_slowdown, const struct job *job, struct table *table,
+                  struct error *error);
 
 /*
  * That a bound was reached beyond which an answer may be another: of suspicions that are weighed, of

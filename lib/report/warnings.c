@@ -15,7 +15,7 @@
 enum { SHARD_NOTES_MOST_TOLD = 8 };
 
 /* "shard 2/4 of host node7 (/shared/ncclprof-node7.db)" */
-static int say_which(const struct shard *shard, struct buffer *text)
+static int append_which(const struct shard *shard, struct buffer *text)
 {
     if (shard->count > 1
             ? buffer_printf(text, "shard %lld/%lld", (long long)shard->number, (long long)shard->count)
@@ -31,7 +31,7 @@ static int warn_of(const struct shard *shard, struct table *table, struct error 
                                                     [SHARD_UNFINISHED] = "is incomplete",
                                                     [SHARD_MISSING] = "is missing"};
     struct buffer text = BUFFER_INIT;
-    int failed = say_which(shard, &text)
+    int failed = append_which(shard, &text)
                      ? error_no_memory(error)
                      : table_add_warning(table, error, "%s %s; the missing data was not analyzed%s%s%s",
                                          text.data, words[shard->state], shard->reason ? " (" : "",
@@ -109,7 +109,7 @@ int shards_are_lacking(struct store *store, int *are_lacking, struct error *erro
 
 enum { MOST_NAMED = 4 };
 
-int warnings_say(const struct table *table, struct buffer *text)
+int warnings_append(const struct table *table, struct buffer *text)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < table->warning_count; i++)
@@ -158,7 +158,7 @@ static int is_size_known(const struct job *job)
 }
 
 /* Nothing where there is nothing to say. */
-static int say_absent(const struct job *job, int64_t recorded, struct buffer *text)
+static int append_absent(const struct job *job, int64_t recorded, struct buffer *text)
 {
     size_t incomplete = count_incomplete(job);
     if (recorded >= job->expected_ranks)
@@ -209,7 +209,7 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
         return 0;
     if (caution_stopped(job, table, error))
         return -1;
-    int failed = say_absent(job, recorded, &text) ? error_no_memory(error)
+    int failed = append_absent(job, recorded, &text) ? error_no_memory(error)
                  : !text.length
                      ? 0
                      : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
@@ -217,15 +217,17 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
-int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error)
+int caution_crowd(const struct common_slowdown *common_slowdown, const struct job *job, struct table *table,
+                  struct error *error)
 {
-    return crowd->findings
+    return common_slowdown->findings
                ? table_add_warning(
                      table, error,
                      "run %lld: up to %d of %zu ranks were slow at the same time, steps %d-%d: they may "
                      "have a common cause, so confidence is low",
-                     (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
-                     (int)job_run_step(job, crowd->first_step), (int)job_run_step(job, crowd->last_step))
+                     (long long)job->run_id, (int)common_slowdown->ranks, job_recorded_ranks(job),
+                     (int)job_run_step(job, common_slowdown->first_step),
+                     (int)job_run_step(job, common_slowdown->last_step))
                : 0;
 }
 
@@ -253,7 +255,7 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error)
 {
-    return job->most_cut == CUT_NOT || findings_stop_job(findings)
+    return job->most_cut == CUT_NOT || findings_explain_stop(findings)
                ? 0
                : table_add_warning(table, error,
                                    "run %lld: most traces have no end marker and no rank is visibly waiting "
@@ -324,7 +326,7 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
     return failed;
 }
 
-static int say_bare_calls(int64_t count, const char *what, const char *why, struct buffer *text)
+static int append_bare_calls(int64_t count, const char *what, const char *why, struct buffer *text)
 {
     return count ? buffer_printf(text, "%s%lld call%s%s ha%s no operation in the trace: %s",
                                  text->length ? "; " : "", (long long)count, count == 1 ? "" : "s", what,
@@ -339,13 +341,13 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
     if (bare_calls_count(&calls, store, run_id, error))
         return -1;
     int failed =
-        say_bare_calls(
+        append_bare_calls(
             calls.others, "",
             "kernels on symmetric memory report none before NCCL 2.31, or the recorder's event mask "
             "excludes operations, or its pool for them is exhausted",
             &text) ||
-        say_bare_calls(calls.captured, " captured in a CUDA graph",
-                       "operations of a graph are reported only at its capture, or not at all", &text);
+        append_bare_calls(calls.captured, " captured in a CUDA graph",
+                          "operations of a graph are reported only at its capture, or not at all", &text);
     if (failed)
         error_no_memory(error);
     else if (text.length && run_id)
@@ -398,7 +400,7 @@ enum clock_column {
     CLOCK_STEP
 };
 
-static int say_whose(struct statement *row, struct buffer *text)
+static int append_whose(struct statement *row, struct buffer *text)
 {
     const char *rank = statement_text(row, CLOCK_RANK), *host = statement_text(row, CLOCK_HOST);
     if (buffer_append_text(text, "the clock of ") || (rank && buffer_printf(text, "rank %s (", rank)) ||
@@ -408,7 +410,7 @@ static int say_whose(struct statement *row, struct buffer *text)
     return rank ? buffer_append_byte(text, ')') : 0;
 }
 
-static int say_where(struct statement *row, struct buffer *text)
+static int append_where(struct statement *row, struct buffer *text)
 {
     const char *function = statement_text(row, CLOCK_FUNCTION);
     if (buffer_printf(text, " before %s", function ? function : "operation") ||
@@ -423,13 +425,13 @@ static int say_where(struct statement *row, struct buffer *text)
 }
 
 /* "the clock of rank 2 (node2, process 22) jumped back by 1.50 s before AllReduce #30 ..." */
-static int say_clock(struct statement *row, struct buffer *text)
+static int append_clock(struct statement *row, struct buffer *text)
 {
     int64_t step_ns = statement_integer(row, CLOCK_STEP_NS), steps = statement_integer(row, CLOCK_STEPS);
     int is_measured = statement_integer(row, CLOCK_IS_MEASURED) != 0;
-    if (say_whose(row, text) || buffer_printf(text, " jumped %s by ", step_ns < 0 ? "back" : "forward") ||
+    if (append_whose(row, text) || buffer_printf(text, " jumped %s by ", step_ns < 0 ? "back" : "forward") ||
         (!is_measured && buffer_append_text(text, "about ")) ||
-        text_time(text, step_ns < 0 ? -step_ns : step_ns) || say_where(row, text))
+        text_time(text, step_ns < 0 ? -step_ns : step_ns) || append_where(row, text))
         return -1;
     if (steps > 1 &&
         buffer_printf(text, ", and %lld more time%s by less", (long long)(steps - 1), steps == 2 ? "" : "s"))
@@ -458,7 +460,7 @@ static int tell_clock(struct clocks *clocks, struct statement *row, struct table
         return 0;
     }
     clocks->told++;
-    int failed = say_clock(row, &text)
+    int failed = append_clock(row, &text)
                      ? error_no_memory(error)
                      : table_add_warning(table, error, "run %lld: %s", (long long)run_id, text.data);
     buffer_release(&text);
@@ -490,7 +492,7 @@ enum pair_column {
     PAIR_RECEIVER
 };
 
-static int say_pairs(struct statement *row, struct buffer *text)
+static int append_pairs(struct statement *row, struct buffer *text)
 {
     long long count = (long long)statement_integer(row, PAIR_COUNT);
     const char *sender = statement_text(row, PAIR_SENDER), *receiver = statement_text(row, PAIR_RECEIVER);
@@ -518,7 +520,7 @@ static int warn_of_unequal(struct store *store, const struct runs *runs, struct 
     while (row == 1 && (row = statement_step(statement, error)) == 1) {
         struct buffer text = BUFFER_INIT;
         int64_t run_id = statement_integer(statement, PAIR_RUN);
-        if (run_id != told && say_pairs(statement, &text))
+        if (run_id != told && append_pairs(statement, &text))
             row = error_no_memory(error);
         else if (run_id != told &&
                  table_add_warning(table, error, "run %lld: %s", (long long)run_id, text.data))

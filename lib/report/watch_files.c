@@ -156,11 +156,11 @@ static void release_runs(struct surveyed_run *runs, size_t count)
     free(runs);
 }
 
-void survey_release(struct survey *survey)
+void verdict_cache_release(struct verdict_cache *verdict_cache)
 {
-    release_runs(survey->runs, survey->count);
-    survey->runs = NULL;
-    survey->count = 0;
+    release_runs(verdict_cache->runs, verdict_cache->count);
+    verdict_cache->runs = NULL;
+    verdict_cache->count = 0;
 }
 
 static uint64_t mix(uint64_t state, int64_t file_id, const char *digest)
@@ -171,7 +171,7 @@ static uint64_t mix(uint64_t state, int64_t file_id, const char *digest)
     return state;
 }
 
-static struct surveyed_run *last_of(struct survey *list, size_t *capacity, int64_t run_id)
+static struct surveyed_run *last_of(struct verdict_cache *list, size_t *capacity, int64_t run_id)
 {
     if (list->count && list->runs[list->count - 1].id == run_id)
         return &list->runs[list->count - 1];
@@ -183,7 +183,7 @@ static struct surveyed_run *last_of(struct survey *list, size_t *capacity, int64
     return run;
 }
 
-static int list_runs(struct survey *list, struct store *store, struct error *error)
+static int list_runs(struct verdict_cache *list, struct store *store, struct error *error)
 {
     size_t capacity = 0;
     struct statement *files = store_prepare(store, schema_analysis_survey_files, error);
@@ -199,7 +199,7 @@ static int list_runs(struct survey *list, struct store *store, struct error *err
     return row;
 }
 
-static int list_others(struct survey *list, struct store *store, struct error *error)
+static int list_others(struct verdict_cache *list, struct store *store, struct error *error)
 {
     struct statement *files = store_prepare(store, schema_analysis_survey_other_files, error);
     int row = files ? 1 : -1;
@@ -212,20 +212,21 @@ static int list_others(struct survey *list, struct store *store, struct error *e
 static int note(struct noted_list *list, const struct finding *finding, const struct job *job)
 {
     struct buffer unit = BUFFER_INIT, text = BUFFER_INIT;
-    int failed = finding_name_unit(finding, job, &unit) || finding_say(finding, job, &text);
-    const struct noted noted = {.run = job->run_name,
-                                .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
-                                .unit = unit.data,
-                                .phase = (char *)(uintptr_t)job_tag(job, finding->tag),
-                                .confidence = (char *)(uintptr_t)confidence_name(finding->confidence),
-                                .text = text.data,
-                                .first_step = finding->first_step,
-                                .last_step = finding->last_step,
-                                .period = finding->period,
-                                .run_step = job->step_count - 1,
-                                .lost_ns = finding->lost_ns,
-                                .stops_job = finding->stops_job};
-    failed = failed || noted_list_add(list, &noted);
+    int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text);
+    const struct finding_snapshot finding_snapshot = {
+        .run = job->run_name,
+        .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
+        .unit = unit.data,
+        .phase = (char *)(uintptr_t)job_tag(job, finding->tag),
+        .confidence = (char *)(uintptr_t)confidence_name(finding->confidence),
+        .text = text.data,
+        .first_step = finding->first_step,
+        .last_step = finding->last_step,
+        .period = finding->period,
+        .run_step = job->step_count - 1,
+        .lost_ns = finding->lost_ns,
+        .stops_job = finding->stops_job};
+    failed = failed || noted_list_add(list, &finding_snapshot);
     buffer_release(&unit);
     buffer_release(&text);
     return failed;
@@ -241,22 +242,23 @@ static int note_longer_steps(struct noted_list *list, const struct judged_run *r
         return 0;
     table_init(&table, "watch");
     int failed = caution_longer_steps(&run->job, &run->baseline, run->transfers, longer, &table, error);
-    const struct noted noted = {.run = run->job.run_name,
-                                .kind = (char *)(uintptr_t) "longer_steps",
-                                .unit = (char *)(uintptr_t) "job",
-                                .confidence = (char *)(uintptr_t)confidence_name(CONFIDENCE_MEDIUM),
-                                .text = table.warning_count ? table.warnings[0] : NULL,
-                                .first_step = row->first,
-                                .last_step = row->last,
-                                .run_step = run->job.step_count - 1,
-                                .lost_ns = row->lost_ns};
-    if (!failed && noted.text && noted_list_add(list, &noted))
+    const struct finding_snapshot finding_snapshot = {
+        .run = run->job.run_name,
+        .kind = (char *)(uintptr_t) "longer_steps",
+        .unit = (char *)(uintptr_t) "job",
+        .confidence = (char *)(uintptr_t)confidence_name(CONFIDENCE_MEDIUM),
+        .text = table.warning_count ? table.warnings[0] : NULL,
+        .first_step = row->first,
+        .last_step = row->last,
+        .run_step = run->job.step_count - 1,
+        .lost_ns = row->lost_ns};
+    if (!failed && finding_snapshot.text && noted_list_add(list, &finding_snapshot))
         failed = error_no_memory(error);
     table_release(&table);
     return failed;
 }
 
-static int judge(struct surveyed_run *run, const struct survey *survey, struct store *store,
+static int judge(struct surveyed_run *run, const struct verdict_cache *verdict_cache, struct store *store,
                  const struct diagnose_options *options, struct error *error)
 {
     struct judged_run judged;
@@ -266,17 +268,18 @@ static int judge(struct surveyed_run *run, const struct survey *survey, struct s
     findings_sort(&judged.findings);
     for (size_t i = 0; !failed && i < judged.findings.count; i++) {
         const struct finding *finding = &judged.findings.items[i];
-        if ((survey->shows_low || finding_is_told(finding)) && note(&run->findings, finding, &judged.job))
+        if ((verdict_cache->shows_low || finding_is_told(finding)) &&
+            note(&run->findings, finding, &judged.job))
             failed = error_no_memory(error);
     }
     failed = failed || note_longer_steps(&run->findings, &judged, error) ||
-             (survey->wants_metrics && run_metrics_add(&run->metrics, &judged, error));
+             (verdict_cache->wants_metrics && run_metrics_add(&run->metrics, &judged, error));
     judged_run_release(&judged);
     return failed;
 }
 
 /* What was found in a run that is as it was; 0 where there was none. */
-static int take_over(struct surveyed_run *run, struct survey *before)
+static int take_over(struct surveyed_run *run, struct verdict_cache *before)
 {
     for (size_t i = 0; i < before->count; i++)
         if (before->runs[i].id == run->id && before->runs[i].files == run->files) {
@@ -288,7 +291,8 @@ static int take_over(struct surveyed_run *run, struct survey *before)
     return 0;
 }
 
-static int judge_runs(struct survey *now, struct survey *before, struct store *store, struct error *error)
+static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, struct store *store,
+                      struct error *error)
 {
     struct diagnose_options usual;
     int failed = diagnose_options_usual(&usual, store, error);
@@ -298,28 +302,29 @@ static int judge_runs(struct survey *now, struct survey *before, struct store *s
     return failed;
 }
 
-int survey_look(struct survey *survey, struct store *store, struct error *error)
+int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *store, struct error *error)
 {
-    struct survey now = {.shows_low = survey->shows_low, .wants_metrics = survey->wants_metrics};
+    struct verdict_cache now = {.shows_low = verdict_cache->shows_low,
+                                .wants_metrics = verdict_cache->wants_metrics};
     int failed = list_runs(&now, store, error) || list_others(&now, store, error) ||
-                 judge_runs(&now, survey, store, error);
-    survey_release(survey);
-    *survey = now;
+                 judge_runs(&now, verdict_cache, store, error);
+    verdict_cache_release(verdict_cache);
+    *verdict_cache = now;
     return failed ? -1 : 0;
 }
 
-int survey_findings(const struct survey *survey, struct noted_list *findings)
+int survey_findings(const struct verdict_cache *verdict_cache, struct noted_list *findings)
 {
-    for (size_t i = 0; i < survey->count; i++)
-        if (noted_list_append(findings, &survey->runs[i].findings))
+    for (size_t i = 0; i < verdict_cache->count; i++)
+        if (noted_list_append(findings, &verdict_cache->runs[i].findings))
             return -1;
     return 0;
 }
 
-int survey_metrics(const struct survey *survey, struct metrics *metrics)
+int survey_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics)
 {
-    for (size_t i = 0; i < survey->count; i++)
-        if (metrics_append(metrics, &survey->runs[i].metrics))
+    for (size_t i = 0; i < verdict_cache->count; i++)
+        if (metrics_append(metrics, &verdict_cache->runs[i].metrics))
             return -1;
     return 0;
 }

@@ -51,15 +51,15 @@ struct silent_ranks {
 struct silent_ranks run_silent_ranks(const struct run_ranks *run);
 
 /* Numbers come in ascending order; the last of several wins, and one that the size rules out has no seat. */
-int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank);
+int communicator_set_member(struct job_communicator *communicator, int64_t number, int32_t rank);
 
 /* The members that recorded something are seated: adds those that files list beside them, where the list does
  * not contradict the seats. -1: out of memory. */
-int job_seat_told(const struct run_ranks *run, struct job_communicator *communicator);
+int communicator_add_listed_members(const struct run_ranks *run, struct job_communicator *communicator);
 
 /* All members are seated: says where the ranks are that recorded nothing. */
-void job_seat_silent(const struct run_ranks *run, struct silent_ranks silent,
-                     struct job_communicator *communicator);
+void job_member_silent(const struct run_ranks *run, struct silent_ranks silent,
+                       struct job_communicator *communicator);
 
 /* -------------------- packed_table.c -------------------- */
 

@@ -64,38 +64,38 @@ int members_read(const char *text, int64_t **ranks, size_t *count)
 
 /* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
 
-int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank)
+int communicator_set_member(struct job_communicator *communicator, int64_t number, int32_t rank)
 {
     if (number < 0 || number >= communicator->size)
         return 0;
     size_t count = communicator->seat_count;
-    if (count && communicator->seats[count - 1].number == number) {
-        communicator->seats[count - 1].rank = rank;
+    if (count && communicator->member_list[count - 1].number == number) {
+        communicator->member_list[count - 1].rank = rank;
         return 0;
     }
-    if (array_reserve((void **)&communicator->seats, &communicator->seat_capacity, count + 1,
-                      sizeof *communicator->seats))
+    if (array_reserve((void **)&communicator->member_list, &communicator->member_capacity, count + 1,
+                      sizeof *communicator->member_list))
         return -1;
-    communicator->seats[communicator->seat_count++] = (struct job_seat){number, rank};
+    communicator->member_list[communicator->seat_count++] = (struct communicator_set_member){number, rank};
     return 0;
 }
 
-static int is_seat_before(const void *seat, const void *number)
+static int is_member_before(const void *member, const void *number)
 {
-    return ((const struct job_seat *)seat)->number < *(const int64_t *)number;
+    return ((const struct communicator_set_member *)member)->number < *(const int64_t *)number;
 }
 
-static int32_t seated(const struct job_seat *seats, size_t count, int64_t number)
+static int32_t seated(const struct communicator_set_member *member_list, size_t count, int64_t number)
 {
-    if ((size_t)number < count && seats[number].number == number)
-        return seats[number].rank;
-    size_t at = lower_bound(seats, count, sizeof *seats, is_seat_before, &number);
-    return at < count && seats[at].number == number ? seats[at].rank : -1;
+    if ((size_t)number < count && member_list[number].number == number)
+        return member_list[number].rank;
+    size_t at = lower_bound(member_list, count, sizeof *member_list, is_member_before, &number);
+    return at < count && member_list[at].number == number ? member_list[at].rank : -1;
 }
 
 int32_t job_seated(const struct job_communicator *communicator, int64_t number)
 {
-    return number < 0 ? -1 : seated(communicator->seats, communicator->seat_count, number);
+    return number < 0 ? -1 : seated(communicator->member_list, communicator->seat_count, number);
 }
 
 static int64_t at(const int64_t *numbers, const struct run_ranks *run, size_t rank)
@@ -135,15 +135,15 @@ static int agrees(const struct run_ranks *run, const struct job_communicator *co
     if ((int64_t)communicator->member_count != communicator->size)
         return 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
-        const struct job_seat *seat = &communicator->seats[i];
-        if ((uint64_t)seat->number >= communicator->member_count ||
-            at(run->global_ranks, run, (size_t)seat->rank) != communicator->members[seat->number])
+        const struct communicator_set_member *member = &communicator->member_list[i];
+        if ((uint64_t)member->number >= communicator->member_count ||
+            at(run->global_ranks, run, (size_t)member->rank) != communicator->members[member->number])
             return 0;
     }
     return 1;
 }
 
-int job_seat_told(const struct run_ranks *run, struct job_communicator *communicator)
+int communicator_add_listed_members(const struct run_ranks *run, struct job_communicator *communicator)
 {
     size_t count = communicator->member_count;
     if (!count || !agrees(run, communicator))
@@ -155,7 +155,8 @@ int job_seat_told(const struct run_ranks *run, struct job_communicator *communic
         int is_seated = job_seated(communicator, (int64_t)i) >= 0;
         int32_t rank = is_seated ? -1 : run_rank_numbered(run, communicator->members[i]);
         if (rank >= 0)
-            communicator->told[communicator->told_count++] = (struct job_seat){(int64_t)i, rank};
+            communicator->told[communicator->told_count++] =
+                (struct communicator_set_member){(int64_t)i, rank};
     }
     return 0;
 }
@@ -164,8 +165,8 @@ int job_seat_told(const struct run_ranks *run, struct job_communicator *communic
 static int has_global_numbers(const struct run_ranks *run, const struct job_communicator *communicator)
 {
     for (size_t i = 0; i < communicator->seat_count; i++) {
-        int64_t global_rank = at(run->global_ranks, run, (size_t)communicator->seats[i].rank);
-        if (global_rank >= 0 && global_rank != communicator->seats[i].number)
+        int64_t global_rank = at(run->global_ranks, run, (size_t)communicator->member_list[i].rank);
+        if (global_rank >= 0 && global_rank != communicator->member_list[i].number)
             return 0;
     }
     return 1;
@@ -175,8 +176,8 @@ static int has_global_numbers(const struct run_ranks *run, const struct job_comm
  * Ranks that recorded nothing are no members of anything. In the communicator of all their number is their
  * global rank; elsewhere a free place can only be that of the one silent rank there is.
  */
-void job_seat_silent(const struct run_ranks *run, struct silent_ranks silent,
-                     struct job_communicator *communicator)
+void job_member_silent(const struct run_ranks *run, struct silent_ranks silent,
+                       struct job_communicator *communicator)
 {
     if (!silent.count || communicator->told_count)
         return;
@@ -201,7 +202,7 @@ void job_communicator_release(struct job_communicator *communicator)
 {
     free(communicator->label);
     free(communicator->members);
-    free(communicator->seats);
+    free(communicator->member_list);
     free(communicator->told);
     *communicator = (struct job_communicator){.silent = -1};
 }
@@ -367,17 +368,18 @@ static struct run_ranks ranks_of(const struct roster *roster, const struct roste
 }
 
 /* In order of their numbers: of several that claim one the last has it. */
-static int seat_members(struct roster *roster)
+static int member_members(struct roster *roster)
 {
     for (size_t i = 0; i < roster->member_count; i++) {
         const struct roster_member *member = &roster->members[i];
-        if (job_seat(&roster->communicators[member->communicator], member->number, member->rank))
+        if (communicator_set_member(&roster->communicators[member->communicator], member->number,
+                                    member->rank))
             return -1;
     }
     return 0;
 }
 
-static int seat_others(struct roster *roster)
+static int member_others(struct roster *roster)
 {
     struct silent_ranks *silent = array_new(roster->run_count, sizeof *silent);
     int failed = !silent;
@@ -388,8 +390,8 @@ static int seat_others(struct roster *roster)
     for (size_t i = 0; !failed && i < roster->communicator_count; i++) {
         struct job_communicator *communicator = &roster->communicators[i];
         struct run_ranks ranks = ranks_of(roster, &roster->runs[communicator->run]);
-        failed = job_seat_told(&ranks, communicator);
-        job_seat_silent(&ranks, silent[communicator->run], communicator);
+        failed = communicator_add_listed_members(&ranks, communicator);
+        job_member_silent(&ranks, silent[communicator->run], communicator);
     }
     free(silent);
     return failed;
@@ -399,7 +401,7 @@ int roster_load_members(struct roster *roster, struct store *store, int64_t run_
 {
     if (take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error))
         return -1;
-    return seat_members(roster) || seat_others(roster) ? error_no_memory(error) : 0;
+    return member_members(roster) || member_others(roster) ? error_no_memory(error) : 0;
 }
 
 int roster_load_facts(struct roster *roster, struct store *store, int64_t run_id, struct error *error)

@@ -330,7 +330,7 @@ int run_find_all(struct store *store, const char *list, int64_t **ids, size_t *c
 
 /* Who is in a communicator. Ranks are indexes into an array of them; -1 is none. */
 
-struct job_seat {
+struct communicator_set_member {
     int64_t number; /* the rank's in the communicator */
     int32_t rank;
 };
@@ -346,11 +346,12 @@ struct job_communicator {
     int size_is_known; /* else it has so many at least */
     int64_t *members;  /* owned: their global ranks, in order of its own, as files tell; NULL */
     size_t member_count;
-    struct job_seat *seats; /* owned: the rank of each number that recorded something, by number */
+    struct communicator_set_member
+        *member_list; /* owned: the rank of each number that recorded something, by number */
     size_t seat_count;
-    size_t seat_capacity;
+    size_t member_capacity;
     /* owned: the ranks that its members, as a file lists them, leave for numbers without a seat; by number */
-    struct job_seat *told;
+    struct communicator_set_member *told;
     size_t told_count;
     int is_whole;       /* all ranks of the run are in it: the others at their global numbers */
     int32_t silent;     /* the rank of every other place; -1 unknown */

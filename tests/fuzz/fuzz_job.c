@@ -223,7 +223,7 @@ static struct operation operation(const struct job *job, int rank, int step, int
 }
 
 /* What the trace does not have. */
-static void leave_out(const struct job *job, const struct place *place, struct operation *made)
+static void drop_entry(const struct job *job, const struct place *place, struct operation *made)
 {
     if (job->lacks & LACKS_GPU)
         made->gpu_begin = made->gpu_end = 0;
@@ -315,7 +315,7 @@ static void emit_operation(struct emission *emission, int step, int at)
     if (is_changed(job, CHANGE_LOST, emission->rank, step, at, &value))
         return;
     event.operation = operation(job, emission->rank, step, at);
-    leave_out(job, &job->place[at], &event.operation);
+    drop_entry(job, &job->place[at], &event.operation);
     change(job, emission->rank, step, at, &event.operation);
     event.operation.ordinal = emission->ordinal++;
     const struct kernel_channel channel = {0, event.operation.device, event.operation.gpu_begin,

@@ -400,13 +400,13 @@ static int read_call(struct chrome_reader *reader, struct json *json, const stru
     struct buffer mended = BUFFER_INIT;
     struct call_reader call;
     size_t taken = 0;
-    int mend = is_cut ? call_line_mend(text, &mended) : 1;
-    if (mend == 0)
+    int correct = is_cut ? call_line_correct(text, &mended) : 1;
+    if (correct == 0)
         text = (struct text){mended.data, mended.length};
     call_reader_init(&call, 0);
-    int failed = mend < 0 ? error_no_memory(error)
-                          : call_line_read(&call, text, offset, &origin, line->time_ns, is_cut, reader->sink,
-                                           &taken, error);
+    int failed = correct < 0 ? error_no_memory(error)
+                             : call_line_read(&call, text, offset, &origin, line->time_ns, is_cut,
+                                              reader->sink, &taken, error);
     call_reader_release(&call);
     buffer_release(&mended);
     if (failed)

@@ -146,7 +146,7 @@ static void dump_settle_launches(struct dump *dump)
 
 /* Leaves out what came last where the file is cut behind it: the closing entry of a launch may have followed.
  */
-static void dump_leave_out_last(struct dump *dump)
+static void dump_drop_last(struct dump *dump)
 {
     size_t at = dump->entry_count;
     while (at > 0) {
@@ -303,6 +303,6 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
     dump_settle_launches(dump);
     take_as_done(dump);
     if (items && items->is_cut)
-        dump_leave_out_last(dump);
+        dump_drop_last(dump);
     return note_gaps(dump, sink, error);
 }

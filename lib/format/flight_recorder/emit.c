@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A group as a communicator. */
-struct seat {
+struct member {
     struct buffer unnamed; /* owned: what a group without a name is called */
     const char *name;      /* that, or the dump's */
     const char *description;
@@ -22,7 +22,7 @@ struct emission {
     const struct dump *dump;
     const struct format_sink *sink;
     int64_t rank; /* global; COUNT_UNKNOWN */
-    struct seat *seats;
+    struct member *member_list;
     size_t left; /* of names and lists, to be told of groups */
 };
 
@@ -35,12 +35,12 @@ static struct origin origin_of(const struct emission *emission)
 static struct origin origin_in(const struct emission *emission, size_t group)
 {
     struct origin origin = origin_of(emission);
-    const struct seat *seat = &emission->seats[group];
-    origin.communicator_hash = seat->hash;
+    const struct member *member = &emission->member_list[group];
+    origin.communicator_hash = member->hash;
     origin.communicator_is_named = 1;
-    origin.communicator_name = seat->name;
-    origin.communicator_size = (int64_t)seat->members.count;
-    origin.rank = seat->rank;
+    origin.communicator_name = member->name;
+    origin.communicator_size = (int64_t)member->members.count;
+    origin.rank = member->rank;
     return origin;
 }
 
@@ -53,12 +53,12 @@ static int hand_over(const struct emission *emission, const struct event *event,
  * Before torch 2.3 nothing tells which group is which on another rank: number 0 is the default group, of all
  * ranks; the others are counted by each process for itself.
  */
-static int name_unnamed(struct seat *seat, const struct dump_group *group, int64_t rank)
+static int name_unnamed(struct member *member, const struct dump_group *group, int64_t rank)
 {
-    int failed = group->pg_id == 0 ? buffer_append_text(&seat->unnamed, "default_pg")
-                                   : buffer_printf(&seat->unnamed, "group %lld of rank %lld",
+    int failed = group->pg_id == 0 ? buffer_append_text(&member->unnamed, "default_pg")
+                                   : buffer_printf(&member->unnamed, "group %lld of rank %lld",
                                                    (long long)group->pg_id, (long long)rank);
-    seat->name = seat->unnamed.data;
+    member->name = member->unnamed.data;
     return failed;
 }
 
@@ -76,30 +76,30 @@ static const char *text_of(const struct dump *dump, int32_t number)
 }
 
 /* Names and lists are held once, but told of each group. */
-static int is_within(struct emission *emission, const struct seat *seat)
+static int is_within(struct emission *emission, const struct member *member)
 {
-    size_t bytes = strlen(seat->name) + (seat->description ? strlen(seat->description) : 0) +
-                   seat->members.count * sizeof *seat->members.ranks;
+    size_t bytes = strlen(member->name) + (member->description ? strlen(member->description) : 0) +
+                   member->members.count * sizeof *member->members.ranks;
     if (bytes > emission->left)
         return 0;
     emission->left -= bytes;
     return 1;
 }
 
-static int take_seat(struct emission *emission, size_t at)
+static int take_communicator_member(struct emission *emission, size_t at)
 {
     const struct dump_group *group = &emission->dump->groups[at];
-    struct seat *seat = &emission->seats[at];
-    seat->name = text_of(emission->dump, group->name);
-    if (!seat->name && name_unnamed(seat, group, emission->rank))
+    struct member *member = &emission->member_list[at];
+    member->name = text_of(emission->dump, group->name);
+    if (!member->name && name_unnamed(member, group, emission->rank))
         return -1;
-    seat->description = text_of(emission->dump, group->description);
-    seat->members = dump_members(emission->dump, group);
-    seat->is_refused = !is_within(emission, seat);
-    if (seat->is_refused)
+    member->description = text_of(emission->dump, group->description);
+    member->members = dump_members(emission->dump, group);
+    member->is_refused = !is_within(emission, member);
+    if (member->is_refused)
         return 0;
-    seat->hash = communicator_hash_of(seat->name, seat->members.ranks, seat->members.count);
-    seat->rank = rank_in(group, &seat->members, emission->rank);
+    member->hash = communicator_hash_of(member->name, member->members.ranks, member->members.count);
+    member->rank = rank_in(group, &member->members, emission->rank);
     return 0;
 }
 
@@ -124,11 +124,11 @@ static int emit_process(const struct emission *emission, struct error *error)
 
 static int emit_group(const struct emission *emission, size_t at, struct error *error)
 {
-    const struct seat *seat = &emission->seats[at];
+    const struct member *member = &emission->member_list[at];
     struct event event = {.kind = EVENT_COMMUNICATOR, .origin = origin_in(emission, at)};
-    event.communicator.members = seat->members.ranks;
-    event.communicator.member_count = seat->members.count;
-    event.communicator.description = said(seat->description);
+    event.communicator.members = member->members.ranks;
+    event.communicator.member_count = member->members.count;
+    event.communicator.description = said(member->description);
     return hand_over(emission, &event, error);
 }
 
@@ -143,12 +143,12 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
 {
     const struct dump_group *group = &emission->dump->groups[at];
     struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_in(emission, at)};
-    const struct seat *seat = &emission->seats[at];
+    const struct member *member = &emission->member_list[at];
     if (!group->has_status || (group->has_collectives && group->has_pairs))
         return 0;
     event.group_status = (struct group_status){
-        .name = seat->name,
-        .description = said(seat->description),
+        .name = member->name,
+        .description = said(member->description),
         .enqueued = status_number(group->last_enqueued),
         .started = status_number(group->last_started),
         .completed = dump_group_tells_no_ends(group) ? COUNT_UNKNOWN : status_number(group->last_completed),
@@ -198,7 +198,7 @@ static int emit_calls(const struct emission *emission, struct error *error)
         const struct dump_entry *entry = &dump->entries[i];
         if (entry->is_left_out)
             continue;
-        if (emission->seats[entry->group].is_refused) {
+        if (emission->member_list[entry->group].is_refused) {
             if (refuse(emission, "call of a group over the expansion limit", entry->offset, error))
                 return -1;
             continue;
@@ -237,8 +237,9 @@ int dump_emit_failure(const struct dump *dump, int64_t rank, const struct format
 static int emit_groups(const struct emission *emission, struct error *error)
 {
     for (size_t i = 0; i < emission->dump->group_count; i++)
-        if (emission->seats[i].is_refused ? refuse(emission, "group over the expansion limit", 0, error)
-                                          : emit_group(emission, i, error) || emit_status(emission, i, error))
+        if (emission->member_list[i].is_refused
+                ? refuse(emission, "group over the expansion limit", 0, error)
+                : emit_group(emission, i, error) || emit_status(emission, i, error))
             return -1;
     return 0;
 }
@@ -249,16 +250,16 @@ int dump_emit(const struct dump *dump, int64_t rank, size_t bytes, const struct 
     struct emission emission = {.dump = dump,
                                 .sink = sink,
                                 .rank = rank,
-                                .seats = array_new(dump->group_count + 1, sizeof *emission.seats),
+                                .member_list = array_new(dump->group_count + 1, sizeof *emission.member_list),
                                 .left = (size_t)format_told_most(bytes)};
-    int failed = emission.seats ? 0 : error_no_memory(error);
+    int failed = emission.member_list ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < dump->group_count; i++)
-        if (take_seat(&emission, i))
+        if (take_communicator_member(&emission, i))
             failed = error_no_memory(error);
     failed = failed || emit_process(&emission, error) || emit_groups(&emission, error) ||
              emit_calls(&emission, error);
-    for (size_t i = 0; emission.seats && i < dump->group_count; i++)
-        buffer_release(&emission.seats[i].unnamed);
-    free(emission.seats);
+    for (size_t i = 0; emission.member_list && i < dump->group_count; i++)
+        buffer_release(&emission.member_list[i].unnamed);
+    free(emission.member_list);
     return failed ? -1 : 0;
 }

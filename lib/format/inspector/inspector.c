@@ -21,10 +21,10 @@ struct inspector_file {
     struct json json;
     struct inspector_scanner scanner;
     struct inspector_line *line;
-    struct inspector_speakers speakers;
+    struct inspector_source_processes source_processes;
     struct inspector_transfers transfers;
-    int64_t speaker; /* of the marker that lines without a header belong to; -1: none */
-    int64_t left;    /* how many of them are still to come; COUNT_UNKNOWN: not said */
+    int64_t source_process; /* of the marker that lines without a header belong to; -1: none */
+    int64_t left;           /* how many of them are still to come; COUNT_UNKNOWN: not said */
     int traces_proxies;
     struct buffer version; /* of the format, as the last header says it */
     int goes_on;           /* this is not the first part of the file */
@@ -189,10 +189,12 @@ static int note_stale_ends(const struct inspector_file *file, size_t count, uint
 /* Proxy operations may come that belong to it. */
 static int keep_parent(struct inspector_file *file, struct error *error)
 {
-    int64_t speaker =
-        file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
-    return speaker < 0 ? error_no_memory(error)
-                       : inspector_transfers_parent(&file->transfers, speaker, &file->event.operation, error);
+    int64_t source_process = file->line->has_identity
+                                 ? inspector_source_process(&file->source_processes, &file->line->identity)
+                                 : file->source_process;
+    return source_process < 0
+               ? error_no_memory(error)
+               : inspector_transfers_parent(&file->transfers, source_process, &file->event.operation, error);
 }
 
 static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
@@ -274,13 +276,13 @@ static int look_at_version(struct inspector_file *file, uint64_t offset, struct 
 static int claim(struct inspector_file *file)
 {
     if (file->line->has_identity) {
-        file->speaker = -1;
+        file->source_process = -1;
         return 1;
     }
-    if (file->speaker < 0 || file->left == 0)
+    if (file->source_process < 0 || file->left == 0)
         return 0;
     file->left -= file->left > 0;
-    file->line->identity = inspector_identity_of(&file->speakers, file->speaker);
+    file->line->identity = inspector_identity_of(&file->source_processes, file->source_process);
     return 1;
 }
 
@@ -288,12 +290,13 @@ static int claim(struct inspector_file *file)
 static int take_marker(struct inspector_file *file, uint64_t offset, struct error *error)
 {
     const struct inspector_stats *stats = &file->line->stats;
-    file->speaker = inspector_speaker(&file->speakers, &file->line->identity);
-    if (file->speaker < 0)
+    file->source_process = inspector_source_process(&file->source_processes, &file->line->identity);
+    if (file->source_process < 0)
         return error_no_memory(error);
     file->left = stats->records;
     file->traces_proxies |= stats->traces_proxies;
-    return inspector_speaker_count(&file->speakers, file->speaker, stats, file->sink, offset, error) ||
+    return inspector_source_process_count(&file->source_processes, file->source_process, stats, file->sink,
+                                          offset, error) ||
                    inspector_transfers_settle(&file->transfers, error)
                ? -1
                : 0;
@@ -308,12 +311,13 @@ static int take_proxy(struct inspector_file *file, const char *text, size_t leng
         return note(file, "unknown record", 0, offset, text, length, error);
     if (proxy->number == COUNT_UNKNOWN || proxy->is_receive == COUNT_UNKNOWN)
         return note(file, "impossible proxy operation", 1, offset, text, length, error);
-    int64_t speaker =
-        file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
-    if (speaker < 0)
+    int64_t source_process = file->line->has_identity
+                                 ? inspector_source_process(&file->source_processes, &file->line->identity)
+                                 : file->source_process;
+    if (source_process < 0)
         return error_no_memory(error);
     file->traces_proxies = 1;
-    return inspector_transfers_add(&file->transfers, speaker, &file->json, proxy, offset, error);
+    return inspector_transfers_add(&file->transfers, source_process, &file->json, proxy, offset, error);
 }
 
 static int note_unkept(const struct inspector_file *file, uint64_t offset, struct error *error)
@@ -413,7 +417,7 @@ static int note_unreadable(void *context, const char *reason, int damage, uint64
     struct inspector_file *file = context;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (memmem(detail, detail_length, keys[i], strlen(keys[i])))
-            file->speaker = -1;
+            file->source_process = -1;
     return file->sink->note(file->sink->context, reason, damage, offset, detail, detail_length, error);
 }
 
@@ -459,7 +463,7 @@ static void release(struct inspector_file *file)
     buffer_release(&file->kept);
     buffer_release(&file->version);
     inspector_transfers_release(&file->transfers);
-    inspector_speakers_release(&file->speakers);
+    inspector_source_processes_release(&file->source_processes);
     free(file->line);
 }
 
@@ -478,8 +482,8 @@ static void begin(struct inspector_file *file)
 {
     json_init(&file->json);
     inspector_scanner_init(&file->scanner);
-    inspector_speakers_init(&file->speakers);
-    inspector_transfers_init(&file->transfers, file->sink, &file->speakers);
+    inspector_source_processes_init(&file->source_processes);
+    inspector_transfers_init(&file->transfers, file->sink, &file->source_processes);
     begin_event(&file->event);
 }
 
@@ -501,7 +505,7 @@ static int note_cut_line(void *context, const char *text, size_t length, uint64_
 static int inspector_read(struct input *input, const struct format_sink *sink, char *dialect,
                           size_t dialect_bytes, struct error *error)
 {
-    struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line), .speaker = -1};
+    struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line), .source_process = -1};
     const struct format_sink unreadable = {.context = &file, .note = note_unreadable};
     const struct objects objects = {.first_key = first_key,
                                     .other_keys = other_keys,

@@ -189,7 +189,7 @@ size_t inspector_cut(const char *bytes, size_t length);
  * of them. Files of format v4.0 have none.
  */
 
-struct inspector_speaker {
+struct inspector_source_process {
     struct origin origin; /* its texts live as long as the speakers do; no offset */
     int64_t host;         /* its text's number, and those of the next */
     int64_t version;      /* -1: not said */
@@ -199,30 +199,32 @@ struct inspector_speaker {
     int64_t dropped[INSPECTOR_DROPS]; /* the greatest totals so far */
 };
 
-struct inspector_speakers {
-    struct inspector_speaker *items; /* owned */
+struct inspector_source_processes {
+    struct inspector_source_process *items; /* owned */
     size_t count;
     size_t capacity;
     struct map numbers; /* hash, rank, pid, host -> index */
     struct intern texts;
 };
 
-void inspector_speakers_init(struct inspector_speakers *speakers);
-void inspector_speakers_release(struct inspector_speakers *speakers);
+void inspector_source_processes_init(struct inspector_source_processes *source_processes);
+void inspector_source_processes_release(struct inspector_source_processes *source_processes);
 
 /* The number of who is meant; -1 when memory is out. */
-int64_t inspector_speaker(struct inspector_speakers *speakers, const struct inspector_identity *identity);
+int64_t inspector_source_process(struct inspector_source_processes *source_processes,
+                                 const struct inspector_identity *identity);
 
 /* As a marker said it. Texts live as long as the speakers do. */
-struct inspector_identity inspector_identity_of(const struct inspector_speakers *speakers, int64_t number);
+struct inspector_identity inspector_identity_of(const struct inspector_source_processes *source_processes,
+                                                int64_t number);
 
 /*
  * Takes what a marker counts. Losses that are new go to the sink, as the totals that they are; a total below
  * its own growth is noted, and the growth counts.
  */
-int inspector_speaker_count(struct inspector_speakers *speakers, int64_t number,
-                            const struct inspector_stats *stats, const struct format_sink *sink,
-                            uint64_t offset, struct error *error);
+int inspector_source_process_count(struct inspector_source_processes *source_processes, int64_t number,
+                                   const struct inspector_stats *stats, const struct format_sink *sink,
+                                   uint64_t offset, struct error *error);
 
 /* -------------------- transfers.c -------------------- */
 
@@ -239,7 +241,7 @@ enum { TRANSFERS_REMEMBERED = 1 << 16, TRANSFERS_HELD = 1 << 15, TRANSFERS_STEPS
 
 struct inspector_transfers {
     const struct format_sink *sink;
-    const struct inspector_speakers *speakers;
+    const struct inspector_source_processes *source_processes;
     struct transfer_parent *parents; /* the last TRANSFERS_REMEMBERED, by their number modulo that */
     int64_t parent_count;
     struct map latest_parent; /* speaker, kind, sequence -> number of the latest parent */
@@ -254,15 +256,15 @@ struct inspector_transfers {
 };
 
 void inspector_transfers_init(struct inspector_transfers *transfers, const struct format_sink *sink,
-                              const struct inspector_speakers *speakers);
+                              const struct inspector_source_processes *source_processes);
 void inspector_transfers_release(struct inspector_transfers *transfers);
 
 /* An operation that proxy operations may belong to. */
-int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t speaker,
+int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t source_process,
                                const struct operation *operation, struct error *error);
 
 /* A record of a proxy operation; its steps are read from `json`. */
-int inspector_transfers_add(struct inspector_transfers *transfers, int64_t speaker, struct json *json,
+int inspector_transfers_add(struct inspector_transfers *transfers, int64_t source_process, struct json *json,
                             const struct inspector_proxy *proxy, uint64_t offset, struct error *error);
 
 /* Hands over whose time has come: after each marker. */

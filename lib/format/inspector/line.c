@@ -35,7 +35,7 @@ enum protocol inspector_protocol_from_text(const char *text, size_t length)
 }
 
 /* Counts a member that carries times and is not kept. */
-static void inspector_leave_out(struct inspector_line *line, const char *key)
+static void inspector_skip(struct inspector_line *line, const char *key)
 {
     if (line->unkept++ == 0)
         line->first_unkept = (struct scan_text){key, strlen(key)};
@@ -115,7 +115,7 @@ static void look_for_durations(const struct value *record, struct inspector_line
     for (const struct value *member = value_begin(record); member < value_end(record); member += 2)
         if (member[1].kind == VALUE_DECIMAL && member->length > 3 &&
             strcmp(member->text + member->length - 3, "_us") == 0)
-            inspector_leave_out(line, member->text);
+            inspector_skip(line, member->text);
 }
 
 static void inspector_decode_proxy(struct json *json, const struct value *record, struct inspector_line *line)
@@ -241,7 +241,7 @@ static void read_events(struct json *json, const struct value *events, struct in
         if (type && strcmp(type, "KernelCh") == 0)
             read_channel(json, event, times ? times : event, line);
         else
-            inspector_leave_out(line, "events");
+            inspector_skip(line, "events");
     }
 }
 
@@ -281,7 +281,7 @@ static void look_for_others(const struct value *object, const char *const *kept,
         while (at < count && strcmp(member->text, kept[at]) != 0)
             at++;
         if (at == count && carries_times(member->text, member + 1))
-            inspector_leave_out(line, member->text);
+            inspector_skip(line, member->text);
     }
 }
 

@@ -6,71 +6,74 @@
 
 #include <stdlib.h>
 
-void inspector_speakers_init(struct inspector_speakers *speakers)
+void inspector_source_processes_init(struct inspector_source_processes *source_processes)
 {
-    *speakers = (struct inspector_speakers){.items = NULL};
-    map_init(&speakers->numbers);
-    intern_init(&speakers->texts);
+    *source_processes = (struct inspector_source_processes){.items = NULL};
+    map_init(&source_processes->numbers);
+    intern_init(&source_processes->texts);
 }
 
-void inspector_speakers_release(struct inspector_speakers *speakers)
+void inspector_source_processes_release(struct inspector_source_processes *source_processes)
 {
-    free(speakers->items);
-    map_release(&speakers->numbers);
-    intern_release(&speakers->texts);
+    free(source_processes->items);
+    map_release(&source_processes->numbers);
+    intern_release(&source_processes->texts);
 }
 
 /* -1 for none; -2 when memory is out. */
-static int64_t keep_text(struct inspector_speakers *speakers, struct scan_text text)
+static int64_t keep_text(struct inspector_source_processes *source_processes, struct scan_text text)
 {
     if (text.length == 0)
         return -1;
-    int64_t number = intern_put(&speakers->texts, text.text, text.length);
+    int64_t number = intern_put(&source_processes->texts, text.text, text.length);
     return number < 0 ? -2 : number;
 }
 
-static const char *kept_text(const struct inspector_speakers *speakers, int64_t number)
+static const char *kept_text(const struct inspector_source_processes *source_processes, int64_t number)
 {
-    return number < 0 ? NULL : intern_text(&speakers->texts, number);
+    return number < 0 ? NULL : intern_text(&source_processes->texts, number);
 }
 
-static int add_speaker(struct inspector_speakers *speakers, const struct inspector_identity *identity,
-                       int64_t host)
+static int add_source_process(struct inspector_source_processes *source_processes,
+                              const struct inspector_identity *identity, int64_t host)
 {
-    int64_t name = keep_text(speakers, identity->communicator_name);
-    int64_t version = keep_text(speakers, identity->version);
-    int64_t revision = keep_text(speakers, identity->revision);
+    int64_t name = keep_text(source_processes, identity->communicator_name);
+    int64_t version = keep_text(source_processes, identity->version);
+    int64_t revision = keep_text(source_processes, identity->revision);
     if (name < -1 || version < -1 || revision < -1 ||
-        array_reserve((void **)&speakers->items, &speakers->capacity, speakers->count + 1,
-                      sizeof *speakers->items))
+        array_reserve((void **)&source_processes->items, &source_processes->capacity,
+                      source_processes->count + 1, sizeof *source_processes->items))
         return -1;
-    struct inspector_speaker *speaker = &speakers->items[speakers->count++];
-    *speaker = (struct inspector_speaker){.host = host, .version = version, .revision = revision};
-    speaker->origin = (struct origin){
-        .host = kept_text(speakers, host),
+    struct inspector_source_process *source_process = &source_processes->items[source_processes->count++];
+    *source_process =
+        (struct inspector_source_process){.host = host, .version = version, .revision = revision};
+    source_process->origin = (struct origin){
+        .host = kept_text(source_processes, host),
         .pid = identity->pid,
         .communicator_hash = identity->communicator_hash,
         .rank = identity->rank,
-        .communicator_name = kept_text(speakers, name),
+        .communicator_name = kept_text(source_processes, name),
         .communicator_size = identity->communicator_size,
         .node_count = identity->node_count,
     };
     return 0;
 }
 
-int64_t inspector_speaker(struct inspector_speakers *speakers, const struct inspector_identity *identity)
+int64_t inspector_source_process(struct inspector_source_processes *source_processes,
+                                 const struct inspector_identity *identity)
 {
-    int64_t host = keep_text(speakers, identity->host);
+    int64_t host = keep_text(source_processes, identity->host);
     if (host < -1)
         return -1;
     int added;
     const struct map_key key = {
         {identity->communicator_hash, (uint64_t)identity->rank, (uint64_t)identity->pid, (uint64_t)host}};
-    const int64_t *number = map_put(&speakers->numbers, key, (int64_t)speakers->count, &added);
+    const int64_t *number =
+        map_put(&source_processes->numbers, key, (int64_t)source_processes->count, &added);
     if (!number)
         return -1;
     int64_t found = *number;
-    return added && add_speaker(speakers, identity, host) ? -1 : found;
+    return added && add_source_process(source_processes, identity, host) ? -1 : found;
 }
 
 static struct scan_text as_text(const char *text)
@@ -78,19 +81,20 @@ static struct scan_text as_text(const char *text)
     return (struct scan_text){text, text ? strlen(text) : 0};
 }
 
-struct inspector_identity inspector_identity_of(const struct inspector_speakers *speakers, int64_t number)
+struct inspector_identity inspector_identity_of(const struct inspector_source_processes *source_processes,
+                                                int64_t number)
 {
-    const struct inspector_speaker *speaker = &speakers->items[number];
+    const struct inspector_source_process *source_process = &source_processes->items[number];
     return (struct inspector_identity){
-        .communicator_hash = speaker->origin.communicator_hash,
-        .communicator_name = as_text(speaker->origin.communicator_name),
-        .rank = speaker->origin.rank,
-        .communicator_size = speaker->origin.communicator_size,
-        .node_count = speaker->origin.node_count,
-        .version = as_text(kept_text(speakers, speaker->version)),
-        .revision = as_text(kept_text(speakers, speaker->revision)),
-        .host = as_text(speaker->origin.host),
-        .pid = speaker->origin.pid,
+        .communicator_hash = source_process->origin.communicator_hash,
+        .communicator_name = as_text(source_process->origin.communicator_name),
+        .rank = source_process->origin.rank,
+        .communicator_size = source_process->origin.communicator_size,
+        .node_count = source_process->origin.node_count,
+        .version = as_text(kept_text(source_processes, source_process->version)),
+        .revision = as_text(kept_text(source_processes, source_process->revision)),
+        .host = as_text(source_process->origin.host),
+        .pid = source_process->origin.pid,
     };
 }
 
@@ -102,14 +106,15 @@ static const char *const meanings[INSPECTOR_DROPS] = {
     [DROP_FOREIGN_PROXY] = "proxy operations for other processes (PXN), which Inspector does not record",
 };
 
-static int tell_loss(const struct inspector_speaker *speaker, enum inspector_drop drop,
+static int tell_loss(const struct inspector_source_process *source_process, enum inspector_drop drop,
                      const struct format_sink *sink, uint64_t offset, struct error *error)
 {
-    struct event event = {.kind = EVENT_LOSS, .origin = speaker->origin};
+    struct event event = {.kind = EVENT_LOSS, .origin = source_process->origin};
     event.origin.offset = offset;
     if (drop == DROP_FOREIGN_PROXY)
         event.origin.communicator_hash = 0;
-    event.loss = (struct loss){.events = speaker->dropped[drop], .what = meanings[drop], .is_total = 1};
+    event.loss =
+        (struct loss){.events = source_process->dropped[drop], .what = meanings[drop], .is_total = 1};
     return sink->event(sink->context, &event, error);
 }
 
@@ -123,25 +128,25 @@ static int64_t total_of(const struct inspector_stats *stats, int i, int64_t befo
     return since <= 0 ? before : before > INT64_MAX - since ? INT64_MAX : before + since;
 }
 
-int inspector_speaker_count(struct inspector_speakers *speakers, int64_t number,
-                            const struct inspector_stats *stats, const struct format_sink *sink,
-                            uint64_t offset, struct error *error)
+int inspector_source_process_count(struct inspector_source_processes *source_processes, int64_t number,
+                                   const struct inspector_stats *stats, const struct format_sink *sink,
+                                   uint64_t offset, struct error *error)
 {
-    struct inspector_speaker *speaker = &speakers->items[number];
+    struct inspector_source_process *source_process = &source_processes->items[number];
     int contradicts = 0;
     for (int i = 0; i < INSPECTOR_DROPS; i++) {
-        int64_t before = speaker->dropped[i];
+        int64_t before = source_process->dropped[i];
         int64_t total = total_of(stats, i, before);
         contradicts |=
             stats->dropped[i].total != COUNT_UNKNOWN && stats->dropped[i].since > stats->dropped[i].total;
         if (total <= before)
             continue;
-        speaker->dropped[i] = total;
-        if (tell_loss(speaker, (enum inspector_drop)i, sink, offset, error))
+        source_process->dropped[i] = total;
+        if (tell_loss(source_process, (enum inspector_drop)i, sink, offset, error))
             return -1;
     }
-    speaker->dumps++;
-    speaker->traces_proxies |= stats->traces_proxies;
+    source_process->dumps++;
+    source_process->traces_proxies |= stats->traces_proxies;
     return contradicts ? sink->note(sink->context, "drop counts that contradict each other", 0, offset, NULL,
                                     0, error)
                        : 0;

@@ -18,7 +18,7 @@ struct transfer_parent {
 };
 
 struct transfer {
-    int64_t speaker;
+    int64_t source_process;
     int64_t number;
     int64_t due; /* the dump of its speaker with which its time has come */
     struct inspector_proxy said;
@@ -33,9 +33,9 @@ struct transfer {
 };
 
 void inspector_transfers_init(struct inspector_transfers *transfers, const struct format_sink *sink,
-                              const struct inspector_speakers *speakers)
+                              const struct inspector_source_processes *source_processes)
 {
-    *transfers = (struct inspector_transfers){.sink = sink, .speakers = speakers};
+    *transfers = (struct inspector_transfers){.sink = sink, .source_processes = source_processes};
     map_init(&transfers->latest_parent);
     map_init(&transfers->open_number);
 }
@@ -57,9 +57,9 @@ void inspector_transfers_release(struct inspector_transfers *transfers)
     map_release(&transfers->open_number);
 }
 
-static struct map_key parent_key(int64_t speaker, int is_pair, int64_t sequence)
+static struct map_key parent_key(int64_t source_process, int is_pair, int64_t sequence)
 {
-    return (struct map_key){{(uint64_t)speaker, (uint64_t)is_pair, (uint64_t)sequence}};
+    return (struct map_key){{(uint64_t)source_process, (uint64_t)is_pair, (uint64_t)sequence}};
 }
 
 /* The place of a new one; who was there is forgotten. */
@@ -77,7 +77,7 @@ static struct transfer_parent *next_parent(struct inspector_transfers *transfers
     return parent;
 }
 
-int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t speaker,
+int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t source_process,
                                const struct operation *operation, struct error *error)
 {
     if (operation->sequence == COUNT_UNKNOWN)
@@ -87,7 +87,7 @@ int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t sp
         return error_no_memory(error);
     int added;
     struct map_key key =
-        parent_key(speaker, operation->kind == OPERATION_POINT_TO_POINT, operation->sequence);
+        parent_key(source_process, operation->kind == OPERATION_POINT_TO_POINT, operation->sequence);
     int64_t *latest = map_put(&transfers->latest_parent, key, transfers->parent_count, &added);
     if (!latest)
         return error_no_memory(error);
@@ -120,7 +120,7 @@ static int64_t find_parent(const struct inspector_transfers *transfers, const st
     int untimed_count = 0;
     const int64_t *latest =
         map_get(&transfers->latest_parent,
-                parent_key(transfer->speaker, said->parent_is_pair, said->parent_sequence));
+                parent_key(transfer->source_process, said->parent_is_pair, said->parent_sequence));
     int64_t number = latest ? *latest : -1;
     int64_t oldest = transfers->parent_count - TRANSFERS_REMEMBERED;
     for (int i = 0; i < CANDIDATES && number >= 0 && number >= oldest; i++) {
@@ -141,11 +141,12 @@ static int64_t find_parent(const struct inspector_transfers *transfers, const st
 /* Of what never ended: nothing, unless records were dropped; then it ended no earlier than its last step. */
 static void close_open(const struct inspector_transfers *transfers, struct transfer *transfer)
 {
-    const struct inspector_speaker *speaker = &transfers->speakers->items[transfer->speaker];
+    const struct inspector_source_process *source_process =
+        &transfers->source_processes->items[transfer->source_process];
     struct interval_ns *progress = &transfer->proxy.progress;
     if (progress->begin_ns == TIME_UNKNOWN)
         progress->begin_ns = transfer->steps_ns.begin_ns;
-    if (!transfer->has_ended && (!transfer->has_begun || speaker->dropped[DROP_PROXY_RECORD] > 0) &&
+    if (!transfer->has_ended && (!transfer->has_begun || source_process->dropped[DROP_PROXY_RECORD] > 0) &&
         transfer->steps_ns.end_ns >= progress->begin_ns)
         progress->end_ns = transfer->steps_ns.end_ns;
 }
@@ -154,7 +155,7 @@ static int emit(const struct inspector_transfers *transfers, const struct transf
                 struct error *error)
 {
     struct event event = {.kind = EVENT_PROXY,
-                          .origin = transfers->speakers->items[transfer->speaker].origin,
+                          .origin = transfers->source_processes->items[transfer->source_process].origin,
                           .proxy = transfer->proxy};
     event.origin.offset = transfer->offset;
     size_t at = 0;
@@ -240,7 +241,7 @@ int inspector_transfers_settle(struct inspector_transfers *transfers, struct err
     const struct transfer_array *done = &transfers->done;
     size_t at = done->first;
     while (at < done->count &&
-           transfers->speakers->items[done->items[at].speaker].dumps >= done->items[at].due)
+           transfers->source_processes->items[done->items[at].source_process].dumps >= done->items[at].due)
         at++;
     return hand_over_done(transfers, at - done->first, error);
 }
@@ -255,15 +256,15 @@ int inspector_transfers_end(struct inspector_transfers *transfers, struct error 
 
 static struct map_key open_key(const struct transfer *transfer)
 {
-    return (struct map_key){{(uint64_t)transfer->speaker, (uint64_t)transfer->number}};
+    return (struct map_key){{(uint64_t)transfer->source_process, (uint64_t)transfer->number}};
 }
 
 /* The one that a record belongs to, made anew where it is the first. NULL when memory is out. */
-static struct transfer *find_open(struct inspector_transfers *transfers, int64_t speaker,
+static struct transfer *find_open(struct inspector_transfers *transfers, int64_t source_process,
                                   const struct inspector_proxy *proxy, uint64_t offset)
 {
     struct transfer_array *open = &transfers->open;
-    struct transfer fresh = {.speaker = speaker,
+    struct transfer fresh = {.source_process = source_process,
                              .number = proxy->number,
                              .said = *proxy,
                              .steps_ns = {TIME_UNKNOWN, TIME_UNKNOWN},
@@ -332,7 +333,7 @@ static int complete(struct inspector_transfers *transfers, struct transfer *tran
     struct transfer_array *open = &transfers->open, *done = &transfers->done;
     if (array_reserve((void **)&done->items, &done->capacity, done->count + 1, sizeof *done->items))
         return -1;
-    transfer->due = transfers->speakers->items[transfer->speaker].dumps + 2;
+    transfer->due = transfers->source_processes->items[transfer->source_process].dumps + 2;
     map_remove(&transfers->open_number, open_key(transfer));
     done->items[done->count++] = *transfer;
     struct transfer *last = &open->items[--open->count];
@@ -368,19 +369,20 @@ static int relieve(struct inspector_transfers *transfers, uint64_t offset, struc
 }
 
 /* Network steps that the recorder had no room for, of one proxy operation. */
-static int tell_dropped_steps(const struct inspector_transfers *transfers, int64_t speaker, int64_t steps,
-                              uint64_t offset, struct error *error)
+static int tell_dropped_steps(const struct inspector_transfers *transfers, int64_t source_process,
+                              int64_t steps, uint64_t offset, struct error *error)
 {
-    struct event event = {.kind = EVENT_LOSS, .origin = transfers->speakers->items[speaker].origin};
+    struct event event = {.kind = EVENT_LOSS,
+                          .origin = transfers->source_processes->items[source_process].origin};
     event.origin.offset = offset;
     event.loss = (struct loss){.events = steps, .what = "network steps dropped for lack of space"};
     return transfers->sink->event(transfers->sink->context, &event, error);
 }
 
-int inspector_transfers_add(struct inspector_transfers *transfers, int64_t speaker, struct json *json,
+int inspector_transfers_add(struct inspector_transfers *transfers, int64_t source_process, struct json *json,
                             const struct inspector_proxy *proxy, uint64_t offset, struct error *error)
 {
-    struct transfer *transfer = find_open(transfers, speaker, proxy, offset);
+    struct transfer *transfer = find_open(transfers, source_process, proxy, offset);
     struct inspector_step step;
     if (!transfer)
         return error_no_memory(error);
@@ -392,7 +394,7 @@ int inspector_transfers_add(struct inspector_transfers *transfers, int64_t speak
             return error_no_memory(error);
     }
     if (proxy->part == PART_END && proxy->dropped_steps > 0 &&
-        tell_dropped_steps(transfers, speaker, proxy->dropped_steps, offset, error))
+        tell_dropped_steps(transfers, source_process, proxy->dropped_steps, offset, error))
         return -1;
     if (proxy->part == PART_END && complete(transfers, transfer))
         return error_no_memory(error);

@@ -77,7 +77,7 @@ static int take_value(struct reading *reading, const struct tokens_value *value,
             return 0;
         break;
     }
-    kineto_trace_say(&reading->trace, value->key, value->value);
+    kineto_trace_append(&reading->trace, value->key, value->value);
     return 0;
 }
 

@@ -271,7 +271,7 @@ void kineto_trace_release(struct kineto_trace *trace);
 int kineto_trace_add(struct kineto_trace *trace, const struct kineto_event *event, uint64_t offset);
 
 /* What stands where of the outermost object: "distributedInfo.rank" for example. */
-void kineto_trace_say(struct kineto_trace *trace, struct raw_json key, struct raw_json value);
+void kineto_trace_append(struct kineto_trace *trace, struct raw_json key, struct raw_json value);
 
 /* From the rank in a file's name ("rank3", "rank_3", "rank-3"), where the trace says none. */
 int64_t kineto_rank_of_path(const char *path);

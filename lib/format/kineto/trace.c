@@ -380,7 +380,7 @@ int kineto_trace_add(struct kineto_trace *trace, const struct kineto_event *even
     }
 }
 
-void kineto_trace_say(struct kineto_trace *trace, struct raw_json key, struct raw_json value)
+void kineto_trace_append(struct kineto_trace *trace, struct raw_json key, struct raw_json value)
 {
     int64_t number;
     struct raw_json content;

@@ -431,7 +431,7 @@ static int is_of_host(char byte)
 }
 
 /* "host:pid:tid", where the host's name begins behind all that is in no name. */
-static int read_speaker(struct text word, struct head *head)
+static int read_source_process(struct text word, struct head *head)
 {
     const char *thread = memrchr(word.data, ':', word.length);
     const char *process = thread ? memrchr(word.data, ':', (size_t)(thread - word.data)) : NULL;
@@ -469,7 +469,7 @@ static int read_before(struct text line, size_t mark, enum level level, struct h
         struct text word = word_before(line, &at);
         if (is_device(word, &head->device))
             i = most - 1; /* what comes before it is who speaks */
-        else if (read_speaker(word, head) == 0) {
+        else if (read_source_process(word, head) == 0) {
             head->before = (struct text){line.data, (size_t)(head->host.data - line.data)};
             return 0;
         }

@@ -20,10 +20,10 @@ enum { LINE_MOST = 1024 };
 
 struct log_file {
     const struct format_sink *sink;
-    struct speakers speakers;
+    struct source_processes source_processes;
     struct intern functions; /* that made communicators */
     struct registrations registrations;
-    struct torn torn;
+    struct partial_lines partial_lines;
     struct warnings warnings;
     struct unnamed_list unnamed;
     struct call_reader calls;
@@ -39,39 +39,39 @@ static int note(const struct log_file *file, const char *reason, int damage, uin
     return file->sink->note(file->sink->context, reason, damage, offset, text.data, text.length, error);
 }
 
-static void fill_origin(const struct log_file *file, int64_t speaker, uint64_t offset,
-                        const struct seat *seat, struct origin *origin)
+static void fill_origin(const struct log_file *file, int64_t source_process, uint64_t offset,
+                        const struct member *member, struct origin *origin)
 {
-    const struct speaker *of = &file->speakers.items[speaker];
-    *origin = (struct origin){.host = intern_text(&file->speakers.hosts, of->host),
+    const struct source_process *of = &file->source_processes.items[source_process];
+    *origin = (struct origin){.host = intern_text(&file->source_processes.hosts, of->host),
                               .pid = of->pid,
                               .rank = COUNT_UNKNOWN,
                               .offset = offset};
-    if (!seat)
+    if (!member)
         return;
-    origin->communicator_hash = seat->hash;
-    origin->rank = seat->rank;
-    origin->communicator_size = seat->ranks;
-    origin->node_count = seat->nodes;
+    origin->communicator_hash = member->hash;
+    origin->rank = member->rank;
+    origin->communicator_size = member->ranks;
+    origin->node_count = member->nodes;
 }
 
-static int emit_communicator(struct log_file *file, const struct said *said, const struct seat *seat,
+static int emit_communicator(struct log_file *file, const struct said *said, const struct member *member,
                              struct error *error)
 {
     struct event event = {.kind = EVENT_COMMUNICATOR};
-    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    fill_origin(file, said->source_process, said->offset, member, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
 
 /* Which GPU a rank has: a process may drive several, so that it is said of the rank. */
 static int emit_device(struct log_file *file, const struct said *said, const struct message_init *init,
-                       const struct seat *seat, struct error *error)
+                       const struct member *member, struct error *error)
 {
     char bus[FACT_BYTES];
     struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
     if (init->device == COUNT_UNKNOWN && !init->bus.length)
         return 0;
-    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    fill_origin(file, said->source_process, said->offset, member, &event.origin);
     message_write_bus(init->bus, bus, sizeof bus);
     event.process.gpu = init->device;
     event.process.gpu_bus_id = init->bus.length && init->bus.length < sizeof bus ? bus : NULL;
@@ -81,13 +81,14 @@ static int emit_device(struct log_file *file, const struct said *said, const str
 /* Times are often of a second: calls of one keep their order by a nanosecond each. */
 static int64_t time_of_call(struct log_file *file, const struct said *said)
 {
-    struct speaker *speaker = &file->speakers.items[said->speaker];
+    struct source_process *source_process = &file->source_processes.items[said->source_process];
     if (said->at_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
-    speaker->latest_ns = speaker->latest_ns == TIME_UNKNOWN || said->at_ns > speaker->latest_ns
-                             ? said->at_ns
-                             : speaker->latest_ns + 1;
-    return speaker->latest_ns;
+    source_process->latest_ns =
+        source_process->latest_ns == TIME_UNKNOWN || said->at_ns > source_process->latest_ns
+            ? said->at_ns
+            : source_process->latest_ns + 1;
+    return source_process->latest_ns;
 }
 
 static int64_t bytes_of(const struct message_call *call)
@@ -117,50 +118,51 @@ static uint64_t receive_buffer_of(const struct message_call *call)
     return call->receive_buffer || call->function != FUNCTION_RECV ? call->receive_buffer : call->send_buffer;
 }
 
-static int emit_registration(struct log_file *file, const struct said *said, const struct seat *seat,
+static int emit_registration(struct log_file *file, const struct said *said, const struct member *member,
                              const struct registration *registration, struct error *error)
 {
     struct event event = {.kind = EVENT_REGISTRATION, .registration = *registration};
-    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    fill_origin(file, said->source_process, said->offset, member, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
 
 /* Where calls are listed, registrations would be: that there is none says something. */
-static int tell_watch(struct log_file *file, const struct said *said, struct seat *seat, struct error *error)
+static int tell_watch(struct log_file *file, const struct said *said, struct member *member,
+                      struct error *error)
 {
     const struct registration watched = {.kind = REGISTRATION_WATCHED,
                                          .number = COUNT_UNKNOWN,
                                          .alive = {TIME_UNKNOWN, TIME_UNKNOWN},
                                          .device = COUNT_UNKNOWN,
                                          .global_rank = COUNT_UNKNOWN};
-    if (seat->is_watched)
+    if (member->is_watched)
         return 0;
-    seat->is_watched = 1;
-    return emit_registration(file, said, seat, &watched, error);
+    member->is_watched = 1;
+    return emit_registration(file, said, member, &watched, error);
 }
 
 static int remember_call(struct log_file *file, const struct said *said, const struct message_call *call,
-                         const struct seat *seat)
+                         const struct member *member)
 {
     return registrations_call(&file->registrations,
-                              &(struct recent_call){.speaker = said->speaker,
+                              &(struct recent_call){.source_process = said->source_process,
                                                     .thread = said->tid,
-                                                    .seat = seat - file->speakers.seats,
+                                                    .member = member - file->source_processes.member_list,
                                                     .function = call->function,
-                                                    .number = seat->calls[call->function],
+                                                    .number = member->calls[call->function],
                                                     .send_buffer = send_buffer_of(call),
                                                     .receive_buffer = receive_buffer_of(call)});
 }
 
 static int emit_call(struct log_file *file, const struct said *said, const struct message_call *call,
-                     struct seat *seat, struct error *error)
+                     struct member *member, struct error *error)
 {
     int is_pair = function_is_point_to_point(call->function);
     struct event event = {.kind = EVENT_OPERATION,
                           .operation = {.ordinal = file->next_ordinal++,
                                         .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
                                         .function = call->function,
-                                        .sequence = is_pair ? COUNT_UNKNOWN : seat->calls[call->function],
+                                        .sequence = is_pair ? COUNT_UNKNOWN : member->calls[call->function],
                                         .count = call->count,
                                         .datatype = call->datatype,
                                         .bytes = bytes_of(call),
@@ -174,13 +176,13 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                                         .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .duration_ns = COUNT_UNKNOWN}};
-    if (tell_watch(file, said, seat, error))
+    if (tell_watch(file, said, member, error))
         return -1;
-    if (remember_call(file, said, call, seat))
+    if (remember_call(file, said, call, member))
         return error_no_memory(error);
-    seat->calls[call->function]++;
-    file->speakers.items[said->speaker].calls++;
-    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    member->calls[call->function]++;
+    file->source_processes.items[said->source_process].calls++;
+    fill_origin(file, said->source_process, said->offset, member, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
 
@@ -188,14 +190,14 @@ static int take_registration(struct log_file *file, const struct said *said,
                              const struct message_registration *message, struct error *error)
 {
     struct registration registration;
-    const struct seat *seat;
-    int taken = registrations_take(&file->registrations, &file->speakers, said->speaker, said->tid, message,
-                                   &registration, &seat);
+    const struct member *member;
+    int taken = registrations_take(&file->registrations, &file->source_processes, said->source_process,
+                                   said->tid, message, &registration, &member);
     if (taken < 0)
         return error_no_memory(error);
     if (taken)
-        return emit_registration(file, said, seat, &registration, error);
-    return seat
+        return emit_registration(file, said, member, &registration, error);
+    return member
                ? 0
                : note(file, "registered memory of an unknown process", 0, said->offset, said->message, error);
 }
@@ -221,13 +223,15 @@ static int take_unnamed_call(struct log_file *file, const struct said *said, con
 static int take_call(struct log_file *file, const struct said *said, const struct message_call *call,
                      struct error *error)
 {
-    struct seat *seat = speakers_seat(&file->speakers, said->speaker, call->communicator);
+    struct member *member =
+        source_processes_member(&file->source_processes, said->source_process, call->communicator);
     if (!is_modelled(call->function))
         return note(file, "call of an unsupported kind", 0, said->offset, said->message, error);
-    if (!seat)
+    if (!member)
         return take_unnamed_call(file, said, call, error);
-    return warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, said->tid, error) ||
-                   emit_call(file, said, call, seat, error)
+    return warnings_settle(&file->warnings, &file->source_processes, file->sink, said->source_process,
+                           said->tid, error) ||
+                   emit_call(file, said, call, member, error)
                ? -1
                : 0;
 }
@@ -235,28 +239,30 @@ static int take_call(struct log_file *file, const struct said *said, const struc
 static int take_init(struct log_file *file, const struct said *said, const struct message_init *init,
                      struct error *error)
 {
-    struct seat *seat;
-    if (speakers_begin(&file->speakers, said->speaker, init, &seat))
+    struct member *member;
+    if (source_processes_begin(&file->source_processes, said->source_process, init, &member))
         return error_no_memory(error);
-    if (!seat)
+    if (!member)
         return note(file, "communicator split from an unknown one", 1, said->offset, said->message, error);
-    if (start_take_init(&seat->start, init, said->tid, said->at_ns, said->offset, &file->functions))
+    if (start_take_init(&member->start, init, said->tid, said->at_ns, said->offset, &file->functions))
         return error_no_memory(error);
-    if (init->is_complete &&
-        (warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, -1, error) ||
-         emit_device(file, said, init, seat, error)))
+    if (init->is_complete && (warnings_settle(&file->warnings, &file->source_processes, file->sink,
+                                              said->source_process, -1, error) ||
+                              emit_device(file, said, init, member, error)))
         return -1;
-    return emit_communicator(file, said, seat, error);
+    return emit_communicator(file, said, member, error);
 }
 
 /* Who destroys a communicator has made it, and done with it all that it warned of by then. */
 static int take_end(struct log_file *file, const struct said *said, uint64_t communicator,
                     struct error *error)
 {
-    struct seat *seat = speakers_seat(&file->speakers, said->speaker, communicator);
-    if (seat)
-        seat->is_complete = 1;
-    return warnings_settle(&file->warnings, &file->speakers, file->sink, said->speaker, -1, error);
+    struct member *member =
+        source_processes_member(&file->source_processes, said->source_process, communicator);
+    if (member)
+        member->is_complete = 1;
+    return warnings_settle(&file->warnings, &file->source_processes, file->sink, said->source_process, -1,
+                           error);
 }
 
 static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
@@ -271,11 +277,12 @@ static int take_unnamed_init(struct log_file *file, const struct said *said, con
 static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,
                       struct error *error)
 {
-    struct seat *seat = speakers_seat(&file->speakers, said->speaker, nodes->communicator);
-    if (!seat || nodes->nodes <= 0)
+    struct member *member =
+        source_processes_member(&file->source_processes, said->source_process, nodes->communicator);
+    if (!member || nodes->nodes <= 0)
         return note(file, "other NCCL line", 0, said->offset, said->message, error);
-    seat->nodes = nodes->nodes;
-    return emit_communicator(file, said, seat, error);
+    member->nodes = nodes->nodes;
+    return emit_communicator(file, said, member, error);
 }
 
 /* "Rank 3 has color with NCCL_SPLIT_NOCOLOR, not creating a new communicator". */
@@ -283,7 +290,7 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
 {
     int64_t rank;
     if (text_number(said->message, "Rank", &rank) == 0)
-        speakers_pass(&file->speakers, said->speaker, rank);
+        source_processes_pass(&file->source_processes, said->source_process, rank);
     return note(file, "other NCCL line", 0, said->offset, said->message, error);
 }
 
@@ -291,7 +298,8 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
 static int take_timings(struct log_file *file, const struct said *said, const struct timings *timings,
                         struct error *error)
 {
-    int taken = start_take_timings(&file->speakers, said->speaker, said->tid, timings, &file->functions);
+    int taken = start_take_timings(&file->source_processes, said->source_process, said->tid, timings,
+                                   &file->functions);
     if (taken < 0)
         return error_no_memory(error);
     return taken ? 0 : note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
@@ -300,7 +308,7 @@ static int take_timings(struct log_file *file, const struct said *said, const st
 static int take_bootstrap(struct log_file *file, const struct said *said, int64_t total_ns,
                           struct error *error)
 {
-    if (start_take_bootstrap(&file->speakers, said->speaker, said->tid, total_ns))
+    if (start_take_bootstrap(&file->source_processes, said->source_process, said->tid, total_ns))
         return 0;
     return note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
 }
@@ -311,7 +319,7 @@ static int take_address(struct log_file *file, const struct said *said, struct t
 {
     char copy[FACT_BYTES * 2];
     struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
-    fill_origin(file, said->speaker, said->offset, NULL, &event.origin);
+    fill_origin(file, said->source_process, said->offset, NULL, &event.origin);
     event.process.address = text_copy(address, copy, sizeof copy);
     return file->sink->event(file->sink->context, &event, error);
 }
@@ -349,7 +357,8 @@ static int take_known(struct log_file *file, const struct said *said, struct err
         return -1;
     if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
-    if (found == 0 && (found = warnings_take_info(&file->warnings, &file->speakers, file->sink, said, error)))
+    if (found == 0 &&
+        (found = warnings_take_info(&file->warnings, &file->source_processes, file->sink, said, error)))
         return found < 0 ? -1 : 0;
     return found < 0 ? IS_BROKEN : IS_OTHER;
 }
@@ -363,10 +372,10 @@ static int take_other(struct log_file *file, const struct said *said, struct err
 }
 
 /* A call of the speaker is lost, or whatever it was. */
-static int tell_loss(struct log_file *file, int64_t speaker, uint64_t offset, struct error *error)
+static int tell_loss(struct log_file *file, int64_t source_process, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_LOSS, .loss = {.events = 1, .what = "lines torn by those of others"}};
-    fill_origin(file, speaker, offset, NULL, &event.origin);
+    fill_origin(file, source_process, offset, NULL, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
 
@@ -374,7 +383,8 @@ static int tell_loss(struct log_file *file, int64_t speaker, uint64_t offset, st
 static int hold(struct log_file *file, const struct said *said, struct error *error)
 {
     int64_t dropped;
-    if (torn_hold(&file->torn, said->speaker, said->offset, said->at_ns, said->message, &dropped))
+    if (partial_lines_add(&file->partial_lines, said->source_process, said->offset, said->at_ns,
+                          said->message, &dropped))
         return error_no_memory(error);
     if (dropped >= 0 && tell_loss(file, dropped, said->offset, error))
         return -1;
@@ -395,7 +405,7 @@ static int take_info(struct log_file *file, const struct said *said, struct erro
                        note(file, FORMAT_NOTE_OPEN, 0, said->offset, (struct text){NULL, 0}, error)
                    ? -1
                    : 0;
-    return tell_loss(file, said->speaker, said->offset, error) ||
+    return tell_loss(file, said->source_process, said->offset, error) ||
                    note(file, "incomplete line", 1, said->offset, said->message, error)
                ? -1
                : 0;
@@ -407,7 +417,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     case LEVEL_INFO:
         return take_info(file, said, error);
     case LEVEL_WARN:
-        return warnings_take(&file->warnings, &file->speakers, file->sink, said, error);
+        return warnings_take(&file->warnings, &file->source_processes, file->sink, said, error);
     default:
         return note(file, "NCCL trace line", 0, said->offset, said->message, error);
     }
@@ -415,21 +425,21 @@ static int take_message(struct log_file *file, enum level level, const struct sa
 
 /* The end of a line that was torn: put behind the piece with which it makes something whole. 1: it is no
  * such. */
-static int mend(struct log_file *file, struct text rest, struct error *error)
+static int correct(struct log_file *file, struct text rest, struct error *error)
 {
-    for (size_t i = 0; i < file->torn.count; i++) {
-        const struct torn_line *line = &file->torn.lines[i];
+    for (size_t i = 0; i < file->partial_lines.count; i++) {
+        const struct torn_line *line = &file->partial_lines.lines[i];
         struct message_call call;
-        if (torn_join(&file->torn, i, rest, &file->whole))
+        if (torn_join(&file->partial_lines, i, rest, &file->whole))
             return error_no_memory(error);
         struct said said = {.message = {file->whole.data, file->whole.length},
-                            .speaker = line->speaker,
+                            .source_process = line->source_process,
                             .offset = line->offset,
                             .at_ns = line->at_ns};
         if (message_read_call(said.message, &call) != 1 || !is_modelled(call.function) ||
-            !speakers_seat(&file->speakers, said.speaker, call.communicator))
+            !source_processes_member(&file->source_processes, said.source_process, call.communicator))
             continue;
-        torn_drop(&file->torn, i);
+        torn_drop(&file->partial_lines, i);
         return take_call(file, &said, &call, error);
     }
     return 1;
@@ -451,8 +461,8 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
         return -1;
     if (calls)
         return 0;
-    int may_end = file->torn.count && line.length <= LINE_MOST && text_holds(line, "stream ");
-    int mended = may_end ? mend(file, line, error) : 1;
+    int may_end = file->partial_lines.count && line.length <= LINE_MOST && text_holds(line, "stream ");
+    int mended = may_end ? correct(file, line, error) : 1;
     if (mended <= 0)
         return mended;
     if (!line.length)
@@ -466,7 +476,7 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
 static int find_head(const struct log_file *file, struct text line, struct head *head)
 {
     while (head_find(line, head)) {
-        int is_known = speakers_settle(&file->speakers, &head->host, head->pid);
+        int is_known = source_processes_settle(&file->source_processes, &head->host, head->pid);
         size_t before = (size_t)(head->host.data - line.data);
         head->before = (struct text){line.data, before};
         if (is_known || before == 0 || strchr(" ]>:)", head->host.data[-1]))
@@ -483,8 +493,8 @@ static int take_piece(struct log_file *file, const struct head *head, struct sai
     said->tid = head->tid;
     said->device = head->device;
     said->at_ns = stamp_find(head->before, &decimals);
-    said->speaker = speakers_put(&file->speakers, head->host, head->pid);
-    if (said->speaker < 0)
+    said->source_process = source_processes_put(&file->source_processes, head->host, head->pid);
+    if (said->source_process < 0)
         return error_no_memory(error);
     file->has_lines = 1;
     return take_message(file, head->level, said, error);
@@ -519,8 +529,9 @@ static int take_line(struct log_file *file, const struct input_line *line, struc
 static int tell_rest(struct log_file *file, struct error *error)
 {
     int failed = 0;
-    for (size_t i = 0; !failed && i < file->torn.count; i++)
-        failed = tell_loss(file, file->torn.lines[i].speaker, file->torn.lines[i].offset, error);
+    for (size_t i = 0; !failed && i < file->partial_lines.count; i++)
+        failed = tell_loss(file, file->partial_lines.lines[i].source_process,
+                           file->partial_lines.lines[i].offset, error);
     return failed ? -1 : 0;
 }
 
@@ -528,11 +539,11 @@ static int tell_rest(struct log_file *file, struct error *error)
 static int tell_starts(struct log_file *file, struct error *error)
 {
     int failed = 0;
-    for (size_t i = 0; !failed && i < file->speakers.seat_count; i++) {
-        const struct seat *seat = &file->speakers.seats[i];
+    for (size_t i = 0; !failed && i < file->source_processes.seat_count; i++) {
+        const struct member *member = &file->source_processes.member_list[i];
         struct event event = {.kind = EVENT_START_UP};
-        fill_origin(file, seat->speaker, seat->start.offset, seat, &event.origin);
-        start_tell(seat, &file->functions, &event.start_up);
+        fill_origin(file, member->source_process, member->start.offset, member, &event.origin);
+        start_tell(member, &file->functions, &event.start_up);
         failed = file->sink->event(file->sink->context, &event, error);
     }
     return failed ? -1 : 0;
@@ -544,7 +555,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     struct log_file file = {.sink = sink};
     struct input_line line;
     int more;
-    speakers_init(&file.speakers);
+    source_processes_init(&file.source_processes);
     intern_init(&file.functions);
     unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
@@ -556,14 +567,14 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             break;
         }
     int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ||
-                         warnings_end(&file.warnings, &file.speakers, sink, error) ||
-                         unnamed_tell(&file.unnamed, &file.speakers, sink, error)
+                         warnings_end(&file.warnings, &file.source_processes, sink, error) ||
+                         unnamed_tell(&file.unnamed, &file.source_processes, sink, error)
                      ? -1
                      : 0;
-    speakers_release(&file.speakers);
+    source_processes_release(&file.source_processes);
     intern_release(&file.functions);
     registrations_release(&file.registrations);
-    torn_release(&file.torn);
+    torn_release(&file.partial_lines);
     warnings_release(&file.warnings);
     unnamed_release(&file.unnamed);
     call_reader_release(&file.calls);

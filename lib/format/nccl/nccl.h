@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 struct format_sink;
-struct seat;
-struct speakers;
+struct member;
+struct source_processes;
 
 /* -------------------- message.c -------------------- */
 
@@ -133,7 +133,7 @@ uint64_t identity_of_child(uint64_t parent_hash, int32_t child, int32_t color);
 /* A message of NCCL's and where it stands. */
 struct said {
     struct text message;
-    int64_t speaker;
+    int64_t source_process;
     int64_t tid;
     int64_t device; /* -1 */
     uint64_t offset;
@@ -218,16 +218,17 @@ int start_take_init(struct start *start, const struct message_init *init, int64_
  * Take in lines that do not name their communicator: of the seat that the thread is making, or has made last.
  * Whether there is one; -1: no memory.
  */
-int start_take_bootstrap(const struct speakers *speakers, int64_t speaker, int64_t tid, int64_t total_ns);
-int start_take_timings(const struct speakers *speakers, int64_t speaker, int64_t tid,
+int start_take_bootstrap(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
+                         int64_t total_ns);
+int start_take_timings(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
                        const struct timings *timings, struct intern *functions);
 
 /* What came of it. Its text lives as long as `functions`. */
-void start_tell(const struct seat *seat, const struct intern *functions, struct start_up *told);
+void start_tell(const struct member *member, const struct intern *functions, struct start_up *told);
 
 /* Who speaks in a log: processes, and what each calls its communicators. */
 
-struct speaker {
+struct source_process {
     int64_t host; /* number of its name in `hosts` */
     int64_t pid;
     int64_t latest_ns; /* of its lines that have a time; TIME_UNKNOWN */
@@ -237,8 +238,8 @@ struct speaker {
 };
 
 /* A rank of a communicator, by the address that its process has it at. */
-struct seat {
-    int64_t speaker;
+struct member {
+    int64_t source_process;
     uint64_t address;
     uint64_t hash; /* of the communicator, the same on all its ranks */
     int64_t rank;
@@ -255,47 +256,49 @@ struct seat {
     int is_watched; /* it has been told that calls on it are listed */
 };
 
-struct speakers {
+struct source_processes {
     struct intern hosts;
-    struct speaker *items; /* owned */
+    struct source_process *items; /* owned */
     size_t count;
     size_t capacity;
-    struct seat *seats; /* owned; those of communicators that are no longer there stay */
+    struct member *member_list; /* owned; those of communicators that are no longer there stay */
     size_t seat_count;
-    size_t seat_capacity;
+    size_t member_capacity;
     struct map by_process; /* host, pid -> speaker */
     struct map by_pid;     /* pid -> the first speaker that has it */
     struct map by_address; /* speaker, address -> the seat that has it now */
 };
 
-void speakers_init(struct speakers *speakers);
-void speakers_release(struct speakers *speakers);
+void source_processes_init(struct source_processes *source_processes);
+void source_processes_release(struct source_processes *source_processes);
 
 /* The number of who speaks, which is new where it was not known; -1: no memory. */
-int64_t speakers_put(struct speakers *speakers, struct text host, int64_t pid);
+int64_t source_processes_put(struct source_processes *source_processes, struct text host, int64_t pid);
 
 /*
  * Takes away from a name what another line left before it, where so the name of a known process of that
  * number remains. Whether it is the name of a known process.
  */
-int speakers_settle(const struct speakers *speakers, struct text *host, int64_t pid);
+int source_processes_settle(const struct source_processes *source_processes, struct text *host, int64_t pid);
 
-/* NULL: its making is not in the log. Valid until the next speakers_begin. */
-struct seat *speakers_seat(const struct speakers *speakers, int64_t speaker, uint64_t address);
+/* NULL: its making is not in the log. Valid until the next source_processes_begin. */
+struct member *source_processes_member(const struct source_processes *source_processes,
+                                       int64_t source_process, uint64_t address);
 
 /*
  * The seat that a line about the making of a communicator is of. `*seat` is NULL where it was split off one
  * that the log does not tell of. -1: no memory.
  */
-int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init,
-                   struct seat **seat);
+int source_processes_begin(struct source_processes *source_processes, int64_t source_process,
+                           const struct message_init *init, struct member **member);
 
 /* The seat that a speaker got before another, or its newest for NULL. NULL: there is none. */
-struct seat *speakers_seat_before(const struct speakers *speakers, int64_t speaker, const struct seat *seat);
+struct member *source_processes_member_before(const struct source_processes *source_processes,
+                                              int64_t source_process, const struct member *member);
 
 /* A communicator was split in which the speaker has that rank, and it got no part: counted where it matters.
  */
-void speakers_pass(struct speakers *speakers, int64_t speaker, int64_t rank);
+void source_processes_pass(struct source_processes *source_processes, int64_t source_process, int64_t rank);
 
 /* -------------------- warning.c -------------------- */
 
@@ -325,11 +328,11 @@ struct warnings {
 void warnings_release(struct warnings *warnings);
 
 /* A line of level WARN. -1 on failure. */
-int warnings_take(struct warnings *warnings, const struct speakers *speakers, const struct format_sink *sink,
-                  const struct said *said, struct error *error);
+int warnings_take(struct warnings *warnings, const struct source_processes *source_processes,
+                  const struct format_sink *sink, const struct said *said, struct error *error);
 
 /* A line of level INFO. 1: it is about a warning, or is one; 0: it is neither; -1 on failure. */
-int warnings_take_info(struct warnings *warnings, const struct speakers *speakers,
+int warnings_take_info(struct warnings *warnings, const struct source_processes *source_processes,
                        const struct format_sink *sink, const struct said *said, struct error *error);
 
 /*
@@ -337,12 +340,12 @@ int warnings_take_info(struct warnings *warnings, const struct speakers *speaker
  * whichever). What it warned of by itself before, and NCCL handed no result up for, is WARNING_GOT_OVER. -1
  * on failure.
  */
-int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
-                    const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error);
+int warnings_settle(struct warnings *warnings, const struct source_processes *source_processes,
+                    const struct format_sink *sink, int64_t source_process, int64_t tid, struct error *error);
 
 /* The log is over. -1 on failure. */
-int warnings_end(struct warnings *warnings, const struct speakers *speakers, const struct format_sink *sink,
-                 struct error *error);
+int warnings_end(struct warnings *warnings, const struct source_processes *source_processes,
+                 const struct format_sink *sink, struct error *error);
 
 /* -------------------- process.c -------------------- */
 
@@ -352,7 +355,7 @@ int warnings_end(struct warnings *warnings, const struct speakers *speakers, con
  * counted.
  */
 struct unnamed {
-    int64_t speaker;
+    int64_t source_process;
     int64_t ranks;   /* COUNT_UNKNOWN */
     int64_t device;  /* of the thread that called first; -1 */
     int is_old;      /* its Init line tells no commId */
@@ -377,7 +380,7 @@ int unnamed_take_init(struct unnamed_list *list, const struct said *said, const 
 int unnamed_take_call(struct unnamed_list *list, const struct said *said, const struct message_call *call);
 
 /* Tells them, as losses: of each process, device, function and number of ranks so many. -1 on failure. */
-int unnamed_tell(const struct unnamed_list *list, const struct speakers *speakers,
+int unnamed_tell(const struct unnamed_list *list, const struct source_processes *source_processes,
                  const struct format_sink *sink, struct error *error);
 
 /*
@@ -387,33 +390,33 @@ int unnamed_tell(const struct unnamed_list *list, const struct speakers *speaker
 enum { TORN_HELD = 32 };
 
 struct torn_line {
-    int64_t speaker;
+    int64_t source_process;
     uint64_t offset;
     int64_t at_ns;
     struct buffer text; /* of the message, as far as it came */
 };
 
-struct torn {
+struct partial_lines {
     struct torn_line lines[TORN_HELD];
     size_t count;
 };
 
-void torn_release(struct torn *torn);
+void torn_release(struct partial_lines *partial_lines);
 
 /* Holds a piece. -1: no memory. `*dropped` is the speaker whose piece made room; -1. */
-int torn_hold(struct torn *torn, int64_t speaker, uint64_t offset, int64_t at_ns, struct text text,
-              int64_t *dropped);
+int partial_lines_add(struct partial_lines *partial_lines, int64_t source_process, uint64_t offset,
+                      int64_t at_ns, struct text text, int64_t *dropped);
 
 /* Puts `rest` behind the piece of a number; it goes on from there as one. -1: no memory. */
-int torn_join(struct torn *torn, size_t number, struct text rest, struct buffer *whole);
+int torn_join(struct partial_lines *partial_lines, size_t number, struct text rest, struct buffer *whole);
 
 /* Forgets one. */
-void torn_drop(struct torn *torn, size_t number);
+void torn_drop(struct partial_lines *partial_lines, size_t number);
 
 struct recent_call {
-    int64_t speaker;
+    int64_t source_process;
     int64_t thread;
-    int64_t seat;
+    int64_t member;
     enum function function;
     int64_t number; /* of its function on its communicator */
     uint64_t send_buffer;
@@ -423,7 +426,7 @@ struct recent_call {
 
 /* Memory that a call found registered, by what a line about its end will call it. */
 struct registered_memory {
-    int64_t seat;
+    int64_t member;
     uint64_t address;
 };
 
@@ -446,8 +449,8 @@ int registrations_call(struct registrations *registrations, const struct recent_
  * What a line says, with the seat whose it is. 1; 0 where that has been told of the call already, or nobody
  * is found whose it is (*seat is NULL); -1: no memory. Calls are borrowed from the seat.
  */
-int registrations_take(struct registrations *registrations, const struct speakers *speakers, int64_t speaker,
-                       int64_t thread, const struct message_registration *said,
-                       struct registration *registration, const struct seat **seat);
+int registrations_take(struct registrations *registrations, const struct source_processes *source_processes,
+                       int64_t source_process, int64_t thread, const struct message_registration *said,
+                       struct registration *registration, const struct member **member);
 
 #endif

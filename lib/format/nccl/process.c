@@ -10,49 +10,49 @@
 
 #define START_UNKNOWN ((struct start){.function = -1, .told = START_UP_UNKNOWN})
 
-void speakers_init(struct speakers *speakers)
+void source_processes_init(struct source_processes *source_processes)
 {
-    *speakers = (struct speakers){.items = NULL};
-    intern_init(&speakers->hosts);
-    map_init(&speakers->by_process);
-    map_init(&speakers->by_pid);
-    map_init(&speakers->by_address);
+    *source_processes = (struct source_processes){.items = NULL};
+    intern_init(&source_processes->hosts);
+    map_init(&source_processes->by_process);
+    map_init(&source_processes->by_pid);
+    map_init(&source_processes->by_address);
 }
 
-void speakers_release(struct speakers *speakers)
+void source_processes_release(struct source_processes *source_processes)
 {
-    intern_release(&speakers->hosts);
-    map_release(&speakers->by_process);
-    map_release(&speakers->by_pid);
-    map_release(&speakers->by_address);
-    free(speakers->items);
-    free(speakers->seats);
+    intern_release(&source_processes->hosts);
+    map_release(&source_processes->by_process);
+    map_release(&source_processes->by_pid);
+    map_release(&source_processes->by_address);
+    free(source_processes->items);
+    free(source_processes->member_list);
 }
 
-int64_t speakers_put(struct speakers *speakers, struct text host, int64_t pid)
+int64_t source_processes_put(struct source_processes *source_processes, struct text host, int64_t pid)
 {
-    int64_t name = intern_put(&speakers->hosts, host.data, host.length);
-    if (name < 0 || array_reserve((void **)&speakers->items, &speakers->capacity, speakers->count + 1,
-                                  sizeof *speakers->items))
+    int64_t name = intern_put(&source_processes->hosts, host.data, host.length);
+    if (name < 0 || array_reserve((void **)&source_processes->items, &source_processes->capacity,
+                                  source_processes->count + 1, sizeof *source_processes->items))
         return -1;
     int added;
-    int64_t next = (int64_t)speakers->count;
-    int64_t *number =
-        map_put(&speakers->by_process, (struct map_key){{(uint64_t)name, (uint64_t)pid}}, next, &added);
-    if (!number || !map_put(&speakers->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
+    int64_t next = (int64_t)source_processes->count;
+    int64_t *number = map_put(&source_processes->by_process,
+                              (struct map_key){{(uint64_t)name, (uint64_t)pid}}, next, &added);
+    if (!number || !map_put(&source_processes->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
         return -1;
     if (added)
-        speakers->items[speakers->count++] =
-            (struct speaker){.host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .newest = -1};
+        source_processes->items[source_processes->count++] = (struct source_process){
+            .host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .newest = -1};
     return *number;
 }
 
-int speakers_settle(const struct speakers *speakers, struct text *host, int64_t pid)
+int source_processes_settle(const struct source_processes *source_processes, struct text *host, int64_t pid)
 {
-    const int64_t *number = map_get(&speakers->by_pid, (struct map_key){{(uint64_t)pid}});
+    const int64_t *number = map_get(&source_processes->by_pid, (struct map_key){{(uint64_t)pid}});
     if (!number)
         return 0;
-    const char *name = intern_text(&speakers->hosts, speakers->items[*number].host);
+    const char *name = intern_text(&source_processes->hosts, source_processes->items[*number].host);
     size_t length = strlen(name);
     if (host->length < length || memcmp(host->data + host->length - length, name, length) != 0)
         return 0;
@@ -61,24 +61,29 @@ int speakers_settle(const struct speakers *speakers, struct text *host, int64_t 
     return 1;
 }
 
-struct seat *speakers_seat(const struct speakers *speakers, int64_t speaker, uint64_t address)
+struct member *source_processes_member(const struct source_processes *source_processes,
+                                       int64_t source_process, uint64_t address)
 {
-    const int64_t *number = map_get(&speakers->by_address, (struct map_key){{(uint64_t)speaker, address}});
-    return number ? &speakers->seats[*number] : NULL;
+    const int64_t *number =
+        map_get(&source_processes->by_address, (struct map_key){{(uint64_t)source_process, address}});
+    return number ? &source_processes->member_list[*number] : NULL;
 }
 
 /* Whether a seat is what a line tells of: each is told of when it begins to be made and when it is there. */
-static int is_of(const struct seat *seat, const struct message_init *init)
+static int is_of(const struct member *member, const struct message_init *init)
 {
-    int is_same = seat->parent == init->parent && seat->rank == init->rank && seat->ranks == init->ranks &&
-                  (init->parent ? seat->color == init->color : seat->hash == init->id);
-    return is_same && !seat->is_complete;
+    int is_same = member->parent == init->parent && member->rank == init->rank &&
+                  member->ranks == init->ranks &&
+                  (init->parent ? member->color == init->color : member->hash == init->id);
+    return is_same && !member->is_complete;
 }
 
 /* The hash of a child; 0 where its parent is not known. */
-static uint64_t hash_of(struct speakers *speakers, int64_t speaker, const struct message_init *init)
+static uint64_t hash_of(struct source_processes *source_processes, int64_t source_process,
+                        const struct message_init *init)
 {
-    struct seat *parent = init->id ? NULL : speakers_seat(speakers, speaker, init->parent);
+    struct member *parent =
+        init->id ? NULL : source_processes_member(source_processes, source_process, init->parent);
     if (init->id || !parent)
         return init->id;
     /* Before 2.24 a line does not say the number: it is counted. */
@@ -86,65 +91,68 @@ static uint64_t hash_of(struct speakers *speakers, int64_t speaker, const struct
     return identity_of_child(parent->hash, (int32_t)parent->children, (int32_t)init->color);
 }
 
-static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct message_init *init,
-                        uint64_t hash)
+static int64_t add_member(struct source_processes *source_processes, int64_t source_process,
+                          const struct message_init *init, uint64_t hash)
 {
-    const struct seat *parent = init->parent ? speakers_seat(speakers, speaker, init->parent) : NULL;
+    const struct member *parent =
+        init->parent ? source_processes_member(source_processes, source_process, init->parent) : NULL;
     uint64_t parent_hash = parent ? parent->hash : 0;
-    if (array_reserve((void **)&speakers->seats, &speakers->seat_capacity, speakers->seat_count + 1,
-                      sizeof *speakers->seats))
+    if (array_reserve((void **)&source_processes->member_list, &source_processes->member_capacity,
+                      source_processes->seat_count + 1, sizeof *source_processes->member_list))
         return -1;
-    int64_t next = (int64_t)speakers->seat_count;
-    int64_t *number =
-        map_put(&speakers->by_address, (struct map_key){{(uint64_t)speaker, init->communicator}}, next, NULL);
+    int64_t next = (int64_t)source_processes->seat_count;
+    int64_t *number = map_put(&source_processes->by_address,
+                              (struct map_key){{(uint64_t)source_process, init->communicator}}, next, NULL);
     if (!number)
         return -1;
     *number = next;
-    speakers->seats[speakers->seat_count++] = (struct seat){.speaker = speaker,
-                                                            .address = init->communicator,
-                                                            .hash = hash,
-                                                            .rank = init->rank,
-                                                            .ranks = init->ranks,
-                                                            .parent = init->parent,
-                                                            .parent_hash = parent_hash,
-                                                            .color = init->color,
-                                                            .before = speakers->items[speaker].newest,
-                                                            .start = START_UNKNOWN};
-    speakers->items[speaker].newest = next;
+    source_processes->member_list[source_processes->seat_count++] =
+        (struct member){.source_process = source_process,
+                        .address = init->communicator,
+                        .hash = hash,
+                        .rank = init->rank,
+                        .ranks = init->ranks,
+                        .parent = init->parent,
+                        .parent_hash = parent_hash,
+                        .color = init->color,
+                        .before = source_processes->items[source_process].newest,
+                        .start = START_UNKNOWN};
+    source_processes->items[source_process].newest = next;
     return next;
 }
 
-int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init,
-                   struct seat **seat)
+int source_processes_begin(struct source_processes *source_processes, int64_t source_process,
+                           const struct message_init *init, struct member **member)
 {
-    *seat = speakers_seat(speakers, speaker, init->communicator);
-    if (!*seat || !is_of(*seat, init)) {
-        uint64_t hash = hash_of(speakers, speaker, init);
-        int64_t number = hash ? add_seat(speakers, speaker, init, hash) : 0;
+    *member = source_processes_member(source_processes, source_process, init->communicator);
+    if (!*member || !is_of(*member, init)) {
+        uint64_t hash = hash_of(source_processes, source_process, init);
+        int64_t number = hash ? add_member(source_processes, source_process, init, hash) : 0;
         if (number < 0)
             return -1;
-        *seat = hash ? &speakers->seats[number] : NULL;
+        *member = hash ? &source_processes->member_list[number] : NULL;
     }
-    if (*seat) {
-        struct speaker *of = &speakers->items[speaker];
-        (*seat)->is_complete = init->is_complete;
-        if (of->root < 0 && !(*seat)->parent)
-            of->root = *seat - speakers->seats;
+    if (*member) {
+        struct source_process *of = &source_processes->items[source_process];
+        (*member)->is_complete = init->is_complete;
+        if (of->root < 0 && !(*member)->parent)
+            of->root = *member - source_processes->member_list;
     }
     return 0;
 }
 
-struct seat *speakers_seat_before(const struct speakers *speakers, int64_t speaker, const struct seat *seat)
+struct member *source_processes_member_before(const struct source_processes *source_processes,
+                                              int64_t source_process, const struct member *member)
 {
-    int64_t number = seat ? seat->before : speakers->items[speaker].newest;
-    return number >= 0 ? &speakers->seats[number] : NULL;
+    int64_t number = member ? member->before : source_processes->items[source_process].newest;
+    return number >= 0 ? &source_processes->member_list[number] : NULL;
 }
 
-void speakers_pass(struct speakers *speakers, int64_t speaker, int64_t rank)
+void source_processes_pass(struct source_processes *source_processes, int64_t source_process, int64_t rank)
 {
-    int64_t root = speakers->items[speaker].root;
-    if (root >= 0 && speakers->seats[root].rank == rank)
-        speakers->seats[root].children++;
+    int64_t root = source_processes->items[source_process].root;
+    if (root >= 0 && source_processes->member_list[root].rank == rank)
+        source_processes->member_list[root].children++;
 }
 
 void unnamed_init(struct unnamed_list *list)
@@ -164,13 +172,15 @@ static struct unnamed *of_address(struct unnamed_list *list, const struct said *
     int added;
     if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return NULL;
-    int64_t *number = map_put(&list->by_address, (struct map_key){{(uint64_t)said->speaker, address}},
+    int64_t *number = map_put(&list->by_address, (struct map_key){{(uint64_t)said->source_process, address}},
                               (int64_t)list->count, &added);
     if (!number)
         return NULL;
     if (added)
-        list->items[list->count++] = (struct unnamed){
-            .speaker = said->speaker, .ranks = COUNT_UNKNOWN, .device = said->device, .offset = said->offset};
+        list->items[list->count++] = (struct unnamed){.source_process = said->source_process,
+                                                      .ranks = COUNT_UNKNOWN,
+                                                      .device = said->device,
+                                                      .offset = said->offset};
     return &list->items[*number];
 }
 
@@ -208,14 +218,15 @@ static void name(const struct unnamed *unnamed, enum function function, char *wh
                              : "the Init line is not in this log");
 }
 
-static int tell_calls(const struct unnamed *unnamed, enum function function, const struct speakers *speakers,
-                      const struct format_sink *sink, struct error *error)
+static int tell_calls(const struct unnamed *unnamed, enum function function,
+                      const struct source_processes *source_processes, const struct format_sink *sink,
+                      struct error *error)
 {
     char what[192];
-    const struct speaker *speaker = &speakers->items[unnamed->speaker];
+    const struct source_process *source_process = &source_processes->items[unnamed->source_process];
     struct event event = {.kind = EVENT_LOSS,
-                          .origin = {.host = intern_text(&speakers->hosts, speaker->host),
-                                     .pid = speaker->pid,
+                          .origin = {.host = intern_text(&source_processes->hosts, source_process->host),
+                                     .pid = source_process->pid,
                                      .rank = COUNT_UNKNOWN,
                                      .offset = unnamed->offset},
                           .loss = {.events = unnamed->calls[function], .what = what}};
@@ -223,53 +234,53 @@ static int tell_calls(const struct unnamed *unnamed, enum function function, con
     return sink->event(sink->context, &event, error);
 }
 
-int unnamed_tell(const struct unnamed_list *list, const struct speakers *speakers,
+int unnamed_tell(const struct unnamed_list *list, const struct source_processes *source_processes,
                  const struct format_sink *sink, struct error *error)
 {
     for (size_t i = 0; i < list->count; i++)
         for (enum function function = 0; function < FUNCTION_COUNT; function++)
             if (list->items[i].calls[function] &&
-                tell_calls(&list->items[i], function, speakers, sink, error))
+                tell_calls(&list->items[i], function, source_processes, sink, error))
                 return -1;
     return 0;
 }
 
-void torn_release(struct torn *torn)
+void torn_release(struct partial_lines *partial_lines)
 {
     for (size_t i = 0; i < TORN_HELD; i++)
-        buffer_release(&torn->lines[i].text);
-    torn->count = 0;
+        buffer_release(&partial_lines->lines[i].text);
+    partial_lines->count = 0;
 }
 
-void torn_drop(struct torn *torn, size_t number)
+void torn_drop(struct partial_lines *partial_lines, size_t number)
 {
-    struct torn_line dropped = torn->lines[number];
-    torn->count--;
-    for (size_t i = number; i < torn->count; i++)
-        torn->lines[i] = torn->lines[i + 1];
-    torn->lines[torn->count] = dropped; /* its memory serves the next */
+    struct torn_line dropped = partial_lines->lines[number];
+    partial_lines->count--;
+    for (size_t i = number; i < partial_lines->count; i++)
+        partial_lines->lines[i] = partial_lines->lines[i + 1];
+    partial_lines->lines[partial_lines->count] = dropped; /* its memory serves the next */
 }
 
-int torn_hold(struct torn *torn, int64_t speaker, uint64_t offset, int64_t at_ns, struct text text,
-              int64_t *dropped)
+int partial_lines_add(struct partial_lines *partial_lines, int64_t source_process, uint64_t offset,
+                      int64_t at_ns, struct text text, int64_t *dropped)
 {
-    *dropped = torn->count == TORN_HELD ? torn->lines[0].speaker : -1;
-    if (torn->count == TORN_HELD)
-        torn_drop(torn, 0);
-    struct torn_line *line = &torn->lines[torn->count];
-    line->speaker = speaker;
+    *dropped = partial_lines->count == TORN_HELD ? partial_lines->lines[0].source_process : -1;
+    if (partial_lines->count == TORN_HELD)
+        torn_drop(partial_lines, 0);
+    struct torn_line *line = &partial_lines->lines[partial_lines->count];
+    line->source_process = source_process;
     line->offset = offset;
     line->at_ns = at_ns;
     buffer_clear(&line->text);
     if (buffer_append(&line->text, text.data, text.length))
         return -1;
-    torn->count++;
+    partial_lines->count++;
     return 0;
 }
 
-int torn_join(struct torn *torn, size_t number, struct text rest, struct buffer *whole)
+int torn_join(struct partial_lines *partial_lines, size_t number, struct text rest, struct buffer *whole)
 {
-    const struct buffer *piece = &torn->lines[number].text;
+    const struct buffer *piece = &partial_lines->lines[number].text;
     buffer_clear(whole);
     return buffer_append(whole, piece->data, piece->length) || buffer_append(whole, rest.data, rest.length)
                ? -1
@@ -312,30 +323,31 @@ static int has_buffer(const struct recent_call *call, uint64_t address)
 }
 
 /* The newest call of the thread that has the buffer, on a communicator in which the process has that rank. */
-static struct recent_call *find_call(struct registrations *registrations, const struct speakers *speakers,
-                                     int64_t speaker, int64_t thread, const struct message_registration *said)
+static struct recent_call *find_call(struct registrations *registrations,
+                                     const struct source_processes *source_processes, int64_t source_process,
+                                     int64_t thread, const struct message_registration *said)
 {
     size_t count = registrations->call_count;
     size_t held = count < REGISTRATION_CALLS ? count : REGISTRATION_CALLS;
     for (size_t i = 1; i <= held; i++) {
         struct recent_call *call = &registrations->calls[(count - i) % REGISTRATION_CALLS];
-        if (call->speaker != speaker || call->thread != thread)
+        if (call->source_process != source_process || call->thread != thread)
             continue;
         if ((has_buffer(call, said->address) || has_buffer(call, said->second)) &&
-            (said->rank == COUNT_UNKNOWN || speakers->seats[call->seat].rank == said->rank))
+            (said->rank == COUNT_UNKNOWN || source_processes->member_list[call->member].rank == said->rank))
             return call;
     }
     return NULL;
 }
 
-static struct map_key handle_key(int64_t speaker, uint64_t handle)
+static struct map_key handle_key(int64_t source_process, uint64_t handle)
 {
-    return (struct map_key){{(uint64_t)speaker, handle}};
+    return (struct map_key){{(uint64_t)source_process, handle}};
 }
 
 /* Handles come again when what had them has ended: the newest counts. */
-static int remember_handle(struct registrations *registrations, int64_t speaker,
-                           const struct message_registration *said, int64_t seat)
+static int remember_handle(struct registrations *registrations, int64_t source_process,
+                           const struct message_registration *said, int64_t member)
 {
     if (!said->handle)
         return 0;
@@ -343,12 +355,12 @@ static int remember_handle(struct registrations *registrations, int64_t speaker,
                       registrations->memory_count + 1, sizeof *registrations->memory))
         return -1;
     int added;
-    int64_t *number = map_put(&registrations->by_handle, handle_key(speaker, said->handle),
+    int64_t *number = map_put(&registrations->by_handle, handle_key(source_process, said->handle),
                               (int64_t)registrations->memory_count, &added);
     if (!number)
         return -1;
     registrations->memory_count += added != 0;
-    registrations->memory[*number] = (struct registered_memory){seat, said->address};
+    registrations->memory[*number] = (struct registered_memory){member, said->address};
     return 0;
 }
 
@@ -358,15 +370,15 @@ static unsigned told_bit(const struct message_registration *said)
     return 1U << ((unsigned)said->way * 2 + (said->kind == REGISTRATION_FAILED));
 }
 
-static int take_use(struct registrations *registrations, const struct speakers *speakers, int64_t speaker,
-                    int64_t thread, const struct message_registration *said,
-                    struct registration *registration, const struct seat **seat)
+static int take_use(struct registrations *registrations, const struct source_processes *source_processes,
+                    int64_t source_process, int64_t thread, const struct message_registration *said,
+                    struct registration *registration, const struct member **member)
 {
-    struct recent_call *call = find_call(registrations, speakers, speaker, thread, said);
+    struct recent_call *call = find_call(registrations, source_processes, source_process, thread, said);
     if (!call)
         return 0;
-    *seat = &speakers->seats[call->seat];
-    if (said->kind == REGISTRATION_USED && remember_handle(registrations, speaker, said, call->seat))
+    *member = &source_processes->member_list[call->member];
+    if (said->kind == REGISTRATION_USED && remember_handle(registrations, source_process, said, call->member))
         return -1;
     if (call->told & told_bit(said))
         return 0;
@@ -377,24 +389,25 @@ static int take_use(struct registrations *registrations, const struct speakers *
     return 1;
 }
 
-static int take_end(const struct registrations *registrations, const struct speakers *speakers,
-                    int64_t speaker, const struct message_registration *said,
-                    struct registration *registration, const struct seat **seat)
+static int take_end(const struct registrations *registrations,
+                    const struct source_processes *source_processes, int64_t source_process,
+                    const struct message_registration *said, struct registration *registration,
+                    const struct member **member)
 {
-    const int64_t *number = map_get(&registrations->by_handle, handle_key(speaker, said->handle));
+    const int64_t *number = map_get(&registrations->by_handle, handle_key(source_process, said->handle));
     if (!number)
         return 0;
-    *seat = &speakers->seats[registrations->memory[*number].seat];
+    *member = &source_processes->member_list[registrations->memory[*number].member];
     registration->address = registrations->memory[*number].address;
-    registration->calls = (*seat)->calls;
+    registration->calls = (*member)->calls;
     return 1;
 }
 
-int registrations_take(struct registrations *registrations, const struct speakers *speakers, int64_t speaker,
-                       int64_t thread, const struct message_registration *said,
-                       struct registration *registration, const struct seat **seat)
+int registrations_take(struct registrations *registrations, const struct source_processes *source_processes,
+                       int64_t source_process, int64_t thread, const struct message_registration *said,
+                       struct registration *registration, const struct member **member)
 {
-    *seat = NULL;
+    *member = NULL;
     *registration = (struct registration){.kind = said->kind,
                                           .way = said->way,
                                           .bytes = said->bytes,
@@ -403,14 +416,14 @@ int registrations_take(struct registrations *registrations, const struct speaker
                                           .device = COUNT_UNKNOWN,
                                           .global_rank = COUNT_UNKNOWN};
     if (said->kind == REGISTRATION_ENDED)
-        return take_end(registrations, speakers, speaker, said, registration, seat);
+        return take_end(registrations, source_processes, source_process, said, registration, member);
     if (said->kind != REGISTRATION_MADE)
-        return take_use(registrations, speakers, speaker, thread, said, registration, seat);
-    *seat = speakers_seat(speakers, speaker, said->communicator);
-    if (!*seat)
+        return take_use(registrations, source_processes, source_process, thread, said, registration, member);
+    *member = source_processes_member(source_processes, source_process, said->communicator);
+    if (!*member)
         return 0;
     registration->address = said->address;
-    registration->calls = (*seat)->calls;
+    registration->calls = (*member)->calls;
     return 1;
 }
 
@@ -442,12 +455,14 @@ int start_take_init(struct start *start, const struct message_init *init, int64_
     return name_function(start, init->function, functions);
 }
 
-int start_take_bootstrap(const struct speakers *speakers, int64_t speaker, int64_t tid, int64_t total_ns)
+int start_take_bootstrap(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
+                         int64_t total_ns)
 {
-    struct seat *seat = speakers_seat_before(speakers, speaker, NULL);
-    for (int i = 0; seat && i < MADE_AT_ONCE; i++, seat = speakers_seat_before(speakers, speaker, seat))
-        if (seat->start.tid == tid && !seat->is_complete && !seat->parent) {
-            seat->start.told.parts_ns[START_BOOTSTRAP] = total_ns;
+    struct member *member = source_processes_member_before(source_processes, source_process, NULL);
+    for (int i = 0; member && i < MADE_AT_ONCE;
+         i++, member = source_processes_member_before(source_processes, source_process, member))
+        if (member->start.tid == tid && !member->is_complete && !member->parent) {
+            member->start.told.parts_ns[START_BOOTSTRAP] = total_ns;
             return 1;
         }
     return 0;
@@ -462,28 +477,30 @@ static void take_parts(struct start_up *start, const struct timings *timings)
             start->parts_ns[i] = timings->parts_ns[i];
 }
 
-int start_take_timings(const struct speakers *speakers, int64_t speaker, int64_t tid,
+int start_take_timings(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
                        const struct timings *timings, struct intern *functions)
 {
-    struct seat *seat = speakers_seat_before(speakers, speaker, NULL);
-    for (int i = 0; seat && i < MADE_AT_ONCE; i++, seat = speakers_seat_before(speakers, speaker, seat)) {
-        int is_it = seat->is_complete && seat->start.told.total_ns == TIME_UNKNOWN &&
-                    seat->start.tid == tid && seat->rank == timings->rank && seat->ranks == timings->ranks;
+    struct member *member = source_processes_member_before(source_processes, source_process, NULL);
+    for (int i = 0; member && i < MADE_AT_ONCE;
+         i++, member = source_processes_member_before(source_processes, source_process, member)) {
+        int is_it = member->is_complete && member->start.told.total_ns == TIME_UNKNOWN &&
+                    member->start.tid == tid && member->rank == timings->rank &&
+                    member->ranks == timings->ranks;
         if (!is_it)
             continue;
-        take_parts(&seat->start.told, timings);
-        return name_function(&seat->start, timings->function, functions) ? -1 : 1;
+        take_parts(&member->start.told, timings);
+        return name_function(&member->start, timings->function, functions) ? -1 : 1;
     }
     return 0;
 }
 
-void start_tell(const struct seat *seat, const struct intern *functions, struct start_up *told)
+void start_tell(const struct member *member, const struct intern *functions, struct start_up *told)
 {
-    const struct start *start = &seat->start;
+    const struct start *start = &member->start;
     *told = start->told;
     told->function = start->function < 0 ? NULL : intern_text(functions, start->function);
-    told->parent_hash = seat->parent_hash;
-    told->is_complete = seat->is_complete;
+    told->parent_hash = member->parent_hash;
+    told->is_complete = member->is_complete;
 }
 
 static const char *const part_words[START_PARTS] = {

@@ -271,24 +271,25 @@ void warnings_release(struct warnings *warnings)
     *warnings = (struct warnings){0};
 }
 
-static struct held_warning *of_speaker(struct warnings *warnings, int64_t speaker)
+static struct held_warning *of_source_process(struct warnings *warnings, int64_t source_process)
 {
-    size_t count = (size_t)speaker + 1;
+    size_t count = (size_t)source_process + 1;
     if (array_reserve((void **)&warnings->items, &warnings->capacity, count, sizeof *warnings->items))
         return NULL;
     while (warnings->count < count)
         warnings->items[warnings->count++] = (struct held_warning){.message = BUFFER_INIT};
-    return &warnings->items[speaker];
+    return &warnings->items[source_process];
 }
 
-static int emit(const struct speakers *speakers, const struct format_sink *sink, const struct said *said,
-                const struct warning_words *words, int64_t calls, struct error *error)
+static int emit(const struct source_processes *source_processes, const struct format_sink *sink,
+                const struct said *said, const struct warning_words *words, int64_t calls,
+                struct error *error)
 {
     char text[WARNING_BYTES], nic[NAME_BYTES], peer[PEER_BYTES];
-    const struct speaker *speaker = &speakers->items[said->speaker];
+    const struct source_process *source_process = &source_processes->items[said->source_process];
     struct event event = {.kind = EVENT_WARNING,
-                          .origin = {.host = intern_text(&speakers->hosts, speaker->host),
-                                     .pid = speaker->pid,
+                          .origin = {.host = intern_text(&source_processes->hosts, source_process->host),
+                                     .pid = source_process->pid,
                                      .rank = COUNT_UNKNOWN,
                                      .offset = said->offset},
                           .warning = {.kind = words->kind,
@@ -303,68 +304,70 @@ static int emit(const struct speakers *speakers, const struct format_sink *sink,
 }
 
 /* All ranks log which two of them differ: each of the two names the other, and the rest only say so. */
-static void judge_versions(const struct speakers *speakers, const struct said *said,
+static void judge_versions(const struct source_processes *source_processes, const struct said *said,
                            struct warning_words *words)
 {
-    const struct seat *seat = speakers_seat_before(speakers, said->speaker, NULL);
+    const struct member *member =
+        source_processes_member_before(source_processes, said->source_process, NULL);
     int64_t one, other;
-    if (!seat || !warning_read_versions(said->message, &one, &other))
+    if (!member || !warning_read_versions(said->message, &one, &other))
         return;
     /* Ranks of the first communicator are those of the job. */
-    int64_t root = speakers->items[said->speaker].root;
-    int is_first = root >= 0 && seat == &speakers->seats[root];
-    if (is_first && (seat->rank == one || seat->rank == other))
-        words->status = seat->rank == one ? other : one;
+    int64_t root = source_processes->items[said->source_process].root;
+    int is_first = root >= 0 && member == &source_processes->member_list[root];
+    if (is_first && (member->rank == one || member->rank == other))
+        words->status = member->rank == one ? other : one;
     else
         words->kind = WARNING_ABORTED;
 }
 
 /* What is held, by the result that was handed up where its own words do not say what it is about. */
-static void let_go(struct held_warning *held, const struct speakers *speakers, struct warning_words *words)
+static void let_go(struct held_warning *held, const struct source_processes *source_processes,
+                   struct warning_words *words)
 {
     held->is_held = 0;
     held->said.message = (struct text){held->message.data, held->message.length};
     warning_read(held->said.message, words);
     if (held->has_result && words->kind == WARNING_OTHER && !words->is_harmless)
         words->kind = held->result;
-    judge_versions(speakers, &held->said, words);
+    judge_versions(source_processes, &held->said, words);
 }
 
-static int tell(struct held_warning *held, const struct speakers *speakers, const struct format_sink *sink,
-                struct error *error)
+static int tell(struct held_warning *held, const struct source_processes *source_processes,
+                const struct format_sink *sink, struct error *error)
 {
     struct warning_words words;
     if (!held->is_held)
         return 0;
-    let_go(held, speakers, &words);
-    return emit(speakers, sink, &held->said, &words, held->calls, error);
+    let_go(held, source_processes, &words);
+    return emit(source_processes, sink, &held->said, &words, held->calls, error);
 }
 
-int warnings_take(struct warnings *warnings, const struct speakers *speakers, const struct format_sink *sink,
-                  const struct said *said, struct error *error)
+int warnings_take(struct warnings *warnings, const struct source_processes *source_processes,
+                  const struct format_sink *sink, const struct said *said, struct error *error)
 {
-    struct held_warning *held = of_speaker(warnings, said->speaker);
+    struct held_warning *held = of_source_process(warnings, said->source_process);
     if (!held)
         return error_no_memory(error);
-    if (tell(held, speakers, sink, error))
+    if (tell(held, source_processes, sink, error))
         return -1;
     buffer_clear(&held->message);
     if (buffer_append(&held->message, said->message.data,
                       said->message.length < WARNING_BYTES ? said->message.length : WARNING_BYTES))
         return error_no_memory(error);
     held->said = *said;
-    held->calls = speakers->items[said->speaker].calls;
+    held->calls = source_processes->items[said->source_process].calls;
     held->is_held = held->has_warned = 1;
     held->has_result = 0;
     return 0;
 }
 
 /* A result that NCCL hands up: of the warning before it; where the log has none, it is one itself. */
-static int take_result(struct warnings *warnings, const struct speakers *speakers,
+static int take_result(struct warnings *warnings, const struct source_processes *source_processes,
                        const struct format_sink *sink, const struct said *said, enum warning_kind kind,
                        struct error *error)
 {
-    struct held_warning *held = of_speaker(warnings, said->speaker);
+    struct held_warning *held = of_source_process(warnings, said->source_process);
     const struct warning_words words = {.kind = warning_of_result_alone(said->message, kind),
                                         .status = COUNT_UNKNOWN};
     if (!held)
@@ -377,28 +380,34 @@ static int take_result(struct warnings *warnings, const struct speakers *speaker
     if (held->has_warned)
         return 0;
     held->has_warned = 1;
-    return emit(speakers, sink, said, &words, speakers->items[said->speaker].calls, error) ? -1 : 1;
+    return emit(source_processes, sink, said, &words, source_processes->items[said->source_process].calls,
+                error)
+               ? -1
+               : 1;
 }
 
 /* Whether it is said of the rank that the speaker has in what it is making. */
-static int is_of_itself(const struct speakers *speakers, const struct said *said, int64_t rank)
+static int is_of_itself(const struct source_processes *source_processes, const struct said *said,
+                        int64_t rank)
 {
-    const struct seat *seat = speakers_seat_before(speakers, said->speaker, NULL);
-    return seat && seat->rank == rank;
+    const struct member *member =
+        source_processes_member_before(source_processes, said->source_process, NULL);
+    return member && member->rank == rank;
 }
 
 /* Each communicator says it again: the first is kept. */
-static int take_network(struct warnings *warnings, const struct speakers *speakers,
+static int take_network(struct warnings *warnings, const struct source_processes *source_processes,
                         const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words network = {.kind = WARNING_NETWORK, .status = COUNT_UNKNOWN};
-    struct held_warning *held = of_speaker(warnings, said->speaker);
+    struct held_warning *held = of_source_process(warnings, said->source_process);
     if (!held)
         return error_no_memory(error);
     if (held->has_network)
         return 0;
     held->has_network = 1;
-    return emit(speakers, sink, said, &network, speakers->items[said->speaker].calls, error);
+    return emit(source_processes, sink, said, &network, source_processes->items[said->source_process].calls,
+                error);
 }
 
 /* Of what it called or did itself; what it warns of of cards and peers stays true. */
@@ -408,58 +417,62 @@ static int is_of_rank(enum warning_kind kind)
            kind == WARNING_SYSTEM || kind == WARNING_USAGE;
 }
 
-static int tell_got_over(struct held_warning *held, const struct speakers *speakers,
+static int tell_got_over(struct held_warning *held, const struct source_processes *source_processes,
                          const struct format_sink *sink, struct error *error)
 {
     struct warning_words words;
-    let_go(held, speakers, &words);
+    let_go(held, source_processes, &words);
     if (is_of_rank(words.kind))
         words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
-    return emit(speakers, sink, &held->said, &words, held->calls, error);
+    return emit(source_processes, sink, &held->said, &words, held->calls, error);
 }
 
-int warnings_settle(struct warnings *warnings, const struct speakers *speakers,
-                    const struct format_sink *sink, int64_t speaker, int64_t tid, struct error *error)
+int warnings_settle(struct warnings *warnings, const struct source_processes *source_processes,
+                    const struct format_sink *sink, int64_t source_process, int64_t tid, struct error *error)
 {
-    struct held_warning *held = (size_t)speaker < warnings->count ? &warnings->items[speaker] : NULL;
+    struct held_warning *held =
+        (size_t)source_process < warnings->count ? &warnings->items[source_process] : NULL;
     if (!held || !held->is_held || held->has_result || (tid >= 0 && held->said.tid != tid))
         return 0;
-    return tell_got_over(held, speakers, sink, error);
+    return tell_got_over(held, source_processes, sink, error);
 }
 
 /* The thread connected what it was about to, whatever NCCL handed up before: it took another way. */
-static int take_connected(struct warnings *warnings, const struct speakers *speakers,
+static int take_connected(struct warnings *warnings, const struct source_processes *source_processes,
                           const struct format_sink *sink, const struct said *said, struct error *error)
 {
     struct held_warning *held =
-        (size_t)said->speaker < warnings->count ? &warnings->items[said->speaker] : NULL;
+        (size_t)said->source_process < warnings->count ? &warnings->items[said->source_process] : NULL;
     if (!held || !held->is_held || held->said.tid != said->tid)
         return 0;
-    return tell_got_over(held, speakers, sink, error);
+    return tell_got_over(held, source_processes, sink, error);
 }
 
-int warnings_take_info(struct warnings *warnings, const struct speakers *speakers,
+int warnings_take_info(struct warnings *warnings, const struct source_processes *source_processes,
                        const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words differs = {.kind = WARNING_MISMATCH, .status = COUNT_UNKNOWN};
     enum warning_kind kind;
     int64_t rank;
     if (text_begins(said->message, "Connected all "))
-        return take_connected(warnings, speakers, sink, said, error);
+        return take_connected(warnings, source_processes, sink, said, error);
     if (warning_is_network(said->message))
-        return take_network(warnings, speakers, sink, said, error) ? -1 : 1;
+        return take_network(warnings, source_processes, sink, said, error) ? -1 : 1;
     if (warning_read_result(said->message, &kind))
-        return take_result(warnings, speakers, sink, said, kind, error);
-    if (!warning_read_fewer_cards(said->message, &rank) || !is_of_itself(speakers, said, rank))
+        return take_result(warnings, source_processes, sink, said, kind, error);
+    if (!warning_read_fewer_cards(said->message, &rank) || !is_of_itself(source_processes, said, rank))
         return 0;
-    return emit(speakers, sink, said, &differs, speakers->items[said->speaker].calls, error) ? -1 : 1;
+    return emit(source_processes, sink, said, &differs, source_processes->items[said->source_process].calls,
+                error)
+               ? -1
+               : 1;
 }
 
-int warnings_end(struct warnings *warnings, const struct speakers *speakers, const struct format_sink *sink,
-                 struct error *error)
+int warnings_end(struct warnings *warnings, const struct source_processes *source_processes,
+                 const struct format_sink *sink, struct error *error)
 {
     for (size_t i = 0; i < warnings->count; i++)
-        if (tell(&warnings->items[i], speakers, sink, error))
+        if (tell(&warnings->items[i], source_processes, sink, error))
             return -1;
     return 0;
 }

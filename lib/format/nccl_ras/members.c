@@ -29,51 +29,52 @@ int ras_count_of(const char *name, size_t length)
     return length == sizeof all - 1 && memcmp(name, all, length) == 0 ? RAS_COUNT_OF_ALL : -1;
 }
 
-void ras_seats_init(struct ras_seats *seats)
+void ras_members_init(struct ras_members *member_list)
 {
-    *seats = (struct ras_seats){.at_ns = TIME_UNKNOWN};
-    intern_init(&seats->texts);
+    *member_list = (struct ras_members){.at_ns = TIME_UNKNOWN};
+    intern_init(&member_list->texts);
 }
 
-void ras_seats_release(struct ras_seats *seats)
+void ras_members_release(struct ras_members *member_list)
 {
-    intern_release(&seats->texts);
-    free(seats->items);
-    free(seats->kept);
+    intern_release(&member_list->texts);
+    free(member_list->items);
+    free(member_list->kept);
 }
 
 /* What RAS calls a host is its address; "unknown" where it knows none. */
-int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int64_t *number)
+int ras_members_host(struct ras_members *member_list, const char *text, size_t length, int64_t *number)
 {
     static const char unknown[] = "unknown";
     *number = -1;
     if (!length || (length == sizeof unknown - 1 && memcmp(text, unknown, length) == 0))
         return 0;
-    *number = intern_put(&seats->texts, text, length);
+    *number = intern_put(&member_list->texts, text, length);
     return *number < 0 ? -1 : 0;
 }
 
-struct ras_seat ras_seat_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
-                            uint64_t offset)
+struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
+                                uint64_t offset)
 {
-    struct ras_seat seat = {.communicator_hash = communicator_hash,
-                            .communicator_size = communicator_size,
-                            .host = -1,
-                            .pid = COUNT_UNKNOWN,
-                            .rank = rank,
-                            .gpu = COUNT_UNKNOWN,
-                            .missing = WARNING_OTHER,
-                            .offset = offset};
+    struct ras_member member = {.communicator_hash = communicator_hash,
+                                .communicator_size = communicator_size,
+                                .host = -1,
+                                .pid = COUNT_UNKNOWN,
+                                .rank = rank,
+                                .gpu = COUNT_UNKNOWN,
+                                .missing = WARNING_OTHER,
+                                .offset = offset};
     for (int i = 0; i < RAS_COUNTS; i++)
-        seat.counts[i] = COUNT_UNKNOWN;
-    return seat;
+        member.counts[i] = COUNT_UNKNOWN;
+    return member;
 }
 
-int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat)
+int ras_members_put(struct ras_members *member_list, const struct ras_member *member)
 {
-    if (array_reserve((void **)&seats->items, &seats->capacity, seats->count + 1, sizeof *seats->items))
+    if (array_reserve((void **)&member_list->items, &member_list->capacity, member_list->count + 1,
+                      sizeof *member_list->items))
         return -1;
-    seats->items[seats->count++] = *seat;
+    member_list->items[member_list->count++] = *member;
     return 0;
 }
 
@@ -93,109 +94,112 @@ static int64_t error_of(struct json *json, const struct value *status)
     return result < RAS_RESULT_OTHER ? result : RAS_RESULT_OTHER;
 }
 
-int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset)
+int ras_members_add(struct ras_members *member_list, struct json *json, enum warning_kind missing,
+                    uint64_t offset)
 {
     const struct value *root = &json->root;
     const struct value *counts = member_object(json, root, "collective_counts");
     const struct value *status = member_object(json, root, "status");
     const char *host = member_text(json, root, "host");
-    struct ras_seat seat = {.communicator_hash = seats->communicator_hash,
-                            .communicator_size = seats->communicator_size,
-                            .pid = member_natural_or_none(json, root, "pid"),
-                            .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
-                            .gpu = member_natural_or_none(json, root, "cuda_dev"),
-                            .missing = missing,
-                            .error = error_of(json, status),
-                            .is_aborted = json_is_true(json_member(status, "abort_flag")),
-                            .offset = offset};
+    struct ras_member member = {.communicator_hash = member_list->communicator_hash,
+                                .communicator_size = member_list->communicator_size,
+                                .pid = member_natural_or_none(json, root, "pid"),
+                                .rank = member_natural(json, root, "rank", COUNT_UNKNOWN),
+                                .gpu = member_natural_or_none(json, root, "cuda_dev"),
+                                .missing = missing,
+                                .error = error_of(json, status),
+                                .is_aborted = json_is_true(json_member(status, "abort_flag")),
+                                .offset = offset};
     for (int i = 0; i < RAS_FUNCTIONS; i++)
-        seat.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
-    if (ras_seats_host(seats, host ? host : "", host ? strlen(host) : 0, &seat.host))
+        member.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
+    if (ras_members_host(member_list, host ? host : "", host ? strlen(host) : 0, &member.host))
         return -1;
-    return ras_seats_put(seats, &seat);
+    return ras_members_put(member_list, &member);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const struct ras_seat *left = a, *right = b;
+    const struct ras_member *left = a, *right = b;
     if (left->communicator_hash != right->communicator_hash)
         return left->communicator_hash < right->communicator_hash ? -1 : 1;
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-void ras_seats_sort(struct ras_seats *seats)
+void ras_members_sort(struct ras_members *member_list)
 {
-    array_sort(seats->items, seats->count, sizeof *seats->items, by_place);
+    array_sort(member_list->items, member_list->count, sizeof *member_list->items, by_place);
 }
 
 /* Ranks whose process is not known, of several communicators, are the same by their number where one of these
  * is larger than all others, and may hold all; else there is no telling, and they are others. */
-static void find_world(struct ras_seats *seats)
+static void find_world(struct ras_members *member_list)
 {
     uint64_t largest = 0;
     int64_t size = -1;
-    seats->has_world = 0;
-    for (size_t i = 0; i < seats->count; i++) {
-        const struct ras_seat *seat = &seats->items[i];
-        if (!seat->communicator_hash || seat->communicator_size < size ||
-            (seat->communicator_size == size && seat->communicator_hash == largest))
+    member_list->has_world = 0;
+    for (size_t i = 0; i < member_list->count; i++) {
+        const struct ras_member *member = &member_list->items[i];
+        if (!member->communicator_hash || member->communicator_size < size ||
+            (member->communicator_size == size && member->communicator_hash == largest))
             continue;
-        seats->has_world = seat->communicator_size > size;
-        size = seat->communicator_size;
-        largest = seat->communicator_hash;
+        member_list->has_world = member->communicator_size > size;
+        size = member->communicator_size;
+        largest = member->communicator_hash;
     }
 }
 
 /* Tells a process that has neither host nor number from others, in all dumps alike: below 0, which no time
  * is. */
-static int64_t number_unknown(const struct ras_seats *seats, const struct ras_seat *seat)
+static int64_t number_unknown(const struct ras_members *member_list, const struct ras_member *member)
 {
-    uint64_t rank = (uint64_t)seat->rank;
-    uint64_t number = seats->has_world ? rank << 1 : hash_mix(seat->communicator_hash, rank);
+    uint64_t rank = (uint64_t)member->rank;
+    uint64_t number = member_list->has_world ? rank << 1 : hash_mix(member->communicator_hash, rank);
     return -1 - (int64_t)(number >> 1);
 }
 
-static struct origin origin_of(const struct ras_seats *seats, const struct ras_seat *seat)
+static struct origin origin_of(const struct ras_members *member_list, const struct ras_member *member)
 {
-    return (struct origin){.host = seat->host < 0 ? NULL : intern_text(&seats->texts, seat->host),
-                           .pid = seat->pid,
-                           .started_ns =
-                               seat->host < 0 && seat->pid == COUNT_UNKNOWN ? number_unknown(seats, seat) : 0,
-                           .communicator_hash = seat->communicator_hash,
-                           .communicator_size = seat->communicator_size,
-                           .rank = seat->rank,
-                           .offset = seat->offset};
+    return (struct origin){.host = member->host < 0 ? NULL : intern_text(&member_list->texts, member->host),
+                           .pid = member->pid,
+                           .started_ns = member->host < 0 && member->pid == COUNT_UNKNOWN
+                                             ? number_unknown(member_list, member)
+                                             : 0,
+                           .communicator_hash = member->communicator_hash,
+                           .communicator_size = member->communicator_size,
+                           .rank = member->rank,
+                           .offset = member->offset};
 }
 
 /* All that it launched there; COUNT_UNKNOWN where that is not said, or too many to be. */
-static int64_t launched(const struct ras_seat *seat)
+static int64_t launched(const struct ras_member *member)
 {
     int64_t sum = 0;
     for (int i = 0; i < RAS_COUNTS; i++)
-        if (seat->counts[i] < 0 || __builtin_add_overflow(sum, seat->counts[i], &sum))
+        if (member->counts[i] < 0 || __builtin_add_overflow(sum, member->counts[i], &sum))
             return COUNT_UNKNOWN;
     return sum;
 }
 
 /* `is_void`: all counts of its communicator are 0. */
-static int emit_status(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
+static int emit_status(const struct ras_members *member_list, const struct ras_member *member, int is_void,
                        const struct format_sink *sink, struct error *error)
 {
-    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(seats, seat)};
-    event.group_status = (struct group_status){.enqueued = is_void ? COUNT_UNKNOWN : launched(seat),
+    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(member_list, member)};
+    event.group_status = (struct group_status){.enqueued = is_void ? COUNT_UNKNOWN : launched(member),
                                                .started = COUNT_UNKNOWN,
                                                .completed = COUNT_UNKNOWN,
                                                .timed_out = COUNT_UNKNOWN,
-                                               .at_ns = seats->at_ns};
+                                               .at_ns = member_list->at_ns};
     return sink->event(sink->context, &event, error);
 }
 
-static int emit_warning(const struct ras_seats *seats, const struct ras_seat *seat, enum warning_kind kind,
-                        const char *text, const struct format_sink *sink, struct error *error)
+static int emit_warning(const struct ras_members *member_list, const struct ras_member *member,
+                        enum warning_kind kind, const char *text, const struct format_sink *sink,
+                        struct error *error)
 {
-    struct event event = {.kind = EVENT_WARNING, .origin = origin_of(seats, seat)};
+    struct event event = {.kind = EVENT_WARNING, .origin = origin_of(member_list, member)};
     event.warning = (struct warning){.kind = kind,
-                                     .at_ns = seats->at_ns,
+                                     .at_ns = member_list->at_ns,
                                      .gpu = COUNT_UNKNOWN,
                                      .calls = COUNT_UNKNOWN,
                                      .status = COUNT_UNKNOWN,
@@ -203,18 +207,18 @@ static int emit_warning(const struct ras_seats *seats, const struct ras_seat *se
     return sink->event(sink->context, &event, error);
 }
 
-static int emit_missing(const struct ras_seats *seats, const struct ras_seat *seat,
+static int emit_missing(const struct ras_members *member_list, const struct ras_member *member,
                         const struct format_sink *sink, struct error *error)
 {
-    const char *text = seat->missing == WARNING_DEAD ? "RAS: considered dead" : "RAS: unresponsive";
-    return emit_warning(seats, seat, seat->missing, text, sink, error);
+    const char *text = member->missing == WARNING_DEAD ? "RAS: considered dead" : "RAS: unresponsive";
+    return emit_warning(member_list, member, member->missing, text, sink, error);
 }
 
 /*
  * What NCCL reports of a rank. A remote error is another rank's; and where a communicator is aborted, what
  * its threads wait in ends as an internal error.
  */
-static int emit_error(const struct ras_seats *seats, const struct ras_seat *seat,
+static int emit_error(const struct ras_members *member_list, const struct ras_member *member,
                       const struct format_sink *sink, struct error *error)
 {
     static const struct {
@@ -229,32 +233,32 @@ static int emit_error(const struct ras_seats *seats, const struct ras_seat *seat
         [RAS_RESULT_REMOTE] = {WARNING_CLOSED, "RAS: remote error"},
         [RAS_RESULT_OTHER] = {WARNING_FAILED, "RAS: error"},
     };
-    int is_effect = seat->is_aborted && seat->error == RAS_RESULT_INTERNAL;
-    return emit_warning(seats, seat, is_effect ? WARNING_ABORTED : errors[seat->error].kind,
-                        errors[seat->error].text, sink, error);
+    int is_effect = member->is_aborted && member->error == RAS_RESULT_INTERNAL;
+    return emit_warning(member_list, member, is_effect ? WARNING_ABORTED : errors[member->error].kind,
+                        errors[member->error].text, sink, error);
 }
 
 /* Of a rank that a text counts and does not list the process is not known, and has no facts. */
-static int emit_facts(const struct ras_seats *seats, const struct ras_seat *seat,
+static int emit_facts(const struct ras_members *member_list, const struct ras_member *member,
                       const struct format_sink *sink, struct error *error)
 {
     struct event facts = {
-        .kind = EVENT_PROCESS, .origin = origin_of(seats, seat), .process = PROCESS_FACTS_NONE};
-    facts.process.gpu = seat->gpu;
+        .kind = EVENT_PROCESS, .origin = origin_of(member_list, member), .process = PROCESS_FACTS_NONE};
+    facts.process.gpu = member->gpu;
     facts.process.address = facts.origin.host;
-    return seat->host < 0 && seat->pid == COUNT_UNKNOWN && seat->gpu == COUNT_UNKNOWN
+    return member->host < 0 && member->pid == COUNT_UNKNOWN && member->gpu == COUNT_UNKNOWN
                ? 0
                : sink->event(sink->context, &facts, error);
 }
 
-static int emit_seat(const struct ras_seats *seats, const struct ras_seat *seat, int is_void,
-                     const struct format_sink *sink, struct error *error)
+static int emit_member(const struct ras_members *member_list, const struct ras_member *member, int is_void,
+                       const struct format_sink *sink, struct error *error)
 {
-    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(seats, seat)};
-    return sink->event(sink->context, &place, error) || emit_facts(seats, seat, sink, error) ||
-                   (seat->missing == WARNING_OTHER ? emit_status(seats, seat, is_void, sink, error)
-                                                   : emit_missing(seats, seat, sink, error)) ||
-                   (seat->error && emit_error(seats, seat, sink, error))
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(member_list, member)};
+    return sink->event(sink->context, &place, error) || emit_facts(member_list, member, sink, error) ||
+                   (member->missing == WARNING_OTHER ? emit_status(member_list, member, is_void, sink, error)
+                                                     : emit_missing(member_list, member, sink, error)) ||
+                   (member->error && emit_error(member_list, member, sink, error))
                ? -1
                : 0;
 }
@@ -265,12 +269,12 @@ struct handing {
     int64_t ahead_most; /* so many of each function that only some ranks launched */
 };
 
-static int emit_call(const struct ras_seats *seats, const struct ras_seat *seat, enum function function,
-                     int64_t number, struct handing *handing, const struct format_sink *sink,
-                     struct error *error)
+static int emit_call(const struct ras_members *member_list, const struct ras_member *member,
+                     enum function function, int64_t number, struct handing *handing,
+                     const struct format_sink *sink, struct error *error)
 {
     struct event event = {
-        .kind = EVENT_OPERATION, .origin = origin_of(seats, seat), .operation = OPERATION_UNKNOWN};
+        .kind = EVENT_OPERATION, .origin = origin_of(member_list, member), .operation = OPERATION_UNKNOWN};
     event.operation.ordinal = handing->ordinal++;
     event.operation.kind = OPERATION_COLLECTIVE;
     event.operation.function = function;
@@ -279,17 +283,17 @@ static int emit_call(const struct ras_seats *seats, const struct ras_seat *seat,
 }
 
 /* The seats of one communicator, `count` from the first on. */
-static size_t count_members(const struct ras_seats *seats, size_t first)
+static size_t count_members(const struct ras_members *member_list, size_t first)
 {
     size_t past = first;
-    while (past < seats->count &&
-           seats->items[past].communicator_hash == seats->items[first].communicator_hash)
+    while (past < member_list->count &&
+           member_list->items[past].communicator_hash == member_list->items[first].communicator_hash)
         past++;
     return past - first;
 }
 
 /* How often all that say it launched a function. */
-static int64_t common_count(const struct ras_seat *first, size_t members, int function)
+static int64_t common_count(const struct ras_member *first, size_t members, int function)
 {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < members; i++)
@@ -299,46 +303,47 @@ static int64_t common_count(const struct ras_seat *first, size_t members, int fu
 }
 
 /* The last that is common, or all that are not. */
-static int emit_calls(const struct ras_seats *seats, const struct ras_seat *seat, int function,
+static int emit_calls(const struct ras_members *member_list, const struct ras_member *member, int function,
                       int64_t common, int is_common, struct handing *handing, const struct format_sink *sink,
                       struct error *error)
 {
     int64_t first = is_common ? common - 1 : common;
-    int64_t past = is_common ? common : seat->counts[function];
+    int64_t past = is_common ? common : member->counts[function];
     int is_cut = past - first > handing->ahead_most;
-    if (seat->counts[function] < 0 || first < 0)
+    if (member->counts[function] < 0 || first < 0)
         return 0;
-    if (is_cut && sink->note(sink->context, "too many operations ahead", 0, seat->offset, NULL, 0, error))
+    if (is_cut && sink->note(sink->context, "too many operations ahead", 0, member->offset, NULL, 0, error))
         return -1;
     for (int64_t number = first; number < (is_cut ? first + handing->ahead_most : past); number++)
-        if (emit_call(seats, seat, functions[function], number, handing, sink, error))
+        if (emit_call(member_list, member, functions[function], number, handing, sink, error))
             return -1;
     return 0;
 }
 
-static int emit_communicator(const struct ras_seats *seats, size_t first, size_t members, int is_common,
-                             struct handing *handing, const struct format_sink *sink, struct error *error)
+static int emit_communicator(const struct ras_members *member_list, size_t first, size_t members,
+                             int is_common, struct handing *handing, const struct format_sink *sink,
+                             struct error *error)
 {
-    const struct ras_seat *items = seats->items + first;
+    const struct ras_member *items = member_list->items + first;
     for (int function = 0; function < RAS_COUNTS; function++) {
         int64_t common = common_count(items, members, function);
         for (size_t i = 0; i < members; i++)
-            if (emit_calls(seats, &items[i], function, common, is_common, handing, sink, error))
+            if (emit_calls(member_list, &items[i], function, common, is_common, handing, sink, error))
                 return -1;
     }
     return 0;
 }
 
 /* How many calls only some ranks launched, of each function no more than so many by a rank. */
-static int64_t count_ahead(const struct ras_seats *seats, int64_t ahead_most)
+static int64_t count_ahead(const struct ras_members *member_list, int64_t ahead_most)
 {
     int64_t sum = 0;
-    for (size_t i = 0, members = 0; i < seats->count; i += members) {
-        members = count_members(seats, i);
+    for (size_t i = 0, members = 0; i < member_list->count; i += members) {
+        members = count_members(member_list, i);
         for (int function = 0; function < RAS_COUNTS; function++) {
-            int64_t common = common_count(&seats->items[i], members, function);
+            int64_t common = common_count(&member_list->items[i], members, function);
             for (size_t k = i; k < i + members; k++) {
-                int64_t ahead = seats->items[k].counts[function] - common;
+                int64_t ahead = member_list->items[k].counts[function] - common;
                 sum += ahead < 0 ? 0 : ahead < ahead_most ? ahead : ahead_most;
             }
         }
@@ -350,17 +355,17 @@ static int64_t count_ahead(const struct ras_seats *seats, int64_t ahead_most)
  * A count says in a few bytes that there are many calls. As many of each rank are handed over as the file
  * accounts for together, the same of all: who is behind shows in the first.
  */
-static int64_t find_ahead_most(const struct ras_seats *seats)
+static int64_t find_ahead_most(const struct ras_members *member_list)
 {
     int64_t most = AHEAD_MOST;
-    uint64_t bytes = seats->count ? seats->items[seats->count - 1].offset : 0;
-    while (most > 1 && count_ahead(seats, most) > (int64_t)(format_told_most(bytes) / CALL_BYTES))
+    uint64_t bytes = member_list->count ? member_list->items[member_list->count - 1].offset : 0;
+    while (most > 1 && count_ahead(member_list, most) > (int64_t)(format_told_most(bytes) / CALL_BYTES))
         most /= 2;
     return most;
 }
 
 /* Of those that answered, whether none launched anything, as RAS has it. */
-static int launched_nothing(const struct ras_seat *first, size_t members)
+static int launched_nothing(const struct ras_member *first, size_t members)
 {
     size_t answered = 0;
     for (size_t i = 0; i < members; i++) {
@@ -372,17 +377,18 @@ static int launched_nothing(const struct ras_seat *first, size_t members)
 }
 
 /* `*is_void`: no communicator has a count. */
-static int emit_places(struct ras_seats *seats, int *is_void, const struct format_sink *sink,
+static int emit_places(struct ras_members *member_list, int *is_void, const struct format_sink *sink,
                        struct error *error)
 {
     size_t without = 0, communicators = 0;
-    find_world(seats);
-    for (size_t i = 0, members = 0; i < seats->count; i += members, communicators++) {
-        members = count_members(seats, i);
-        int launched_none = launched_nothing(&seats->items[i], members);
+    find_world(member_list);
+    for (size_t i = 0, members = 0; i < member_list->count; i += members, communicators++) {
+        members = count_members(member_list, i);
+        int launched_none = launched_nothing(&member_list->items[i], members);
         without += launched_none != 0;
         for (size_t at = i; at < i + members; at++)
-            if (!seats->items[at].is_void && emit_seat(seats, &seats->items[at], launched_none, sink, error))
+            if (!member_list->items[at].is_void &&
+                emit_member(member_list, &member_list->items[at], launched_none, sink, error))
                 return -1;
     }
     *is_void = without == communicators;
@@ -392,44 +398,44 @@ static int emit_places(struct ras_seats *seats, int *is_void, const struct forma
                : 0;
 }
 
-static void swap_kept(struct ras_seats *seats)
+static void swap_kept(struct ras_members *member_list)
 {
-    struct ras_seats now = *seats;
-    seats->items = now.kept;
-    seats->count = now.kept_count;
-    seats->capacity = now.kept_capacity;
-    seats->kept = now.items;
-    seats->kept_count = now.count;
-    seats->kept_capacity = now.capacity;
+    struct ras_members now = *member_list;
+    member_list->items = now.kept;
+    member_list->count = now.kept_count;
+    member_list->capacity = now.kept_capacity;
+    member_list->kept = now.items;
+    member_list->kept_count = now.count;
+    member_list->kept_capacity = now.capacity;
 }
 
-int ras_seats_next(struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+int ras_members_next(struct ras_members *member_list, const struct format_sink *sink, struct error *error)
 {
     int is_void;
-    if (emit_places(seats, &is_void, sink, error))
+    if (emit_places(member_list, &is_void, sink, error))
         return -1;
     if (!is_void)
-        swap_kept(seats);
-    seats->count = 0;
-    seats->communicator_hash = 0;
-    seats->communicator_size = 0;
-    seats->at_ns = TIME_UNKNOWN;
+        swap_kept(member_list);
+    member_list->count = 0;
+    member_list->communicator_hash = 0;
+    member_list->communicator_size = 0;
+    member_list->at_ns = TIME_UNKNOWN;
     return 0;
 }
 
-int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struct error *error)
+int ras_members_end(struct ras_members *member_list, const struct format_sink *sink, struct error *error)
 {
     int is_void;
-    if (emit_places(seats, &is_void, sink, error))
+    if (emit_places(member_list, &is_void, sink, error))
         return -1;
-    if (is_void && seats->kept_count)
-        swap_kept(seats);
-    find_world(seats);
-    struct handing handing = {.ahead_most = find_ahead_most(seats)};
+    if (is_void && member_list->kept_count)
+        swap_kept(member_list);
+    find_world(member_list);
+    struct handing handing = {.ahead_most = find_ahead_most(member_list)};
     for (int is_common = 1; is_common >= 0; is_common--)
-        for (size_t i = 0, members = 0; i < seats->count; i += members) {
-            members = count_members(seats, i);
-            if (emit_communicator(seats, i, members, is_common, &handing, sink, error))
+        for (size_t i = 0, members = 0; i < member_list->count; i += members) {
+            members = count_members(member_list, i);
+            if (emit_communicator(member_list, i, members, is_common, &handing, sink, error))
                 return -1;
         }
     return 0;

@@ -31,7 +31,7 @@ struct ras_file {
     const struct format_sink *sink;
     struct json json;
     struct buffer mended; /* an object with the comma that NCCL left out */
-    struct ras_seats seats;
+    struct ras_members member_list;
 };
 
 static int note(const struct ras_file *file, const char *reason, int damage, const struct tokens_value *value,
@@ -45,9 +45,9 @@ static int take_hash(struct ras_file *file, const struct tokens_value *value, st
 {
     struct raw_json text;
     uint64_t hash = 0;
-    file->seats.communicator_size = 0;
+    file->member_list.communicator_size = 0;
     int failed = raw_json_string(value->value, &text) || number_hexadecimal(text.text, text.length, &hash);
-    file->seats.communicator_hash = failed ? 0 : hash;
+    file->member_list.communicator_hash = failed ? 0 : hash;
     return failed ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
@@ -55,7 +55,7 @@ static int take_size(struct ras_file *file, const struct tokens_value *value, st
 {
     int64_t size = 0;
     int failed = number_int64(value->value.text, value->value.length, &size) || size < 0;
-    file->seats.communicator_size = failed ? 0 : size;
+    file->member_list.communicator_size = failed ? 0 : size;
     return failed ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
@@ -96,12 +96,12 @@ static int parse(struct ras_file *file, const struct tokens_value *value, struct
     return note(file, "unreadable text", 1, value, error) ? -1 : 0;
 }
 
-static int add_seat(struct ras_file *file, const struct tokens_value *value, enum warning_kind missing,
-                    struct error *error)
+static int add_member(struct ras_file *file, const struct tokens_value *value, enum warning_kind missing,
+                      struct error *error)
 {
-    if (file->seats.count >= RAS_SEATS_MOST)
+    if (file->member_list.count >= RAS_SEATS_MOST)
         return note(file, "more ranks than a job can have", 1, value, error);
-    if (ras_seats_add(&file->seats, &file->json, missing, value->offset))
+    if (ras_members_add(&file->member_list, &file->json, missing, value->offset))
         return error_no_memory(error);
     int is_misread = file->json.misread || file->json.has_misfit;
     return is_misread ? note(file, "unreadable value", 1, value, error) : 0;
@@ -110,7 +110,7 @@ static int add_seat(struct ras_file *file, const struct tokens_value *value, enu
 static int take_rank(struct ras_file *file, const struct tokens_value *value, struct error *error)
 {
     int is_object = parse(file, value, error);
-    return is_object < 1 ? is_object : add_seat(file, value, WARNING_OTHER, error);
+    return is_object < 1 ? is_object : add_member(file, value, WARNING_OTHER, error);
 }
 
 /* A rank that RAS heard nothing of: how far it came is not known. Its process may answer, and have left. */
@@ -121,9 +121,9 @@ static int take_missing(struct ras_file *file, const struct tokens_value *value,
         return is_object;
     const struct value *status = json_member(&file->json.root, "status");
     if (json_is_true(json_member(status, "considered_dead")))
-        return add_seat(file, value, WARNING_DEAD, error);
+        return add_member(file, value, WARNING_DEAD, error);
     if (json_is_true(json_member(status, "unresponsive")))
-        return add_seat(file, value, WARNING_SILENT, error);
+        return add_member(file, value, WARNING_SILENT, error);
     return note(file, "rank not yet or no longer in its communicator", 0, value, error);
 }
 
@@ -158,7 +158,7 @@ static int take_time(struct ras_file *file, const struct tokens_value *value)
 {
     struct raw_json text;
     if (raw_json_string(value->value, &text) == 0)
-        file->seats.at_ns = moment_of(text);
+        file->member_list.at_ns = moment_of(text);
     return 0;
 }
 
@@ -252,7 +252,7 @@ static int read_values(struct ras_file *file, struct input *input, struct error 
         if (value.kind == TOKENS_VALUE)
             failed = take_value(file, &value, error);
         else if (value.kind == TOKENS_DAMAGE && begins_another(file, &tokens, input))
-            failed = ras_seats_next(&file->seats, file->sink, error);
+            failed = ras_members_next(&file->member_list, file->sink, error);
         else
             failed = take_damage(file, &value, error);
     }
@@ -263,9 +263,9 @@ static int read_dump(struct ras_file *file, struct input *input, struct error *e
 {
     enum dump dump;
     int failed = skip_to_dump(input, &dump, error) ||
-                 (dump == DUMP_REPORT ? ras_report_read(&file->seats, input, file->sink, error)
+                 (dump == DUMP_REPORT ? ras_report_read(&file->member_list, input, file->sink, error)
                                       : read_values(file, input, error));
-    return failed || ras_seats_end(&file->seats, file->sink, error) ? -1 : 0;
+    return failed || ras_members_end(&file->member_list, file->sink, error) ? -1 : 0;
 }
 
 static int ras_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
@@ -274,9 +274,9 @@ static int ras_read(struct input *input, const struct format_sink *sink, char *d
     struct ras_file file = {.sink = sink, .mended = BUFFER_INIT};
     snprintf(dialect, dialect_bytes, "nccl-ras");
     json_init(&file.json);
-    ras_seats_init(&file.seats);
+    ras_members_init(&file.member_list);
     int status = read_dump(&file, input, error);
-    ras_seats_release(&file.seats);
+    ras_members_release(&file.member_list);
     json_release(&file.json);
     buffer_release(&file.mended);
     return status;

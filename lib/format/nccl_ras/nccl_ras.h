@@ -27,7 +27,7 @@ enum { RAS_FUNCTIONS = 5, RAS_COUNT_OF_ALL = RAS_FUNCTIONS, RAS_COUNTS };
 /* A dump is of one job: more ranks, counted in each of their communicators, it does not have. */
 enum { RAS_SEATS_MOST = 1 << 20 };
 
-struct ras_seat {
+struct ras_member {
     uint64_t communicator_hash; /* 0: a process of which no rank is known */
     int64_t communicator_size;  /* 0: not said */
     int64_t host;               /* its text's number; -1: not said */
@@ -42,11 +42,11 @@ struct ras_seat {
     uint64_t offset;
 };
 
-struct ras_seats {
-    struct ras_seat *items; /* owned, communicator by communicator */
+struct ras_members {
+    struct ras_member *items; /* owned, communicator by communicator */
     size_t count;
     size_t capacity;
-    struct ras_seat *kept; /* owned: those of the last dump before this one in the file that has counts */
+    struct ras_member *kept; /* owned: those of the last dump before this one in the file that has counts */
     size_t kept_count;
     size_t kept_capacity;
     struct intern texts;
@@ -68,33 +68,34 @@ enum {
     RAS_RESULT_OTHER
 };
 
-void ras_seats_init(struct ras_seats *seats);
-void ras_seats_release(struct ras_seats *seats);
+void ras_members_init(struct ras_members *member_list);
+void ras_members_release(struct ras_members *member_list);
 
 /* Which count has this name: that of a function, or "collective" for all. -1: none. */
 int ras_count_of(const char *name, size_t length);
 
 /* The number of a host's text, -1 for "unknown" and none. Returns -1 when memory is out. */
-int ras_seats_host(struct ras_seats *seats, const char *text, size_t length, int64_t *number);
+int ras_members_host(struct ras_members *member_list, const char *text, size_t length, int64_t *number);
 
 /* A seat of which no more is known. */
-struct ras_seat ras_seat_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
-                            uint64_t offset);
+struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
+                                uint64_t offset);
 
 /* Takes a seat as it is. 0, or -1 when memory is out. */
-int ras_seats_put(struct ras_seats *seats, const struct ras_seat *seat);
+int ras_members_put(struct ras_members *member_list, const struct ras_member *member);
 
 /* Takes a rank's object; of one that did not answer with why. 0, or -1 when memory is out. */
-int ras_seats_add(struct ras_seats *seats, struct json *json, enum warning_kind missing, uint64_t offset);
+int ras_members_add(struct ras_members *member_list, struct json *json, enum warning_kind missing,
+                    uint64_t offset);
 
 /* By communicator, and by rank there. */
-void ras_seats_sort(struct ras_seats *seats);
+void ras_members_sort(struct ras_members *member_list);
 
 /*
  * Another dump follows in the same file: hands over how far ranks had come in this one. Its operations count
  * only if no later one has counts.
  */
-int ras_seats_next(struct ras_seats *seats, const struct format_sink *sink, struct error *error);
+int ras_members_next(struct ras_members *member_list, const struct format_sink *sink, struct error *error);
 
 /*
  * Hands over all: who is where, then the last operation of each function that all members launched, then
@@ -102,7 +103,7 @@ int ras_seats_next(struct ras_seats *seats, const struct format_sink *sink, stru
  * all counts are 0 nothing is known: RAS gives such counts now and then for ranks that launched thousands of
  * operations.
  */
-int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struct error *error);
+int ras_members_end(struct ras_members *member_list, const struct format_sink *sink, struct error *error);
 
 /* -------------------- report.c -------------------- */
 
@@ -116,7 +117,7 @@ int ras_seats_end(struct ras_seats *seats, const struct format_sink *sink, struc
 int ras_report_begins(const char *bytes, size_t length);
 
 /* Reads all reports of the input, one after the other, and hands over what the last of them says. */
-int ras_report_read(struct ras_seats *seats, struct input *input, const struct format_sink *sink,
+int ras_report_read(struct ras_members *member_list, struct input *input, const struct format_sink *sink,
                     struct error *error);
 
 #endif

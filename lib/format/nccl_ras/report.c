@@ -32,7 +32,7 @@ struct group {
 
 struct report {
     const struct format_sink *sink;
-    struct ras_seats *seats;
+    struct ras_members *member_list;
     struct map places;    /* (communicator, rank): index of its seat */
     struct map processes; /* (host, pid) of those dead or silent: index of the seat that stands for one */
     int64_t gone;         /* how many those are, whether or not they are listed */
@@ -80,50 +80,51 @@ static int leading_number(struct text text, int64_t *value)
 }
 
 /* "GPU 0 (NVML 3) managed by process 41 on node 10.0.0.1": all of it unknown where it is "[process ...". */
-static int take_process(struct ras_seats *seats, struct text text, struct ras_seat *seat)
+static int take_process(struct ras_members *member_list, struct text text, struct ras_member *member)
 {
     struct text process = text_after(text, " managed by process ");
     struct text host = text_after(text, " on node ");
     if (!process.data || !host.data || !text_begins(text, "GPU "))
         return 0;
-    if (leading_number(text_after(text, "GPU "), &seat->gpu))
-        seat->gpu = COUNT_UNKNOWN;
-    if (leading_number(process, &seat->pid))
-        seat->pid = COUNT_UNKNOWN;
-    return ras_seats_host(seats, host.data, host.length, &seat->host);
+    if (leading_number(text_after(text, "GPU "), &member->gpu))
+        member->gpu = COUNT_UNKNOWN;
+    if (leading_number(process, &member->pid))
+        member->pid = COUNT_UNKNOWN;
+    return ras_members_host(member_list, host.data, host.length, &member->host);
 }
 
 /* The seat of a rank of the communicator being read, a new one where it has none; NULL: no memory. */
-static struct ras_seat *find_seat(struct report *report, int64_t rank, uint64_t offset)
+static struct ras_member *find_communicator_member(struct report *report, int64_t rank, uint64_t offset)
 {
-    struct ras_seats *seats = report->seats;
-    struct map_key key = {{seats->communicator_hash, (uint64_t)rank}};
-    struct ras_seat seat = ras_seat_of(seats->communicator_hash, seats->communicator_size, rank, offset);
+    struct ras_members *member_list = report->member_list;
+    struct map_key key = {{member_list->communicator_hash, (uint64_t)rank}};
+    struct ras_member member =
+        ras_member_of(member_list->communicator_hash, member_list->communicator_size, rank, offset);
     int added = 0;
-    int64_t *index = map_put(&report->places, key, (int64_t)seats->count, &added);
-    if (!index || (added && ras_seats_put(seats, &seat)))
+    int64_t *index = map_put(&report->places, key, (int64_t)member_list->count, &added);
+    if (!index || (added && ras_members_put(member_list, &member)))
         return NULL;
-    return &seats->items[*index];
+    return &member_list->items[*index];
 }
 
 /* Of a process that is listed, the rank is known now: the seat that stands for it alone stands no more. */
-static enum warning_kind silence_of(struct report *report, const struct ras_seat *seat)
+static enum warning_kind silence_of(struct report *report, const struct ras_member *member)
 {
-    struct map_key key = {{(uint64_t)seat->host, (uint64_t)seat->pid}};
-    const int64_t *index = seat->host < 0 ? NULL : map_get(&report->processes, key);
+    struct map_key key = {{(uint64_t)member->host, (uint64_t)member->pid}};
+    const int64_t *index = member->host < 0 ? NULL : map_get(&report->processes, key);
     if (!index)
         return WARNING_SILENT;
-    report->seats->items[*index].is_void = 1;
-    return report->seats->items[*index].missing;
+    report->member_list->items[*index].is_void = 1;
+    return report->member_list->items[*index].missing;
 }
 
-static int take_silent(struct report *report, struct ras_seat *seat, struct error *error)
+static int take_silent(struct report *report, struct ras_member *member, struct error *error)
 {
-    int64_t *count = map_put(&report->silent, (struct map_key){{seat->communicator_hash}}, 0, NULL);
+    int64_t *count = map_put(&report->silent, (struct map_key){{member->communicator_hash}}, 0, NULL);
     if (!count)
         return error_no_memory(error);
-    *count += seat->missing == WARNING_OTHER;
-    seat->missing = silence_of(report, seat);
+    *count += member->missing == WARNING_OTHER;
+    member->missing = silence_of(report, member);
     return 0;
 }
 
@@ -147,10 +148,10 @@ static int64_t result_in(struct text text)
     return RAS_RESULT_OTHER;
 }
 
-static int take_error(const struct report *report, struct ras_seat *seat)
+static int take_error(const struct report *report, struct ras_member *member)
 {
-    seat->error = report->result;
-    seat->is_aborted = report->is_aborted;
+    member->error = report->result;
+    member->is_aborted = report->is_aborted;
     return 0;
 }
 
@@ -165,33 +166,33 @@ static int take_rank(struct report *report, struct text text, const struct input
     int64_t rank, value = report->group.value;
     if (leading_number(after, &rank) || (count.data && leading_number(count, &value)))
         return note(report, "unreadable value", 1, line, error);
-    if (report->seats->count >= RAS_SEATS_MOST)
+    if (report->member_list->count >= RAS_SEATS_MOST)
         return note(report, "more ranks than a job can have", 1, line, error);
-    struct ras_seat *seat = find_seat(report, rank, line->offset);
-    if (!seat || (process.data && take_process(report->seats, process, seat)))
+    struct ras_member *member = find_communicator_member(report, rank, line->offset);
+    if (!member || (process.data && take_process(report->member_list, process, member)))
         return error_no_memory(error);
     if (report->section == SECTION_INCOMPLETE)
-        return take_silent(report, seat, error);
+        return take_silent(report, member, error);
     if (report->section == SECTION_ERROR)
-        return take_error(report, seat);
-    report->listed += seat->counts[report->function] == COUNT_UNKNOWN;
+        return take_error(report, member);
+    report->listed += member->counts[report->function] == COUNT_UNKNOWN;
     report->group.listed++;
-    seat->counts[report->function] = text_holds(text, " has not launched any ") ? 0 : value;
+    member->counts[report->function] = text_holds(text, " has not launched any ") ? 0 : value;
     return 0;
 }
 
 /* Ranks that were only counted are those that are not listed anywhere, where they are of one group. */
 static int give_rest(struct report *report, const struct input_line *line, struct error *error)
 {
-    struct ras_seats *seats = report->seats;
-    for (int64_t rank = 0; rank < seats->communicator_size; rank++) {
+    struct ras_members *member_list = report->member_list;
+    for (int64_t rank = 0; rank < member_list->communicator_size; rank++) {
         if (report->counted++ >= COUNTED_MOST)
             return note(report, "more ranks than a job can have", 1, line, error);
-        struct ras_seat *seat = find_seat(report, rank, line->offset);
-        if (!seat)
+        struct ras_member *member = find_communicator_member(report, rank, line->offset);
+        if (!member)
             return error_no_memory(error);
-        if (seat->missing == WARNING_OTHER && seat->counts[report->function] == COUNT_UNKNOWN)
-            seat->counts[report->function] = report->rest_value;
+        if (member->missing == WARNING_OTHER && member->counts[report->function] == COUNT_UNKNOWN)
+            member->counts[report->function] = report->rest_value;
     }
     return 0;
 }
@@ -214,8 +215,9 @@ static int end_counts(struct report *report, const struct input_line *line, stru
     report->section = SECTION_OTHER;
     if (!report->rest_groups)
         return 0;
-    const int64_t *silent = map_get(&report->silent, (struct map_key){{report->seats->communicator_hash}});
-    int64_t unlisted = report->seats->communicator_size - report->listed - (silent ? *silent : 0);
+    const int64_t *silent =
+        map_get(&report->silent, (struct map_key){{report->member_list->communicator_hash}});
+    int64_t unlisted = report->member_list->communicator_size - report->listed - (silent ? *silent : 0);
     if (report->rest_groups > 1 || unlisted != report->rest_ranks)
         return note(report, "ranks without their numbers", 0, line, error);
     return give_rest(report, line, error);
@@ -228,7 +230,7 @@ static int begin_counts(struct report *report, struct text text, const struct in
                         struct error *error)
 {
     struct text name = text_word(text_after(text, " have different "));
-    struct map_key key = {{report->seats->communicator_hash}};
+    struct map_key key = {{report->member_list->communicator_hash}};
     report->function = ras_count_of(name.data, name.length);
     report->section = report->function < 0 ? SECTION_STATUS : SECTION_COUNTS;
     report->listed = report->rest_groups = report->group.ranks = report->group.listed = 0;
@@ -266,17 +268,17 @@ static int begin_communicator(struct report *report, struct text text, const str
     struct text hash = text_after(text, " (");
     const char *dash = memchr(text.data, '-', text.length);
     const char *closing = hash.data ? memchr(hash.data, ')', hash.length) : NULL;
-    struct ras_seats *seats = report->seats;
+    struct ras_members *member_list = report->member_list;
     int64_t group;
     if (!dash || !closing ||
-        number_hexadecimal(hash.data, (size_t)(closing - hash.data), &seats->communicator_hash) ||
+        number_hexadecimal(hash.data, (size_t)(closing - hash.data), &member_list->communicator_hash) ||
         number_int64(text.data + 1, (size_t)(dash - text.data - 1), &group) || group < 0) {
-        seats->communicator_hash = 0;
+        member_list->communicator_hash = 0;
         report->section = SECTION_STATUS;
         return note(report, "unreadable value", 1, line, error);
     }
     int is_known = (size_t)group < report->group_count;
-    seats->communicator_size = is_known ? report->groups[group].size : 0;
+    member_list->communicator_size = is_known ? report->groups[group].size : 0;
     report->is_aborted = is_known && report->groups[group].is_aborted;
     report->result = RAS_RESULT_OTHER;
     report->is_initialization = 0;
@@ -317,22 +319,22 @@ static int take_gone(struct report *report, struct text text, const struct input
     struct text process = text_after(text, "  Process ");
     struct text host = text_after(text, " on node ");
     const char *past = host.data ? memmem(host.data, host.length, " managing ", 10) : NULL;
-    struct ras_seats *seats = report->seats;
-    struct ras_seat seat = ras_seat_of(0, 0, COUNT_UNKNOWN, line->offset);
+    struct ras_members *member_list = report->member_list;
+    struct ras_member member = ras_member_of(0, 0, COUNT_UNKNOWN, line->offset);
     int added = 0;
-    seat.missing = report->section == SECTION_DEAD ? WARNING_DEAD : WARNING_SILENT;
-    if (!past || leading_number(process, &seat.pid))
+    member.missing = report->section == SECTION_DEAD ? WARNING_DEAD : WARNING_SILENT;
+    if (!past || leading_number(process, &member.pid))
         return 0;
-    if (leading_number(text_after(text, " managing GPU "), &seat.gpu))
-        seat.gpu = COUNT_UNKNOWN;
-    if (seats->count >= RAS_SEATS_MOST)
+    if (leading_number(text_after(text, " managing GPU "), &member.gpu))
+        member.gpu = COUNT_UNKNOWN;
+    if (member_list->count >= RAS_SEATS_MOST)
         return note(report, "more ranks than a job can have", 1, line, error);
-    if (ras_seats_host(seats, host.data, (size_t)(past - host.data), &seat.host) ||
-        !map_put(&report->processes, (struct map_key){{(uint64_t)seat.host, (uint64_t)seat.pid}},
-                 (int64_t)seats->count, &added) ||
-        (added && ras_seats_put(seats, &seat)))
+    if (ras_members_host(member_list, host.data, (size_t)(past - host.data), &member.host) ||
+        !map_put(&report->processes, (struct map_key){{(uint64_t)member.host, (uint64_t)member.pid}},
+                 (int64_t)member_list->count, &added) ||
+        (added && ras_members_put(member_list, &member)))
         return error_no_memory(error);
-    report->listed_gone = added ? seats->count : report->listed_gone;
+    report->listed_gone = added ? member_list->count : report->listed_gone;
     return 0;
 }
 
@@ -356,20 +358,20 @@ static int take_missing_ranks(struct report *report, struct text text, const str
     struct text numbers = text_after(text, ": ");
     while (numbers.data) {
         int64_t rank;
-        if (report->seats->count >= RAS_SEATS_MOST)
+        if (report->member_list->count >= RAS_SEATS_MOST)
             return note(report, "more ranks than a job can have", 1, line, error);
         if (leading_number(numbers, &rank))
             return note(report, "unreadable value", 1, line, error);
-        struct ras_seat *seat = find_seat(report, rank, line->offset);
-        if (!seat)
+        struct ras_member *member = find_communicator_member(report, rank, line->offset);
+        if (!member)
             return error_no_memory(error);
         if (report->gone == 1 && report->listed_gone) {
-            const struct ras_seat *only = &report->seats->items[report->listed_gone - 1];
-            seat->host = only->host;
-            seat->pid = only->pid;
-            seat->gpu = only->gpu;
+            const struct ras_member *only = &report->member_list->items[report->listed_gone - 1];
+            member->host = only->host;
+            member->pid = only->pid;
+            member->gpu = only->gpu;
         }
-        if (take_silent(report, seat, error))
+        if (take_silent(report, member, error))
             return -1;
         numbers = text_after(numbers, ", ");
     }
@@ -425,15 +427,15 @@ static int take_detail(struct report *report, struct text text, const struct inp
  * told, nothing is known. */
 static void close_counts(struct report *report)
 {
-    struct ras_seats *seats = report->seats;
-    for (size_t i = 0; i < seats->count; i++) {
+    struct ras_members *member_list = report->member_list;
+    for (size_t i = 0; i < member_list->count; i++) {
         const int64_t *mask =
-            map_get(&report->functions, (struct map_key){{seats->items[i].communicator_hash}});
+            map_get(&report->functions, (struct map_key){{member_list->items[i].communicator_hash}});
         for (int function = 0; mask && function < RAS_COUNTS; function++)
             if (!(*mask >> function & 1))
-                seats->items[i].counts[function] = 0;
+                member_list->items[i].counts[function] = 0;
     }
-    ras_seats_sort(seats);
+    ras_members_sort(member_list);
 }
 
 static void forget(struct report *report)
@@ -465,7 +467,7 @@ static int end_report(struct report *report, const struct input_line *line, stru
 static int begin_report(struct report *report, const struct input_line *line, struct error *error)
 {
     if (report->is_begun &&
-        (end_report(report, line, error) || ras_seats_next(report->seats, report->sink, error)))
+        (end_report(report, line, error) || ras_members_next(report->member_list, report->sink, error)))
         return -1;
     forget(report);
     report->is_begun = 1;
@@ -502,10 +504,10 @@ int ras_report_begins(const char *bytes, size_t length)
            text_holds(text, "CUDA runtime version ") && text_holds(text, "Job summary");
 }
 
-int ras_report_read(struct ras_seats *seats, struct input *input, const struct format_sink *sink,
+int ras_report_read(struct ras_members *member_list, struct input *input, const struct format_sink *sink,
                     struct error *error)
 {
-    struct report report = {.sink = sink, .seats = seats};
+    struct report report = {.sink = sink, .member_list = member_list};
     struct input_line line, last = {.text = ""};
     /* Where the file could not be read to its end, that is the error. */
     struct error second = ERROR_INIT;

@@ -111,8 +111,8 @@ void nsys_link(struct nsys_profile *profile, int64_t *loose)
 
 struct emission {
     const struct nsys_profile *profile;
-    struct map seat_of; /* (process, communicator) -> seat */
-    struct map counted; /* (process, communicator, function) -> how many calls so far */
+    struct map member_of; /* (process, communicator) -> seat */
+    struct map counted;   /* (process, communicator, function) -> how many calls so far */
     int64_t ordinal;
 };
 
@@ -139,11 +139,11 @@ static struct origin origin_of(const struct nsys_profile *profile, int64_t proce
                            .rank = COUNT_UNKNOWN};
 }
 
-static struct origin origin_of_seat(const struct nsys_profile *profile, const struct nsys_seat *seat)
+static struct origin origin_of_member(const struct nsys_profile *profile, const struct nsys_member *member)
 {
-    struct origin origin = origin_of(profile, seat->process, seat->communicator_hash);
-    origin.rank = seat->rank;
-    origin.communicator_size = seat->size;
+    struct origin origin = origin_of(profile, member->process, member->communicator_hash);
+    origin.rank = member->rank;
+    origin.communicator_size = member->size;
     return origin;
 }
 
@@ -152,36 +152,38 @@ static int hand_over(const struct nsys_profile *profile, const struct event *eve
     return profile->sink->event(profile->sink->context, event, error);
 }
 
-static int emit_seat(const struct nsys_profile *profile, const struct nsys_seat *seat, struct error *error)
+static int emit_member(const struct nsys_profile *profile, const struct nsys_member *member,
+                       struct error *error)
 {
-    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of_seat(profile, seat)};
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of_member(profile, member)};
     struct event facts = {.kind = EVENT_PROCESS, .origin = place.origin, .process = PROCESS_FACTS_NONE};
-    struct map_key device = {{(uint64_t)nsys_pid_of(seat->process), (uint64_t)seat->device}};
+    struct map_key device = {{(uint64_t)nsys_pid_of(member->process), (uint64_t)member->device}};
     const int64_t *uuid = map_get(&profile->uuid_of, device);
-    facts.process.gpu = seat->device;
+    facts.process.gpu = member->device;
     facts.process.gpu_serial = uuid ? intern_text(&profile->texts, *uuid) : NULL;
     return hand_over(profile, &place, error) ||
-                   (seat->device != COUNT_UNKNOWN && hand_over(profile, &facts, error))
+                   (member->device != COUNT_UNKNOWN && hand_over(profile, &facts, error))
                ? -1
                : 0;
 }
 
 /* A process may make its communicators anew under a hash that it had: the last one counts. */
-static int emit_seats(struct emission *emission, struct error *error)
+static int emit_members(struct emission *emission, struct error *error)
 {
     const struct nsys_profile *profile = emission->profile;
     for (size_t i = 0; i < profile->seat_count; i++) {
-        const struct nsys_seat *seat = &profile->seats[i];
-        int64_t *at =
-            map_put(&emission->seat_of, place_of(seat->process, seat->communicator_hash), (int64_t)i, NULL);
+        const struct nsys_member *member = &profile->member_list[i];
+        int64_t *at = map_put(&emission->member_of, place_of(member->process, member->communicator_hash),
+                              (int64_t)i, NULL);
         if (!at)
             return error_no_memory(error);
         *at = (int64_t)i;
     }
     for (size_t i = 0; i < profile->seat_count; i++) {
-        const struct nsys_seat *seat = &profile->seats[i];
-        const int64_t *at = map_get(&emission->seat_of, place_of(seat->process, seat->communicator_hash));
-        if (at && *at == (int64_t)i && emit_seat(profile, seat, error))
+        const struct nsys_member *member = &profile->member_list[i];
+        const int64_t *at =
+            map_get(&emission->member_of, place_of(member->process, member->communicator_hash));
+        if (at && *at == (int64_t)i && emit_member(profile, member, error))
             return -1;
     }
     return 0;
@@ -221,12 +223,12 @@ static int emit_call(struct emission *emission, const struct nsys_call *call, st
 {
     const struct nsys_profile *profile = emission->profile;
     int64_t process = nsys_process_of(call->thread), number;
-    const int64_t *at = map_get(&emission->seat_of, place_of(process, call->communicator_hash));
+    const int64_t *at = map_get(&emission->member_of, place_of(process, call->communicator_hash));
     int is_pair = function_is_point_to_point(call->function);
     if (count_call(emission, call, &number))
         return error_no_memory(error);
     struct event event = {.kind = EVENT_OPERATION,
-                          .origin = at ? origin_of_seat(profile, &profile->seats[*at])
+                          .origin = at ? origin_of_member(profile, &profile->member_list[*at])
                                        : origin_of(profile, process, call->communicator_hash)};
     event.origin.offset = call->row;
     event.operation = (struct operation){
@@ -252,12 +254,12 @@ static int emit_call(struct emission *emission, const struct nsys_call *call, st
 static int nsys_emit(const struct nsys_profile *profile, struct error *error)
 {
     struct emission emission = {.profile = profile};
-    map_init(&emission.seat_of);
+    map_init(&emission.member_of);
     map_init(&emission.counted);
-    int failed = emit_seats(&emission, error);
+    int failed = emit_members(&emission, error);
     for (size_t i = 0; i < profile->call_count && !failed; i++)
         failed = emit_call(&emission, &profile->calls[i], error);
-    map_release(&emission.seat_of);
+    map_release(&emission.member_of);
     map_release(&emission.counted);
     return failed;
 }

@@ -61,7 +61,7 @@ struct nsys_call {
     uint64_t row;
 };
 
-struct nsys_seat {
+struct nsys_member {
     int64_t process; /* bits of nsys' globalPid */
     uint64_t communicator_hash;
     int64_t rank;
@@ -94,9 +94,9 @@ struct nsys_profile {
     struct nsys_kernel *kernels;
     size_t kernel_count;
     size_t kernel_capacity;
-    struct nsys_seat *seats;
+    struct nsys_member *member_list;
     size_t seat_count;
-    size_t seat_capacity;
+    size_t member_capacity;
     struct map kernel_of; /* (process, correlation) -> kernel */
     struct map uuid_of;   /* (process, device) -> number in texts */
     struct buffer host;

@@ -118,7 +118,7 @@ void nsys_profile_release(struct nsys_profile *profile)
     buffer_release(&profile->host);
     free(profile->calls);
     free(profile->kernels);
-    free(profile->seats);
+    free(profile->member_list);
 }
 
 int64_t nsys_process_of(int64_t thread)
@@ -229,24 +229,24 @@ static int is_full(struct nsys_profile *profile, size_t count)
     return count >= NSYS_MOST;
 }
 
-static int add_seat(struct nsys_profile *profile, int64_t thread, const struct nsys_payload *payload)
+static int add_member(struct nsys_profile *profile, int64_t thread, const struct nsys_payload *payload)
 {
-    struct nsys_seat seat = {.process = nsys_process_of(thread),
-                             .communicator_hash = (uint64_t)payload->value[NSYS_COMMUNICATOR],
-                             .rank = payload->value[NSYS_RANK],
-                             .size = payload->is_there[NSYS_RANKS] && payload->value[NSYS_RANKS] > 0
-                                         ? payload->value[NSYS_RANKS]
-                                         : 0,
-                             .device = payload->is_there[NSYS_DEVICE] && payload->value[NSYS_DEVICE] >= 0
-                                           ? payload->value[NSYS_DEVICE]
-                                           : COUNT_UNKNOWN};
-    if (!seat.communicator_hash || !payload->is_there[NSYS_RANK] || seat.rank < 0 ||
+    struct nsys_member member = {.process = nsys_process_of(thread),
+                                 .communicator_hash = (uint64_t)payload->value[NSYS_COMMUNICATOR],
+                                 .rank = payload->value[NSYS_RANK],
+                                 .size = payload->is_there[NSYS_RANKS] && payload->value[NSYS_RANKS] > 0
+                                             ? payload->value[NSYS_RANKS]
+                                             : 0,
+                                 .device = payload->is_there[NSYS_DEVICE] && payload->value[NSYS_DEVICE] >= 0
+                                               ? payload->value[NSYS_DEVICE]
+                                               : COUNT_UNKNOWN};
+    if (!member.communicator_hash || !payload->is_there[NSYS_RANK] || member.rank < 0 ||
         is_full(profile, profile->seat_count))
         return 0;
-    if (array_reserve((void **)&profile->seats, &profile->seat_capacity, profile->seat_count + 1,
-                      sizeof *profile->seats))
+    if (array_reserve((void **)&profile->member_list, &profile->member_capacity, profile->seat_count + 1,
+                      sizeof *profile->member_list))
         return -1;
-    profile->seats[profile->seat_count++] = seat;
+    profile->member_list[profile->seat_count++] = member;
     return 0;
 }
 
@@ -276,7 +276,8 @@ static int take_range(struct nsys_profile *profile, const struct foreign_value *
     enum function function = function_from_text(name, strlen(name));
     nsys_payload_take(&profile->layouts, &row[RANGE_BLOB], &payload);
     if (function <= FUNCTION_OTHER)
-        return strncmp(name, "ncclComm", 8) == 0 ? add_seat(profile, row[RANGE_THREAD].integer, &payload) : 0;
+        return strncmp(name, "ncclComm", 8) == 0 ? add_member(profile, row[RANGE_THREAD].integer, &payload)
+                                                 : 0;
     struct nsys_call call = {.thread = row[RANGE_THREAD].integer,
                              .api = {moment_of(&row[RANGE_BEGIN]), moment_of(&row[RANGE_END])},
                              .function = function,

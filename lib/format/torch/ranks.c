@@ -11,7 +11,7 @@ void torch_ranks_init(struct torch_ranks *ranks)
 {
     *ranks = (struct torch_ranks){.of_all = -1};
     intern_init(&ranks->texts);
-    map_init(&ranks->by_seat);
+    map_init(&ranks->by_member);
     map_init(&ranks->by_work);
     map_init(&ranks->latest);
     map_init(&ranks->by_remark);
@@ -22,13 +22,13 @@ void torch_ranks_init(struct torch_ranks *ranks)
 void torch_ranks_release(struct torch_ranks *ranks)
 {
     intern_release(&ranks->texts);
-    map_release(&ranks->by_seat);
+    map_release(&ranks->by_member);
     map_release(&ranks->by_work);
     map_release(&ranks->latest);
     map_release(&ranks->by_remark);
     map_release(&ranks->by_group);
     map_release(&ranks->waiting);
-    free(ranks->seats);
+    free(ranks->member_list);
     free(ranks->works);
     free(ranks->remarks);
     free(ranks->groups);
@@ -52,27 +52,27 @@ static int64_t whose(const struct watchdog_line *said)
 }
 
 /* The rank of a group; added where it is not there. NULL: no memory. */
-static struct torch_seat *torch_ranks_seat(struct torch_ranks *ranks, int64_t group, int64_t rank)
+static struct torch_member *torch_ranks_member(struct torch_ranks *ranks, int64_t group, int64_t rank)
 {
     int added;
-    if (array_reserve((void **)&ranks->seats, &ranks->seat_capacity, ranks->seat_count + 1,
-                      sizeof *ranks->seats))
+    if (array_reserve((void **)&ranks->member_list, &ranks->member_capacity, ranks->seat_count + 1,
+                      sizeof *ranks->member_list))
         return NULL;
-    int64_t *at = map_put(&ranks->by_seat, key_of(group, rank), (int64_t)ranks->seat_count, &added);
+    int64_t *at = map_put(&ranks->by_member, key_of(group, rank), (int64_t)ranks->seat_count, &added);
     if (!at)
         return NULL;
     if (added)
-        ranks->seats[ranks->seat_count++] = (struct torch_seat){.group = group,
-                                                                .description = -1,
-                                                                .rank = rank,
-                                                                .global_rank = COUNT_UNKNOWN,
-                                                                .enqueued = COUNT_UNKNOWN,
-                                                                .completed = COUNT_UNKNOWN,
-                                                                .failed = COUNT_UNKNOWN,
-                                                                .operation = -1,
-                                                                .elements = COUNT_UNKNOWN,
-                                                                .elements_out = COUNT_UNKNOWN};
-    return &ranks->seats[*at];
+        ranks->member_list[ranks->seat_count++] = (struct torch_member){.group = group,
+                                                                        .description = -1,
+                                                                        .rank = rank,
+                                                                        .global_rank = COUNT_UNKNOWN,
+                                                                        .enqueued = COUNT_UNKNOWN,
+                                                                        .completed = COUNT_UNKNOWN,
+                                                                        .failed = COUNT_UNKNOWN,
+                                                                        .operation = -1,
+                                                                        .elements = COUNT_UNKNOWN,
+                                                                        .elements_out = COUNT_UNKNOWN};
+    return &ranks->member_list[*at];
 }
 
 static struct torch_group *group_at(struct torch_ranks *ranks, int64_t group)
@@ -149,37 +149,38 @@ static int is_default(const struct watchdog_line *said)
     return text_is(said->description, "default_pg") || text_is(said->group, OF_ALL);
 }
 
-static void take_failed(struct torch_ranks *ranks, struct torch_seat *seat, int64_t rank)
+static void take_failed(struct torch_ranks *ranks, struct torch_member *member, int64_t rank)
 {
-    const int64_t *at = map_get(&ranks->latest, key_of(rank, seat->failed));
+    const int64_t *at = map_get(&ranks->latest, key_of(rank, member->failed));
     struct torch_work *work = at ? &ranks->works[*at] : NULL;
     if (!work)
         return;
-    seat->operation = work->operation;
-    seat->elements = work->elements;
-    seat->elements_out = work->elements_out;
-    seat->lost_peer |= work->lost_peer;
+    member->operation = work->operation;
+    member->elements = work->elements;
+    member->elements_out = work->elements_out;
+    member->lost_peer |= work->lost_peer;
     work->is_placed = 1;
 }
 
-static int take_seat(struct torch_ranks *ranks, const struct watchdog_line *said, uint64_t offset)
+static int take_communicator_member(struct torch_ranks *ranks, const struct watchdog_line *said,
+                                    uint64_t offset)
 {
     int64_t group;
     if (torch_ranks_text(ranks, said->group, &group))
         return -1;
-    struct torch_seat *seat = torch_ranks_seat(ranks, group, said->rank);
-    if (!seat || torch_ranks_text(ranks, said->description, &seat->description))
+    struct torch_member *member = torch_ranks_member(ranks, group, said->rank);
+    if (!member || torch_ranks_text(ranks, said->description, &member->description))
         return -1;
-    seat->offset = offset;
+    member->offset = offset;
     if (said->global_rank != COUNT_UNKNOWN || is_default(said))
-        seat->global_rank = whose(said);
+        member->global_rank = whose(said);
     if (said->enqueued != COUNT_UNKNOWN) {
-        seat->enqueued = said->enqueued;
-        seat->completed = said->completed;
+        member->enqueued = said->enqueued;
+        member->completed = said->completed;
     }
     if (said->failed != COUNT_UNKNOWN) {
-        seat->failed = said->failed;
-        take_failed(ranks, seat, whose(said));
+        member->failed = said->failed;
+        take_failed(ranks, member, whose(said));
     }
     return 0;
 }
@@ -187,7 +188,7 @@ static int take_seat(struct torch_ranks *ranks, const struct watchdog_line *said
 int torch_ranks_take(struct torch_ranks *ranks, const struct watchdog_line *said, uint64_t offset)
 {
     if (said->group.length)
-        return take_seat(ranks, said, offset);
+        return take_communicator_member(ranks, said, offset);
     return said->failed == COUNT_UNKNOWN ? 0 : keep_work(ranks, said, offset);
 }
 
@@ -225,13 +226,13 @@ static int64_t group_of_work(const struct map *groups, const struct torch_work *
 static int list_groups(const struct torch_ranks *ranks, struct map *groups)
 {
     for (size_t i = 0; i < ranks->seat_count; i++) {
-        const struct torch_seat *seat = &ranks->seats[i];
-        if (seat->failed == COUNT_UNKNOWN)
+        const struct torch_member *member = &ranks->member_list[i];
+        if (member->failed == COUNT_UNKNOWN)
             continue;
-        int64_t *group = map_put(groups, key_of(seat->failed, seat->operation), seat->group, NULL);
+        int64_t *group = map_put(groups, key_of(member->failed, member->operation), member->group, NULL);
         if (!group)
             return -1;
-        if (*group != seat->group)
+        if (*group != member->group)
             *group = -1;
     }
     return 0;
@@ -269,21 +270,21 @@ static int name_group(struct torch_ranks *ranks, const struct torch_work *work, 
 
 static int place_work(struct torch_ranks *ranks, struct torch_work *work, int64_t group, int is_default_group)
 {
-    struct torch_seat *seat = torch_ranks_seat(ranks, group, work->rank);
-    if (!seat)
+    struct torch_member *member = torch_ranks_member(ranks, group, work->rank);
+    if (!member)
         return -1;
     /* A rank that says how far it came says more. */
-    if (seat->failed != COUNT_UNKNOWN)
+    if (member->failed != COUNT_UNKNOWN)
         return 0;
-    seat->failed = work->number;
-    seat->operation = work->operation;
-    seat->elements = work->elements;
-    seat->elements_out = work->elements_out;
-    seat->lost_peer |= work->lost_peer;
-    seat->offset = work->offset;
+    member->failed = work->number;
+    member->operation = work->operation;
+    member->elements = work->elements;
+    member->elements_out = work->elements_out;
+    member->lost_peer |= work->lost_peer;
+    member->offset = work->offset;
     work->is_placed = 1;
     if (work->global_rank != COUNT_UNKNOWN || is_default_group)
-        seat->global_rank = work->global_rank == COUNT_UNKNOWN ? work->rank : work->global_rank;
+        member->global_rank = work->global_rank == COUNT_UNKNOWN ? work->rank : work->global_rank;
     return 0;
 }
 
@@ -307,25 +308,26 @@ static int place_works(struct torch_ranks *ranks, const struct map *groups)
 }
 
 /* How many ranks a work has by what goes in and comes out of one; 0: that does not tell. */
-static int64_t size_by_elements(const struct torch_ranks *ranks, const struct torch_seat *seat)
+static int64_t size_by_elements(const struct torch_ranks *ranks, const struct torch_member *member)
 {
-    const char *operation = seat->operation < 0 ? "" : intern_text(&ranks->texts, seat->operation);
-    int64_t least = seat->elements, most = seat->elements_out;
+    const char *operation = member->operation < 0 ? "" : intern_text(&ranks->texts, member->operation);
+    int64_t least = member->elements, most = member->elements_out;
     if (strstr(operation, "REDUCE_SCATTER")) {
-        least = seat->elements_out;
-        most = seat->elements;
+        least = member->elements_out;
+        most = member->elements;
     } else if (!strstr(operation, "ALLGATHER"))
         return 0;
-    return least > 0 && most > least && most % least == 0 && most / least > seat->rank ? most / least : 0;
+    return least > 0 && most > least && most % least == 0 && most / least > member->rank ? most / least : 0;
 }
 
 /* A status may stand before the line of the work that it is of. */
 static void fill_works(struct torch_ranks *ranks)
 {
     for (size_t i = 0; i < ranks->seat_count; i++) {
-        struct torch_seat *seat = &ranks->seats[i];
-        if (seat->failed != COUNT_UNKNOWN && seat->operation < 0)
-            take_failed(ranks, seat, seat->global_rank == COUNT_UNKNOWN ? seat->rank : seat->global_rank);
+        struct torch_member *member = &ranks->member_list[i];
+        if (member->failed != COUNT_UNKNOWN && member->operation < 0)
+            take_failed(ranks, member,
+                        member->global_rank == COUNT_UNKNOWN ? member->rank : member->global_rank);
     }
 }
 
@@ -360,28 +362,29 @@ static int count_accused(struct torch_ranks *ranks)
 }
 
 /* Ranks that only remarks are of. */
-static int seat_others(struct torch_ranks *ranks)
+static int member_others(struct torch_ranks *ranks)
 {
     struct map seated;
     int64_t group = -1;
     map_init(&seated);
     int failed = 0;
     for (size_t i = 0; !failed && i < ranks->seat_count; i++) {
-        const struct torch_seat *seat = &ranks->seats[i];
-        struct map_key key = key_of(seat->global_rank == COUNT_UNKNOWN ? seat->rank : seat->global_rank, 0);
+        const struct torch_member *member = &ranks->member_list[i];
+        struct map_key key =
+            key_of(member->global_rank == COUNT_UNKNOWN ? member->rank : member->global_rank, 0);
         failed = !map_put(&seated, key, 1, NULL) ||
-                 (seat->failed != COUNT_UNKNOWN && !map_put(&ranks->waiting, key, 1, NULL));
+                 (member->failed != COUNT_UNKNOWN && !map_put(&ranks->waiting, key, 1, NULL));
     }
     for (size_t i = 0; !failed && i < ranks->remark_count; i++) {
         int64_t rank = whose_remark(&ranks->remarks[i]);
         if (map_get(&seated, key_of(rank, 0)))
             continue;
-        struct torch_seat *seat =
-            name_group_of_all(ranks, &group) ? NULL : torch_ranks_seat(ranks, group, rank);
-        failed = !seat || !map_put(&seated, key_of(rank, 0), 1, NULL);
-        if (seat) {
-            seat->global_rank = rank;
-            seat->offset = ranks->remarks[i].offset;
+        struct torch_member *member =
+            name_group_of_all(ranks, &group) ? NULL : torch_ranks_member(ranks, group, rank);
+        failed = !member || !map_put(&seated, key_of(rank, 0), 1, NULL);
+        if (member) {
+            member->global_rank = rank;
+            member->offset = ranks->remarks[i].offset;
         }
     }
     map_release(&seated);
@@ -404,15 +407,15 @@ int torch_ranks_settle(struct torch_ranks *ranks)
     map_init(&groups);
     fill_works(ranks);
     forget_tasks(ranks);
-    int failed = list_groups(ranks, &groups) || place_works(ranks, &groups) || seat_others(ranks) ||
+    int failed = list_groups(ranks, &groups) || place_works(ranks, &groups) || member_others(ranks) ||
                  count_accused(ranks);
     map_release(&groups);
     for (size_t i = 0; !failed && i < ranks->seat_count; i++) {
-        const struct torch_seat *seat = &ranks->seats[i];
-        struct torch_group *group = group_at(ranks, seat->group);
-        failed = !group || note_size(ranks, seat->group, size_by_elements(ranks, seat));
-        if (!failed && seat->rank > group->greatest)
-            group->greatest = seat->rank;
+        const struct torch_member *member = &ranks->member_list[i];
+        struct torch_group *group = group_at(ranks, member->group);
+        failed = !group || note_size(ranks, member->group, size_by_elements(ranks, member));
+        if (!failed && member->rank > group->greatest)
+            group->greatest = member->rank;
     }
     for (size_t i = 0; !failed && i < ranks->group_count; i++)
         if (ranks->groups[i].is_doubtful || ranks->groups[i].size <= ranks->groups[i].greatest)

@@ -181,11 +181,11 @@ enum { FAILURE_BYTES_MOST = 400 };
 /* Of a list of ranks that is quoted. */
 enum { LIST_BYTES_MOST = 40 };
 
-static const struct torch_speaker nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
+static const struct torch_source_process nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
 
 void torch_reader_init(struct torch_reader *reader)
 {
-    *reader = (struct torch_reader){.speaker = nobody, .launcher = {.rank = COUNT_UNKNOWN}};
+    *reader = (struct torch_reader){.source_process = nobody, .launcher = {.rank = COUNT_UNKNOWN}};
     torch_ranks_init(&reader->ranks);
     wrapped_record_init(&reader->record);
     map_init(&reader->tracebacks);
@@ -203,7 +203,7 @@ void torch_reader_release(struct torch_reader *reader)
     buffer_release(&reader->report.line);
 }
 
-static struct torch_remark remark_of(const struct torch_speaker *of, enum torch_remark_kind kind,
+static struct torch_remark remark_of(const struct torch_source_process *of, enum torch_remark_kind kind,
                                      uint64_t offset)
 {
     return (struct torch_remark){.kind = kind,
@@ -250,7 +250,7 @@ static int begin_failure(struct torch_reader *reader, const struct watchdog_line
     struct torch_failure *failure = &reader->failure;
     struct text text = beginning_of(said->failure);
     buffer_clear(&failure->text);
-    failure->of = reader->speaker;
+    failure->of = reader->source_process;
     failure->number = said->failed;
     failure->offset = offset;
     failure->lines_left = LINES_OF_FAILURE;
@@ -293,7 +293,7 @@ static int end_report(struct torch_reader *reader)
         }
     /* It lists all ranks of the group, where it lists them without a gap. */
     if (!failed && report->is_snapshot && report->listed > 1 && report->listed == report->greatest + 1)
-        failed = torch_ranks_list_all(&reader->ranks, reader->speaker.group, report->listed);
+        failed = torch_ranks_list_all(&reader->ranks, reader->source_process.group, report->listed);
     struct buffer line = report->line;
     buffer_clear(&line);
     *report = (struct torch_report){.greatest = -1, .lagging = COUNT_UNKNOWN, .line = line};
@@ -313,16 +313,17 @@ static int take_record(struct torch_reader *reader)
         said.rank = said.global_rank;
     if (said.rank == COUNT_UNKNOWN)
         return 1;
-    reader->speaker = (struct torch_speaker){said.rank, said.global_rank, -1};
-    if (torch_ranks_text(&reader->ranks, said.group, &reader->speaker.group))
+    reader->source_process = (struct torch_source_process){said.rank, said.global_rank, -1};
+    if (torch_ranks_text(&reader->ranks, said.group, &reader->source_process.group))
         return -1;
     if (!is_said)
         return 1;
     if (torch_ranks_take(&reader->ranks, &said, record->offset) ||
         (said.failure.length && begin_failure(reader, &said, record->offset)))
         return -1;
-    return said.is_stuck && add_remark(reader, remark_of(&reader->speaker, TORCH_STUCK, record->offset),
-                                       watchdog_sentence(text))
+    return said.is_stuck &&
+                   add_remark(reader, remark_of(&reader->source_process, TORCH_STUCK, record->offset),
+                              watchdog_sentence(text))
                ? -1
                : 0;
 }
@@ -343,7 +344,7 @@ static struct text words_of(const struct desync_line *said)
 
 static int accuse(struct torch_reader *reader, const struct desync_line *said, uint64_t offset)
 {
-    struct torch_remark remark = remark_of(&reader->speaker, TORCH_NEVER_JOINED, offset);
+    struct torch_remark remark = remark_of(&reader->source_process, TORCH_NEVER_JOINED, offset);
     struct text ranks = said->ranks;
     if (torch_ranks_text(&reader->ranks, words_of(said), &remark.text))
         return -1;
@@ -362,7 +363,7 @@ static int hold_unfinished(struct torch_reader *reader, const struct desync_line
     buffer_clear(&report->line);
     if (buffer_append(&report->line, said->ranks.data, said->ranks.length))
         return -1;
-    report->unfinished = remark_of(&reader->speaker, TORCH_UNFINISHED, offset);
+    report->unfinished = remark_of(&reader->source_process, TORCH_UNFINISHED, offset);
     report->unfinished_ranks = (struct text){report->line.data, report->line.length};
     report->lagging = said->number;
     return torch_ranks_text(&reader->ranks, words_of(said), &report->unfinished.text);
@@ -382,7 +383,7 @@ static int take_report_line(struct torch_reader *reader, struct text line, uint6
 {
     struct torch_report *report = &reader->report;
     struct desync_line said;
-    if (reader->speaker.rank == COUNT_UNKNOWN || !desync_read(line, &said))
+    if (reader->source_process.rank == COUNT_UNKNOWN || !desync_read(line, &said))
         return 1;
     switch (said.kind) {
     case DESYNC_NEVER_JOINED:
@@ -449,7 +450,7 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
         return map_put(&reader->echoes, key, 1, NULL) ? 1 : -1;
     if (map_get(&reader->echoes, key))
         return 1;
-    struct torch_speaker of = {rank, rank, -1};
+    struct torch_source_process of = {rank, rank, -1};
     return add_remark(reader, remark_of(&of, TORCH_RAISED, offset), beginning_of(text));
 }
 
@@ -458,7 +459,7 @@ static int take_end(struct torch_reader *reader, struct text line, uint64_t offs
 {
     int is_task;
     int64_t rank = launcher_ended_rank(&reader->launcher, line, &is_task);
-    struct torch_speaker of = {rank, rank, -1};
+    struct torch_source_process of = {rank, rank, -1};
     if (rank == COUNT_UNKNOWN)
         return 1;
     while (line.length && (line.data[0] == ' ' || line.data[0] == '\t'))

@@ -22,30 +22,30 @@ static struct origin origin_of_process(int64_t global_rank, uint64_t offset)
                            .offset = offset};
 }
 
-static struct origin origin_of(const struct torch_ranks *ranks, const struct torch_seat *seat)
+static struct origin origin_of(const struct torch_ranks *ranks, const struct torch_member *member)
 {
-    const char *name = text_of(ranks, seat->group);
-    const struct torch_group *group = torch_ranks_group(ranks, seat->group);
-    struct origin origin = origin_of_process(seat->global_rank, seat->offset);
+    const char *name = text_of(ranks, member->group);
+    const struct torch_group *group = torch_ranks_group(ranks, member->group);
+    struct origin origin = origin_of_process(member->global_rank, member->offset);
     origin.communicator_hash = communicator_hash_of(name, NULL, 0);
     origin.communicator_is_named = 1;
     origin.communicator_name = name;
     origin.communicator_size = group ? group->size : 0;
-    origin.rank = seat->rank;
+    origin.rank = member->rank;
     return origin;
 }
 
 /* The number of the work that a rank waits in; COUNT_UNKNOWN: it waits in none. */
-static int64_t waits_in(const struct torch_seat *seat)
+static int64_t waits_in(const struct torch_member *member)
 {
-    if (seat->failed != COUNT_UNKNOWN)
-        return seat->failed;
-    return seat->completed != COUNT_UNKNOWN && seat->enqueued > seat->completed ? seat->completed + 1
-                                                                                : COUNT_UNKNOWN;
+    if (member->failed != COUNT_UNKNOWN)
+        return member->failed;
+    return member->completed != COUNT_UNKNOWN && member->enqueued > member->completed ? member->completed + 1
+                                                                                      : COUNT_UNKNOWN;
 }
 
 /* torch's names: "ALLREDUCE", "_ALLGATHER_BASE", "REDUCE_SCATTER". */
-static enum function function_of(const struct torch_ranks *ranks, const struct torch_seat *seat)
+static enum function function_of(const struct torch_ranks *ranks, const struct torch_member *member)
 {
     static const struct {
         const char *mark;
@@ -62,7 +62,7 @@ static enum function function_of(const struct torch_ranks *ranks, const struct t
                  {"GATHER", FUNCTION_GATHER},
                  {"SCATTER", FUNCTION_SCATTER},
                  {"REDUCE", FUNCTION_REDUCE}};
-    const char *operation = text_of(ranks, seat->operation);
+    const char *operation = text_of(ranks, member->operation);
     for (size_t i = 0; operation && i < sizeof names / sizeof *names; i++)
         if (text_holds((struct text){operation, strlen(operation)}, names[i].mark))
             return names[i].function;
@@ -73,25 +73,25 @@ static enum function function_of(const struct torch_ranks *ranks, const struct t
  * Elements that all ranks of a collective pass alike, as NCCL counts them, else COUNT_UNKNOWN: rows of an
  * AlltoAll differ, and of Gather and Scatter what the root passes.
  */
-static int64_t common_elements(enum function function, const struct torch_seat *seat)
+static int64_t common_elements(enum function function, const struct torch_member *member)
 {
-    int64_t count = function == FUNCTION_REDUCE_SCATTER ? seat->elements_out : seat->elements;
+    int64_t count = function == FUNCTION_REDUCE_SCATTER ? member->elements_out : member->elements;
     int is_common = function == FUNCTION_ALL_REDUCE || function == FUNCTION_ALL_GATHER ||
                     function == FUNCTION_REDUCE_SCATTER || function == FUNCTION_BROADCAST ||
                     function == FUNCTION_REDUCE;
     return is_common && count > 0 ? count : COUNT_UNKNOWN;
 }
 
-static int emit_call(const struct torch_ranks *ranks, const struct torch_seat *seat, int64_t number,
+static int emit_call(const struct torch_ranks *ranks, const struct torch_member *member, int64_t number,
                      int64_t ordinal, const struct format_sink *sink, struct error *error)
 {
     struct event event = {
-        .kind = EVENT_OPERATION, .origin = origin_of(ranks, seat), .operation = OPERATION_UNKNOWN};
+        .kind = EVENT_OPERATION, .origin = origin_of(ranks, member), .operation = OPERATION_UNKNOWN};
     event.operation.ordinal = ordinal;
     event.operation.kind = OPERATION_COLLECTIVE;
-    event.operation.function = function_of(ranks, seat);
+    event.operation.function = function_of(ranks, member);
     event.operation.sequence = number;
-    event.operation.count = common_elements(event.operation.function, seat);
+    event.operation.count = common_elements(event.operation.function, member);
     event.operation.unfinished = 1;
     return sink->event(sink->context, &event, error);
 }
@@ -106,63 +106,64 @@ static int emit_process(const struct torch_ranks *ranks, int64_t global_rank, co
     return global_rank == COUNT_UNKNOWN ? 0 : sink->event(sink->context, &process, error);
 }
 
-static int emit_seat(const struct torch_ranks *ranks, const struct torch_seat *seat,
-                     const struct format_sink *sink, struct error *error)
+static int emit_member(const struct torch_ranks *ranks, const struct torch_member *member,
+                       const struct format_sink *sink, struct error *error)
 {
-    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(ranks, seat)};
-    place.communicator.description = text_of(ranks, seat->description);
+    struct event place = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(ranks, member)};
+    place.communicator.description = text_of(ranks, member->description);
     return sink->event(sink->context, &place, error) ||
-                   emit_process(ranks, seat->global_rank, &place.origin, sink, error)
+                   emit_process(ranks, member->global_rank, &place.origin, sink, error)
                ? -1
                : 0;
 }
 
-static int emit_status(const struct torch_ranks *ranks, const struct torch_seat *seat,
+static int emit_status(const struct torch_ranks *ranks, const struct torch_member *member,
                        const struct format_sink *sink, struct error *error)
 {
-    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(ranks, seat)};
-    event.group_status = (struct group_status){.name = text_of(ranks, seat->group),
-                                               .description = text_of(ranks, seat->description),
-                                               .function = text_of(ranks, seat->operation),
-                                               .enqueued = seat->enqueued,
+    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(ranks, member)};
+    event.group_status = (struct group_status){.name = text_of(ranks, member->group),
+                                               .description = text_of(ranks, member->description),
+                                               .function = text_of(ranks, member->operation),
+                                               .enqueued = member->enqueued,
                                                .started = COUNT_UNKNOWN,
-                                               .completed = seat->completed,
-                                               .timed_out = seat->failed,
+                                               .completed = member->completed,
+                                               .timed_out = member->failed,
                                                .at_ns = TIME_UNKNOWN};
     return sink->event(sink->context, &event, error);
 }
 
 /* Of a rank whose work failed since another was gone it is not known what it would have called; one of which
  * no work is told says nothing of any. */
-static int emit_work(const struct torch_ranks *ranks, const struct torch_seat *seat, int64_t *ordinal,
+static int emit_work(const struct torch_ranks *ranks, const struct torch_member *member, int64_t *ordinal,
                      const struct format_sink *sink, struct error *error)
 {
-    int64_t number = waits_in(seat);
-    if (seat->lost_peer || (seat->enqueued == COUNT_UNKNOWN && seat->failed == COUNT_UNKNOWN))
+    int64_t number = waits_in(member);
+    if (member->lost_peer || (member->enqueued == COUNT_UNKNOWN && member->failed == COUNT_UNKNOWN))
         return 0;
-    return emit_status(ranks, seat, sink, error) ||
-           (number != COUNT_UNKNOWN && emit_call(ranks, seat, number, (*ordinal)++, sink, error));
+    return emit_status(ranks, member, sink, error) ||
+           (number != COUNT_UNKNOWN && emit_call(ranks, member, number, (*ordinal)++, sink, error));
 }
 
 /* That of whose line it is, where the line itself does not tell it. */
 static int64_t global_rank_of(const struct torch_ranks *ranks, const struct torch_remark *remark)
 {
     const int64_t *at = map_get(
-        &ranks->by_seat, (struct map_key){{(uint64_t)(remark->group < 0 ? ranks->of_all : remark->group),
-                                           (uint64_t)remark->rank}});
-    return remark->global_rank == COUNT_UNKNOWN && at ? ranks->seats[*at].global_rank : remark->global_rank;
+        &ranks->by_member, (struct map_key){{(uint64_t)(remark->group < 0 ? ranks->of_all : remark->group),
+                                             (uint64_t)remark->rank}});
+    return remark->global_rank == COUNT_UNKNOWN && at ? ranks->member_list[*at].global_rank
+                                                      : remark->global_rank;
 }
 
 /* The global rank that a remark accuses; COUNT_UNKNOWN. */
 static int64_t accused_of(const struct torch_ranks *ranks, const struct torch_remark *remark)
 {
     const int64_t *at =
-        map_get(&ranks->by_seat, (struct map_key){{(uint64_t)remark->group, (uint64_t)remark->accused}});
+        map_get(&ranks->by_member, (struct map_key){{(uint64_t)remark->group, (uint64_t)remark->accused}});
     const char *name = text_of(ranks, remark->group);
     if (remark->accused == COUNT_UNKNOWN)
         return COUNT_UNKNOWN;
-    if (at && ranks->seats[*at].global_rank != COUNT_UNKNOWN)
-        return ranks->seats[*at].global_rank;
+    if (at && ranks->member_list[*at].global_rank != COUNT_UNKNOWN)
+        return ranks->member_list[*at].global_rank;
     int is_of_all = torch_ranks_may_be_of_all(remark) && (!name || strcmp(name, "0") == 0);
     return is_of_all ? remark->accused : COUNT_UNKNOWN;
 }
@@ -229,8 +230,8 @@ static int torch_emit(const struct torch_ranks *ranks, const struct format_sink 
 {
     int64_t ordinal = 0;
     for (size_t i = 0; i < ranks->seat_count; i++)
-        if (emit_seat(ranks, &ranks->seats[i], sink, error) ||
-            emit_work(ranks, &ranks->seats[i], &ordinal, sink, error))
+        if (emit_member(ranks, &ranks->member_list[i], sink, error) ||
+            emit_work(ranks, &ranks->member_list[i], &ordinal, sink, error))
             return -1;
     for (size_t i = 0; i < ranks->remark_count; i++)
         if (emit_remark(ranks, &ranks->remarks[i], sink, error))

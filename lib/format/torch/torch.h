@@ -55,7 +55,7 @@ struct text watchdog_sentence(struct text line);
  */
 
 /* A rank of a group. Texts are numbers in `texts`; -1: none. */
-struct torch_seat {
+struct torch_member {
     int64_t group;
     int64_t description;
     int64_t rank;
@@ -114,18 +114,18 @@ struct torch_group {
 
 struct torch_ranks {
     struct intern texts;
-    struct map by_seat;       /* group, rank in it -> of `seats` */
-    struct map by_work;       /* rank, number, operation -> of `works` */
-    struct map latest;        /* rank, number -> the latest of these */
-    struct map by_remark;     /* kind, rank, accused, text -> 1 */
-    struct map by_group;      /* -> of `groups` */
-    struct map waiting;       /* ranks of which some work failed, once settled: -> 1 */
-    int64_t least_ranks;      /* that the job has, as reports name them, once settled; 0: none does */
-    int tasks_start_several;  /* ranks share a process that started them: tasks are no ranks */
-    int64_t of_all;           /* text: the name of the group of all ranks, once asked for; -1 */
-    struct torch_seat *seats; /* owned, as all below */
+    struct map by_member;             /* group, rank in it -> of `seats` */
+    struct map by_work;               /* rank, number, operation -> of `works` */
+    struct map latest;                /* rank, number -> the latest of these */
+    struct map by_remark;             /* kind, rank, accused, text -> 1 */
+    struct map by_group;              /* -> of `groups` */
+    struct map waiting;               /* ranks of which some work failed, once settled: -> 1 */
+    int64_t least_ranks;              /* that the job has, as reports name them, once settled; 0: none does */
+    int tasks_start_several;          /* ranks share a process that started them: tasks are no ranks */
+    int64_t of_all;                   /* text: the name of the group of all ranks, once asked for; -1 */
+    struct torch_member *member_list; /* owned, as all below */
     size_t seat_count;
-    size_t seat_capacity;
+    size_t member_capacity;
     struct torch_work *works;
     size_t work_count;
     size_t work_capacity;
@@ -242,7 +242,7 @@ struct wrapped_record {
 /* The lines of a file, taken one after the other: which record they are of, and who speaks. */
 
 /* Whose lines those that follow a record are. */
-struct torch_speaker {
+struct torch_source_process {
     int64_t rank; /* in its group; COUNT_UNKNOWN: nobody speaks */
     int64_t global_rank;
     int64_t group; /* text; -1 */
@@ -250,7 +250,7 @@ struct torch_speaker {
 
 /* An error of NCCL or CUDA: what it was due to stands in the lines behind. */
 struct torch_failure {
-    struct torch_speaker of;
+    struct torch_source_process of;
     struct buffer text;
     int64_t number; /* of the work; COUNT_UNKNOWN */
     uint64_t offset;
@@ -272,7 +272,7 @@ struct torch_report {
 struct torch_reader {
     struct torch_ranks ranks;
     struct wrapped_record record;
-    struct torch_speaker speaker;
+    struct torch_source_process source_process;
     struct torch_failure failure;
     struct torch_report report;
     struct launcher_state launcher;

@@ -13,7 +13,7 @@ static struct ring *recording_ring(void)
 {
     if (!atomic_load_explicit(&recorder_on, memory_order_relaxed))
         return NULL;
-    return ring_mine();
+    return ring_of_thread();
 }
 
 void recorder_start(const void *context, void **handle, const void *parent, struct record *record)
@@ -91,7 +91,7 @@ void recorder_unknown(void)
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
 {
-    struct ring *ring = ring_mine();
+    struct ring *ring = ring_of_thread();
     if (!ring)
         return;
     _Alignas(struct record) unsigned char bytes[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];

@@ -263,7 +263,7 @@ void recorder_init(void **context, int *mask, uint32_t supported, struct communi
 
 static bool push_context_end(uint32_t number)
 {
-    struct ring *ring = ring_mine();
+    struct ring *ring = ring_of_thread();
     struct record record = {
         .time_ns = clock_monotonic_ns(), .context = number, .kind = RECORD_CONTEXT_END, .slots = 1};
     return ring && ring_push(ring, &record, record.slots, RING_STOP);

@@ -128,7 +128,7 @@ static struct ring *ring_acquire(void)
     return ring;
 }
 
-struct ring *ring_mine(void)
+struct ring *ring_of_thread(void)
 {
     return __builtin_expect(mine != NULL, 1) ? mine : ring_acquire();
 }
@@ -195,7 +195,7 @@ void ring_map_ahead(struct ring *ring)
     (void)madvise(ring->slots, bytes < MAPPED_AHEAD_BYTES ? bytes : MAPPED_AHEAD_BYTES, MADV_POPULATE_WRITE);
 }
 
-bool ring_unread(struct ring *ring, uint64_t *at, uint64_t *limit)
+bool ring_next_range(struct ring *ring, uint64_t *at, uint64_t *limit)
 {
     *limit = atomic_load_explicit(&ring->head, memory_order_acquire);
     *at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -238,11 +238,11 @@ void ring_recycle(struct ring *ring)
         atomic_fetch_add_explicit(&generation, 1, memory_order_release);
 }
 
-struct ring_drops ring_drops(void)
+struct ring_drop_counts ring_drop_counts(void)
 {
-    struct ring_drops drops = {.ringless =
-                                   atomic_load_explicit(&refused_threads_events, memory_order_relaxed),
-                               .other = atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed)};
+    struct ring_drop_counts drops = {.ringless =
+                                         atomic_load_explicit(&refused_threads_events, memory_order_relaxed),
+                                     .other = atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed)};
     for (unsigned i = 0; i < ring_count(); i++)
         drops.full += atomic_load_explicit(&registry[i]->dropped, memory_order_relaxed);
     return drops;

@@ -99,7 +99,7 @@ enum ring_urgency { RING_START, RING_STATE, RING_STOP };
 void ring_configure(uint64_t slots_per_ring, unsigned rings_max);
 
 /* The calling thread's ring, made on its first call; null when the limit is reached or memory is short. */
-struct ring *ring_mine(void);
+struct ring *ring_of_thread(void);
 
 /* Publishes slots * 64 bytes. False, and counted, when there is no room, or from within another push. */
 bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency);
@@ -124,7 +124,7 @@ struct ring *ring_at(unsigned index);
  */
 void ring_map_ahead(struct ring *ring);
 /* The slots from *at to below *limit are to be read. False when there are none. */
-bool ring_unread(struct ring *ring, uint64_t *at, uint64_t *limit);
+bool ring_next_range(struct ring *ring, uint64_t *at, uint64_t *limit);
 /* Copies the record at slot position `at` (below head) and returns its slots; 0 if the ring holds nonsense.
  */
 unsigned ring_copy(const struct ring *ring, uint64_t at, void *record);
@@ -132,12 +132,12 @@ uint64_t ring_time_ns(const struct ring *ring, uint64_t at);
 /* A retired ring that is empty may be taken by another thread. */
 void ring_recycle(struct ring *ring);
 /* Records refused so far. */
-struct ring_drops {
+struct ring_drop_counts {
     uint64_t full;     /* by rings without room */
     uint64_t ringless; /* of threads that got no ring */
     uint64_t other;    /* from within another push, and what was counted by ring_count_dropped */
 };
-struct ring_drops ring_drops(void);
+struct ring_drop_counts ring_drop_counts(void);
 void ring_count_dropped(void);
 uint64_t ring_unknown(void);
 

@@ -371,7 +371,7 @@ static void take_state(struct tree *tree, const struct record *record)
     }
 }
 
-void tree_take(struct tree *tree, const struct record *record)
+void event_tree_add(struct tree *tree, const struct record *record)
 {
     switch (record->kind) {
     case RECORD_START:
@@ -521,7 +521,7 @@ static void part_group(struct tree *tree, uint32_t root, uint64_t now_ns)
     }
 }
 
-void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
+void event_tree_flush(struct tree *tree, uint64_t now_ns, bool all)
 {
     for (uint32_t root = tree->first_root; root;) {
         struct node *node = tree_node(tree, root);

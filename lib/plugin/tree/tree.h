@@ -272,10 +272,10 @@ int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t p
 void tree_release(struct tree *tree);
 
 /* A start, stop, state or end of a context. */
-void tree_take(struct tree *tree, const struct record *record);
+void event_tree_add(struct tree *tree, const struct record *record);
 
 /* Hands over what has been complete and quiet for long enough; all: everything, as it stands. */
-void tree_sweep(struct tree *tree, uint64_t now_ns, bool all);
+void event_tree_flush(struct tree *tree, uint64_t now_ns, bool all);
 
 static inline struct node *tree_node(const struct tree *tree, uint32_t number)
 {

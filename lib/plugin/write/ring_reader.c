@@ -61,7 +61,7 @@ static unsigned open_cursors(struct ring_reader *reader, uint64_t until_ns, unsi
         int owner = atomic_load_explicit(&ring->owner, memory_order_acquire);
         uint64_t at;
         uint64_t limit;
-        if (!ring_unread(ring, &at, &limit)) {
+        if (!ring_next_range(ring, &at, &limit)) {
             if (owner == RING_RETIRED)
                 ring_recycle(ring);
             continue;
@@ -184,9 +184,9 @@ static void log_drop(const char *path, uint64_t count, uint64_t before, const ch
 
 /* Each cause once. */
 static void log_drops(const struct drops *drops, const struct notes_drops *now,
-                      const struct ring_drops *rings, const char *path)
+                      const struct ring_drop_counts *rings, const char *path)
 {
-    const struct ring_drops *before = &drops->logged;
+    const struct ring_drop_counts *before = &drops->logged;
     log_drop(path, rings->ringless, before->ringless,
              "there are more threads than rings; events of some threads", " (NCCLPROF_MAX_THREADS)");
     log_drop(path, rings->full, before->full, "events arrive faster than they can be written; some events",
@@ -212,7 +212,7 @@ static bool concerns_inspector(const struct notes_drops *now, const struct notes
 void drops_write(struct drops *drops, const struct tree_counts *counts, struct chrome *chrome,
                  struct inspector *inspector, bool always)
 {
-    struct ring_drops rings = ring_drops();
+    struct ring_drop_counts rings = ring_drop_counts();
     struct notes_drops now = {.ring = rings.full + rings.ringless + rings.other,
                               .lost = counts->lost,
                               .evicted = counts->evicted,

@@ -538,8 +538,8 @@ bool allocator_hook_is_on(void);
  * cause. */
 
 struct drops {
-    struct notes_drops written; /* as last written */
-    struct ring_drops logged;   /* as last logged */
+    struct notes_drops written;     /* as last written */
+    struct ring_drop_counts logged; /* as last logged */
 };
 
 /* Chrome or inspector may be null; `always`: also what did not change, if that is what a format has a line

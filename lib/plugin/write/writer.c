@@ -29,7 +29,7 @@
 #define ARRAY_END "{}]\n"
 
 struct due {
-    uint64_t sweep_ns, flush_ns, notes_ns, clock_ns, anchor_ns, look_ns;
+    uint64_t cursor_ns, flush_ns, notes_ns, clock_ns, anchor_ns, look_ns;
 };
 
 enum state {
@@ -157,7 +157,7 @@ static void take_record(void *owner, const struct record *record)
     }
     const struct communicator_state *communicator = tree_communicator(&writer->tree, record->context);
     bool unnamed = communicator->known.hash == 0;
-    tree_take(&writer->tree, record);
+    event_tree_add(&writer->tree, record);
     communicator = tree_communicator(&writer->tree, record->context);
     if (unnamed && communicator->known.hash && writer->settings.chrome && files_have_room(&writer->files))
         notes_communicator(&writer->chrome, record->context, record->time_ns);
@@ -268,9 +268,9 @@ static void do_due(struct writer *writer, bool flush)
 {
     uint64_t now_ns = clock_monotonic_ns();
     struct due *due = &writer->due;
-    if (flush || now_ns >= due->sweep_ns) {
-        tree_sweep(&writer->tree, now_ns, false);
-        due->sweep_ns = now_ns + SWEEP_NS;
+    if (flush || now_ns >= due->cursor_ns) {
+        event_tree_flush(&writer->tree, now_ns, false);
+        due->cursor_ns = now_ns + SWEEP_NS;
     }
     if (flush || now_ns >= due->notes_ns) {
         if (writer->settings.chrome)
@@ -312,7 +312,7 @@ static void finish(struct writer *writer)
 {
     if (!writer->stop_told) {
         take_all(writer);
-        tree_sweep(&writer->tree, clock_monotonic_ns(), true);
+        event_tree_flush(&writer->tree, clock_monotonic_ns(), true);
         write_anchor(writer);
         if (writer->files.stop.reason != STOP_NOT)
             tell_stop(writer);

@@ -6,7 +6,7 @@
 
 enum { MOST = 200 };
 
-static struct keyed items[MOST], expected[MOST], scratch[MOST];
+static struct sort_entry items[MOST], expected[MOST], scratch[MOST];
 
 /* By definition: each goes before the first that is later. */
 static void insert_all(size_t count)
@@ -22,7 +22,7 @@ static void insert_all(size_t count)
 static void check(size_t count)
 {
     insert_all(count);
-    keyed_sort(items, scratch, count);
+    sort_entries(items, scratch, count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(items[i].key, expected[i].key);
         assert_int_equal(items[i].index, expected[i].index);
@@ -36,7 +36,7 @@ static void sorts_any_order(void **state)
     for (size_t count = 0; count <= MOST; count++) {
         for (size_t i = 0; i < count; i++) {
             random = random * 1664525 + 1013904223;
-            items[i] = (struct keyed){(int64_t)(random >> 24) - 128, (int32_t)i};
+            items[i] = (struct sort_entry){(int64_t)(random >> 24) - 128, (int32_t)i};
         }
         check(count);
     }
@@ -49,7 +49,7 @@ static void sorts_runs(void **state)
     for (size_t runs = 1; runs <= 7; runs++) {
         size_t length = MOST / runs;
         for (size_t i = 0; i < runs * length; i++)
-            items[i] = (struct keyed){(int64_t)(i % length / 2), (int32_t)i};
+            items[i] = (struct sort_entry){(int64_t)(i % length / 2), (int32_t)i};
         items[0].key = INT64_MIN;
         items[length - 1].key = INT64_MAX;
         check(runs * length);
@@ -60,7 +60,7 @@ static void sorts_backwards(void **state)
 {
     (void)state;
     for (size_t i = 0; i < MOST; i++)
-        items[i] = (struct keyed){-(int64_t)i, (int32_t)i};
+        items[i] = (struct sort_entry){-(int64_t)i, (int32_t)i};
     check(MOST);
 }
 

@@ -36,7 +36,7 @@ struct step {
     struct job_instance instances[INSTANCES];
     struct transfer_excess transfers[INSTANCES];
     int32_t members[OPERATIONS];
-    struct job_seat seats[COMMUNICATORS][RANKS];
+    struct communicator_set_member member_list[COMMUNICATORS][RANKS];
 };
 
 static struct job_operation *played(struct step *step, int32_t rank, int32_t instance)
@@ -95,10 +95,13 @@ static void init_operations(struct step *step)
 static void step_init(struct step *step, const int64_t slow_ns[COMMUNICATORS])
 {
     *step = (struct step){
-        .seats = {{{0, 0}, {1, 1}}, {{0, 0}, {1, 2}}, {{0, 2}, {1, 3}}, {{0, 0}, {1, 1}, {2, 2}, {3, 3}}}};
+        .member_list = {
+            {{0, 0}, {1, 1}}, {{0, 0}, {1, 2}}, {{0, 2}, {1, 3}}, {{0, 0}, {1, 1}, {2, 2}, {3, 3}}}};
     for (size_t i = 0; i < COMMUNICATORS; i++)
-        step->communicators[i] = (struct job_communicator){
-            .size = COUNT[i], .seats = step->seats[i], .seat_count = (size_t)COUNT[i], .silent = -1};
+        step->communicators[i] = (struct job_communicator){.size = COUNT[i],
+                                                           .member_list = step->member_list[i],
+                                                           .seat_count = (size_t)COUNT[i],
+                                                           .silent = -1};
     init_instances(step, slow_ns);
     init_operations(step);
     step->job = (struct job){.step_count = 1,

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static struct readings last_read;
+static struct rule_results last_read;
 
 /* Rank 0's link is slow by so much in each step but the last, and there by `last_ns`: connections' start? */
 static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns, int64_t last_ns)
@@ -29,7 +29,7 @@ static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns
     assert_int_equal(network.suspects.count, 1);
     assert_int_equal(network.suspects.items[0].first_step, first_step);
     assert_int_equal(network.suspects.items[0].last_step, last_step);
-    last_read = network.suspects.items[0].readings;
+    last_read = network.suspects.items[0].rule_results;
     int is_doubted = is_doubted_at_all(&network.suspects.items[0]);
     network_release(&network);
     return is_doubted;

@@ -10,17 +10,17 @@
 /* What becomes of explanations: findings, and what rules read of them. */
 
 /* What a rule reads that holds certainty against odds of 20 and of 200 to 1, or asks for a slow clock. */
-static struct readings of(enum rule_id rule, double reading)
+static struct rule_results of(enum rule_id rule, double reading)
 {
-    struct readings readings = {0};
-    readings_note(&readings, FINDING_COMPUTE, rule, reading);
-    return readings;
+    struct rule_results rule_results = {0};
+    rule_results_add(&rule_results, FINDING_COMPUTE, rule, reading);
+    return rule_results;
 }
 
 static void odds(void **state)
 {
-    struct readings less = of(RULE_CERTAINTY, 2.99), twenty = of(RULE_CERTAINTY, 3);
-    struct readings almost = of(RULE_CERTAINTY_SURE, 5.29), sure = of(RULE_CERTAINTY_SURE, 5.3);
+    struct rule_results less = of(RULE_CERTAINTY, 2.99), twenty = of(RULE_CERTAINTY, 3);
+    struct rule_results almost = of(RULE_CERTAINTY_SURE, 5.29), sure = of(RULE_CERTAINTY_SURE, 5.3);
     assert_speaks(&less, RULE_CERTAINTY);
     assert_quiet(&twenty, RULE_CERTAINTY);
     assert_speaks(&almost, RULE_CERTAINTY_SURE);
@@ -31,7 +31,7 @@ static void odds(void **state)
 
 static void design(void **state)
 {
-    struct readings less = of(RULE_ONE_PLACE, 0.49), half = of(RULE_ONE_PLACE, 0.5);
+    struct rule_results less = of(RULE_ONE_PLACE, 0.49), half = of(RULE_ONE_PLACE, 0.5);
     assert_speaks(&less, RULE_ONE_PLACE);
     assert_quiet(&half, RULE_ONE_PLACE);
     assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
@@ -76,9 +76,9 @@ static void its_steps_have_to_be_longer(void **state)
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].confidence, longer ? CONFIDENCE_HIGH : CONFIDENCE_LOW);
         if (longer)
-            assert_quiet(&findings.items[0].readings, RULE_NOT_IN_STEPS_OF_LATE);
+            assert_quiet(&findings.items[0].rule_results, RULE_NOT_IN_STEPS_OF_LATE);
         else
-            assert_speaks(&findings.items[0].readings, RULE_NOT_IN_STEPS_OF_LATE);
+            assert_speaks(&findings.items[0].rule_results, RULE_NOT_IN_STEPS_OF_LATE);
         findings_release(&findings);
         slow_job_release(&played);
     }
@@ -96,7 +96,7 @@ static void a_block_is_one_finding(void **state)
     assert_int_equal(findings.items[0].rank, 4);
     assert_int_equal(findings.items[0].rank_count, 4);
     assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
-    assert_quiet(&findings.items[0].readings, RULE_CERTAINTY_SURE);
+    assert_quiet(&findings.items[0].rule_results, RULE_CERTAINTY_SURE);
     findings_release(&findings);
     slow_job_release(&played);
 }
@@ -143,7 +143,7 @@ static void doubts_about_the_record_hold(void **state)
                                  .confidence = CONFIDENCE_LOW,
                                  .first_step = 9,
                                  .last_step = 13};
-        readings_note(&said->readings, FINDING_COMPUTE, RULE_EXCHANGE, is_doubted ? 1 : 0);
+        rule_results_add(&said->rule_results, FINDING_COMPUTE, RULE_EXCHANGE, is_doubted ? 1 : 0);
         take(&played, &slow, &findings);
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].confidence == CONFIDENCE_LOW, is_doubted);

@@ -113,10 +113,10 @@ static void ranks_of_one_host_are_one_finding(void **state)
     assert_true(labs((long)(finding->lost_ns - 2L * 5 * SLOW_NS)) < SLOW_NS);
     assert_int_equal(sending->played.transfers[LATE_FIRST * EACH].culprit, NIC);
     assert_int_equal(sending->played.transfers[LATE_FIRST * EACH - 1].culprit, -1);
-    assert_quiet(&finding->readings, RULE_CERTAINTY_SENDERS);
-    assert_quiet(&finding->readings, RULE_LATE_RECEIVERS);
-    assert_quiet(&finding->readings, RULE_WITHIN_SPREAD);
-    assert_not_asked(&finding->readings, RULE_LONGER_WAY);
+    assert_quiet(&finding->rule_results, RULE_CERTAINTY_SENDERS);
+    assert_quiet(&finding->rule_results, RULE_LATE_RECEIVERS);
+    assert_quiet(&finding->rule_results, RULE_WITHIN_SPREAD);
+    assert_not_asked(&finding->rule_results, RULE_LONGER_WAY);
     sending_free(sending);
 }
 
@@ -166,8 +166,8 @@ static void through_all_steps_it_is_medium(void **state)
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(finding->first_step, 1);
     assert_int_equal(finding->last_step, STEPS - 1);
-    assert_quiet(&finding->readings, RULE_LONGER_WAY);
-    assert_speaks(&finding->readings, RULE_STEADY);
+    assert_quiet(&finding->rule_results, RULE_LONGER_WAY);
+    assert_speaks(&finding->rule_results, RULE_STEADY);
     sending_free(sending);
 }
 
@@ -229,18 +229,18 @@ static void nobody_is_slow(void **state)
     sending_free(sending);
 }
 
-static struct readings of(enum rule_id rule, double reading)
+static struct rule_results of(enum rule_id rule, double reading)
 {
-    struct readings readings = {0};
-    readings_note(&readings, FINDING_NETWORK, rule, reading);
-    return readings;
+    struct rule_results rule_results = {0};
+    rule_results_add(&rule_results, FINDING_NETWORK, rule, reading);
+    return rule_results;
 }
 
 static void limits_of_senders(void **state)
 {
-    struct readings less = of(RULE_CERTAINTY_SENDERS, 5.29), sure = of(RULE_CERTAINTY_SENDERS, 5.3);
-    struct readings late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
-    struct readings none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
+    struct rule_results less = of(RULE_CERTAINTY_SENDERS, 5.29), sure = of(RULE_CERTAINTY_SENDERS, 5.3);
+    struct rule_results late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
+    struct rule_results none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
     (void)state;
     assert_speaks(&less, RULE_CERTAINTY_SENDERS);
     assert_quiet(&sure, RULE_CERTAINTY_SENDERS);

@@ -28,7 +28,7 @@ static void check(int32_t first_step, int32_t last_step, const char *expected)
                                     .first_step = job_loaded_step(&job, first_step),
                                     .last_step = job_loaded_step(&job, last_step)};
     struct buffer text = BUFFER_INIT;
-    assert_int_equal(finding_say(&finding, &job, &text), 0);
+    assert_int_equal(finding_append(&finding, &job, &text), 0);
     const char *said = strstr(text.data, "late");
     assert_non_null(said);
     assert_string_equal(said + strlen("late"), expected);

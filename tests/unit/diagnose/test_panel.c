@@ -12,7 +12,7 @@ enum { SLOW = 3, FIRST = 10, LAST = 14, SLOW_NS = 1000, NOISE_NS = 2 * 40 };
 
 struct measured {
     struct slow_job played;
-    struct panel panels[MOST_PARTITIONS];
+    struct residual_matrix residual_matrices[MOST_PARTITIONS];
     unsigned char steps[STEPS];
     int64_t by_step[STEPS]; /* of the fault */
     int64_t by_rank[RANKS];
@@ -25,14 +25,15 @@ static void measure(struct measured *measured, int is_hosts, int first, int last
     slow_ranks_add(&slow, SLOW, 1, first, last, 1, SLOW_NS);
     slow_job_init(&measured->played, &slow);
     assert_int_equal(measured->played.baseline.role_count, 1);
-    assert_int_equal(panels_init(measured->panels, &measured->played.source, &measured->played.partitions, 0),
+    assert_int_equal(residual_matrices_init(measured->residual_matrices, &measured->played.source,
+                                            &measured->played.partitions, 0),
                      0);
 }
 
 static void release(struct measured *measured)
 {
     for (size_t i = 0; i < measured->played.partitions.count; i++)
-        panel_release(&measured->panels[i]);
+        residual_matrix_release(&measured->residual_matrices[i]);
     slow_job_release(&measured->played);
 }
 
@@ -45,20 +46,20 @@ static void the_fault_is_the_residual(void **state)
 {
     struct measured measured;
     measure(&measured, 0, FIRST, LAST);
-    const struct panel *panel = &measured.panels[0];
-    assert_int_equal(panel->units, RANKS);
+    const struct residual_matrix *residual_matrix = &measured.residual_matrices[0];
+    assert_int_equal(residual_matrix->units, RANKS);
     for (int rank = 0; rank < RANKS; rank++)
         for (int step = 1; step < STEPS; step++) {
             int is_slow = rank == SLOW && step >= FIRST && step <= LAST;
-            assert_near(panel->beyond[rank * STEPS + step], is_slow ? SLOW_NS : 0);
-            assert_near(panel->more[rank * STEPS + step], is_slow ? SLOW_NS : 0);
-            assert_near(panel->host[rank * STEPS + step], 0);
+            assert_near(residual_matrix->beyond[rank * STEPS + step], is_slow ? SLOW_NS : 0);
+            assert_near(residual_matrix->more[rank * STEPS + step], is_slow ? SLOW_NS : 0);
+            assert_near(residual_matrix->host[rank * STEPS + step], 0);
         }
-    assert_int_equal(panel->beyond[SLOW * STEPS], TIME_UNKNOWN);
+    assert_int_equal(residual_matrix->beyond[SLOW * STEPS], TIME_UNKNOWN);
     /* It is in no level: of most steps it is none. */
-    assert_near(panel->level[SLOW].apart_ns, 0);
-    assert_near(panel->level[SLOW].widest_ns, FIRST_NS);
-    assert_near(panel->level[SLOW].others_ns, FIRST_NS + SECOND_NS);
+    assert_near(residual_matrix->level[SLOW].apart_ns, 0);
+    assert_near(residual_matrix->level[SLOW].widest_ns, FIRST_NS);
+    assert_near(residual_matrix->level[SLOW].others_ns, FIRST_NS + SECOND_NS);
     release(&measured);
 }
 
@@ -67,7 +68,7 @@ static void the_hosts_part(void **state)
     struct measured measured;
     measure(&measured, 1, FIRST, LAST);
     for (int step = FIRST; step <= LAST; step++)
-        assert_near(measured.panels[0].host[SLOW * STEPS + step], SLOW_NS);
+        assert_near(measured.residual_matrices[0].host[SLOW * STEPS + step], SLOW_NS);
     release(&measured);
 }
 
@@ -78,9 +79,9 @@ static void one_of_several_is_none_of_theirs(void **state)
     measure(&measured, 0, FIRST, LAST);
     assert_true(measured.played.partitions.count > 1);
     for (size_t i = 1; i < measured.played.partitions.count; i++)
-        for (size_t cell = 0; cell < measured.panels[i].units * STEPS; cell++)
+        for (size_t cell = 0; cell < measured.residual_matrices[i].units * STEPS; cell++)
             if (cell % STEPS)
-                assert_near(measured.panels[i].beyond[cell], 0);
+                assert_near(measured.residual_matrices[i].beyond[cell], 0);
     release(&measured);
 }
 
@@ -89,14 +90,14 @@ static void slow_in_all_steps(void **state)
 {
     struct measured measured;
     measure(&measured, 0, 0, STEPS - 1);
-    const struct level *level = &measured.panels[0].level[SLOW];
+    const struct level *level = &measured.residual_matrices[0].level[SLOW];
     assert_near(level->apart_ns, SLOW_NS);
     assert_near(level->quiet_ns, SLOW_NS);
     assert_near(level->widest_more_ns, SLOW_NS);
     assert_near(level->slower_ns, FIRST_NS);
-    assert_near(measured.panels[0].level[0].apart_ns, 0);
+    assert_near(measured.residual_matrices[0].level[0].apart_ns, 0);
     for (int step = 1; step < STEPS; step++)
-        assert_near(measured.panels[0].beyond[SLOW * STEPS + step], 0);
+        assert_near(measured.residual_matrices[0].beyond[SLOW * STEPS + step], 0);
     release(&measured);
 }
 
@@ -113,7 +114,7 @@ static void take_fault(struct measured *measured, size_t partition, int is_stead
     const struct partition *of = &measured->played.partitions.items[partition];
     const struct fault fault = {.partition = of,
                                 .unit = (size_t)of->unit_of[SLOW],
-                                .panels = &measured->panels[partition],
+                                .residual_matrices = &measured->residual_matrices[partition],
                                 .apart = measured->played.partitions.count,
                                 .steps = measured->steps,
                                 .is_steady = is_steady,

@@ -15,7 +15,7 @@ static void check(const char *steps, const char *loads, const char *expected)
 {
     struct stretch stretches[MOST_STEPS], scratch[MOST_STEPS];
     int32_t load[MOST_STEPS], count = (int32_t)strlen(steps);
-    struct programmes programmes;
+    struct call_sequences call_sequences;
     assert_true(count <= MOST_STEPS);
     for (int32_t i = 0; i < count; i++) {
         int has_gap = steps[i] >= 'a';
@@ -23,10 +23,10 @@ static void check(const char *steps, const char *loads, const char *expected)
             (struct stretch){.first = i * 4, .count = 4, .signature = (uint64_t)steps[i], .has_gap = has_gap};
         load[i] = loads[i] - '0';
     }
-    assert_int_equal(programmes_find(&programmes, stretches, load, 1, count, scratch), 0);
+    assert_int_equal(call_sequences_find(&call_sequences, stretches, load, 1, count, scratch), 0);
     for (int32_t i = 0; i < count; i++)
-        assert_int_equal(programmes.of_step[i], expected[i] - '0');
-    programmes_release(&programmes);
+        assert_int_equal(call_sequences.of_step[i], expected[i] - '0');
+    call_sequences_release(&call_sequences);
 }
 
 static void six_in_a_row_make_one(void **state)

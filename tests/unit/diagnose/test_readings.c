@@ -7,36 +7,36 @@
 
 static void the_strictest_that_speaks(void **state)
 {
-    struct readings readings = {0};
-    assert_int_equal(readings_allow(&readings), CONFIDENCE_HIGH);
-    readings_note(&readings, FINDING_HOST, RULE_TWINS, 1);
-    assert_int_equal(readings_allow(&readings), CONFIDENCE_HIGH);
-    readings_note(&readings, FINDING_HOST, RULE_LOST_EVENTS, 1);
-    assert_int_equal(readings_allow(&readings), CONFIDENCE_MEDIUM);
-    readings_note(&readings, FINDING_HOST, RULE_TWINS, 2);
-    assert_int_equal(readings_allow(&readings), CONFIDENCE_LOW);
+    struct rule_results rule_results = {0};
+    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_HIGH);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 1);
+    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_HIGH);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
+    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_MEDIUM);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 2);
+    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_LOW);
 }
 
 /* A rule that does not apply, or is none of the kind's, is not asked. */
 static void who_is_asked(void **state)
 {
-    struct readings readings = {0};
-    readings_note(&readings, FINDING_HOST, RULE_TWINS, NOT_ASKED);
-    readings_note(&readings, FINDING_NETWORK, RULE_TWINS, 9);
-    assert_not_asked(&readings, RULE_TWINS);
-    readings_note(&readings, FINDING_COMPUTE, RULE_TWINS, 9);
-    assert_speaks(&readings, RULE_TWINS);
+    struct rule_results rule_results = {0};
+    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, NOT_ASKED);
+    rule_results_add(&rule_results, FINDING_NETWORK, RULE_TWINS, 9);
+    assert_not_asked(&rule_results, RULE_TWINS);
+    rule_results_add(&rule_results, FINDING_COMPUTE, RULE_TWINS, 9);
+    assert_speaks(&rule_results, RULE_TWINS);
 }
 
 static void rules_that_are_off(void **state)
 {
-    struct readings readings = {0};
+    struct rule_results rule_results = {0};
     const struct rule_set off = {.has = {[RULE_TWINS] = 1}};
-    readings_note(&readings, FINDING_HOST, RULE_TWINS, 2);
-    readings_note(&readings, FINDING_HOST, RULE_LOST_EVENTS, 1);
-    readings_forget(&readings, &off);
-    assert_not_asked(&readings, RULE_TWINS);
-    assert_int_equal(readings_allow(&readings), CONFIDENCE_MEDIUM);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 2);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
+    readings_forget(&rule_results, &off);
+    assert_not_asked(&rule_results, RULE_TWINS);
+    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_MEDIUM);
 }
 
 static void shares(void **state)

@@ -12,10 +12,10 @@ static void the_side_of_the_limit(void **state)
     for (int i = 0; i < RULE_COUNT; i++) {
         double limit = limit_of(rules[i].limit);
         double below = nextafter(limit, -1), above = nextafter(limit, INFINITY);
-        assert_int_equal(rule_speaks((enum rule_id)i, below), rules[i].side == SPEAKS_BELOW);
-        assert_int_equal(rule_speaks((enum rule_id)i, limit), rules[i].side == SPEAKS_FROM);
-        assert_int_equal(rule_speaks((enum rule_id)i, above), rules[i].side != SPEAKS_BELOW);
-        assert_false(rule_speaks((enum rule_id)i, NAN));
+        assert_int_equal(rule_is_violated((enum rule_id)i, below), rules[i].side == SPEAKS_BELOW);
+        assert_int_equal(rule_is_violated((enum rule_id)i, limit), rules[i].side == SPEAKS_FROM);
+        assert_int_equal(rule_is_violated((enum rule_id)i, above), rules[i].side != SPEAKS_BELOW);
+        assert_false(rule_is_violated((enum rule_id)i, NAN));
     }
 }
 

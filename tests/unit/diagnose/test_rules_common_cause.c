@@ -14,10 +14,10 @@
 enum { RANKS = 6, STEPS = 10 };
 
 /* What the rules read of the first. */
-static struct readings first_read;
+static struct rule_results first_read;
 
 static void assert_believed(size_t recorded, const char *const *texts, const char *expected,
-                            struct crowd *crowd)
+                            struct common_slowdown *common_slowdown)
 {
     struct job_rank ranks[RANKS] = {{0}};
     struct job job = {.ranks = ranks, .rank_count = RANKS, .step_count = STEPS};
@@ -36,64 +36,65 @@ static void assert_believed(size_t recorded, const char *const *texts, const cha
                               : text[3] == 'm' ? CONFIDENCE_MEDIUM
                                                : CONFIDENCE_LOW;
     }
-    assert_int_equal(findings_doubt_crowd(&findings, &job), 0);
+    assert_int_equal(findings_check_common_slowdown(&findings, &job), 0);
     for (size_t i = 0; i < findings.count; i++)
         found[i] = "lmh"[findings.items[i].confidence];
     assert_string_equal(found, expected);
-    *crowd = findings.crowd;
-    first_read = findings.items[0].readings;
+    *common_slowdown = findings.common_slowdown;
+    first_read = findings.items[0].rule_results;
     findings_release(&findings);
 }
 
 static void more_than_half_of_the_ranks(void **state)
 {
-    struct crowd crowd;
-    assert_believed(6, (const char *const[]){"025h", "125m", "225h", "325h", NULL}, "llll", &crowd);
-    assert_int_equal(crowd.ranks, 4);
-    assert_int_equal(crowd.findings, 4);
-    assert_int_equal(crowd.first_step, 2);
-    assert_int_equal(crowd.last_step, 5);
-    assert_believed(6, (const char *const[]){"034h", "125m", "225h", "325h", "425h", NULL}, "lllll", &crowd);
-    assert_int_equal(crowd.ranks, 5);
-    assert_int_equal(crowd.first_step, 2);
-    assert_int_equal(crowd.last_step, 5);
-    assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &crowd);
-    assert_int_equal(crowd.findings, 0);
+    struct common_slowdown common_slowdown;
+    assert_believed(6, (const char *const[]){"025h", "125m", "225h", "325h", NULL}, "llll", &common_slowdown);
+    assert_int_equal(common_slowdown.ranks, 4);
+    assert_int_equal(common_slowdown.findings, 4);
+    assert_int_equal(common_slowdown.first_step, 2);
+    assert_int_equal(common_slowdown.last_step, 5);
+    assert_believed(6, (const char *const[]){"034h", "125m", "225h", "325h", "425h", NULL}, "lllll",
+                    &common_slowdown);
+    assert_int_equal(common_slowdown.ranks, 5);
+    assert_int_equal(common_slowdown.first_step, 2);
+    assert_int_equal(common_slowdown.last_step, 5);
+    assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &common_slowdown);
+    assert_int_equal(common_slowdown.findings, 0);
     /* Of those that left a trace. */
-    assert_believed(5, (const char *const[]){"025h", "125m", "225h", NULL}, "lll", &crowd);
+    assert_believed(5, (const char *const[]){"025h", "125m", "225h", NULL}, "lll", &common_slowdown);
 }
 
 /* Each of two may have a fault of its own. */
 static void two_ranks(void **state)
 {
     assert_limit(LIMIT_CROWD, 3);
-    struct crowd crowd;
-    assert_believed(2, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
-    assert_believed(3, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
-    assert_believed(3, (const char *const[]){"025h", "125m", "225m", NULL}, "lll", &crowd);
+    struct common_slowdown common_slowdown;
+    assert_believed(2, (const char *const[]){"025h", "125m", NULL}, "hm", &common_slowdown);
+    assert_believed(3, (const char *const[]){"025h", "125m", NULL}, "hm", &common_slowdown);
+    assert_believed(3, (const char *const[]){"025h", "125m", "225m", NULL}, "lll", &common_slowdown);
 }
 
 /* A finding is as doubtful as most of its steps. */
 static void most_of_its_steps(void **state)
 {
-    struct crowd crowd;
-    assert_believed(4, (const char *const[]){"015h", "123m", "223h", NULL}, "hll", &crowd);
-    assert_believed(4, (const char *const[]){"014h", "123m", "223h", NULL}, "hll", &crowd);
+    struct common_slowdown common_slowdown;
+    assert_believed(4, (const char *const[]){"015h", "123m", "223h", NULL}, "hll", &common_slowdown);
+    assert_believed(4, (const char *const[]){"014h", "123m", "223h", NULL}, "hll", &common_slowdown);
     assert_quiet(&first_read, RULE_CROWD);
-    assert_believed(4, (const char *const[]){"013h", "123m", "223h", NULL}, "lll", &crowd);
+    assert_believed(4, (const char *const[]){"013h", "123m", "223h", NULL}, "lll", &common_slowdown);
     assert_speaks(&first_read, RULE_CROWD);
-    assert_int_equal(crowd.ranks, 3);
-    assert_int_equal(crowd.first_step, 2);
-    assert_int_equal(crowd.last_step, 3);
+    assert_int_equal(common_slowdown.ranks, 3);
+    assert_int_equal(common_slowdown.first_step, 2);
+    assert_int_equal(common_slowdown.last_step, 3);
 }
 
 /* Who is named twice counts once, and what is not believed not at all. */
 static void who_counts(void **state)
 {
-    struct crowd crowd;
-    assert_believed(4, (const char *const[]){"025h", "125h", "025m", "125m", NULL}, "hhmm", &crowd);
-    assert_believed(4, (const char *const[]){"025h", "125h", "025m", NULL}, "hhm", &crowd);
-    assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &crowd);
+    struct common_slowdown common_slowdown;
+    assert_believed(4, (const char *const[]){"025h", "125h", "025m", "125m", NULL}, "hhmm", &common_slowdown);
+    assert_believed(4, (const char *const[]){"025h", "125h", "025m", NULL}, "hhm", &common_slowdown);
+    assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &common_slowdown);
 }
 
 /* Of networks: rank, first and last step, by how much they were slow in all, and how sure that is. */
@@ -105,7 +106,7 @@ struct slow {
 
 /* What becomes of the first. */
 static enum confidence believed_of(enum finding_kind first, const struct slow *slow, size_t count,
-                                   enum finding_kind others, struct crowd *crowd)
+                                   enum finding_kind others, struct common_slowdown *common_slowdown)
 {
     const struct job job = {.step_count = STEPS};
     struct findings findings = {0};
@@ -119,20 +120,20 @@ static enum confidence believed_of(enum finding_kind first, const struct slow *s
         finding->slow_ns = slow[i].slow_ns;
         finding->confidence = slow[i].confidence;
     }
-    assert_int_equal(findings_doubt_shared(&findings, &job), 0);
+    assert_int_equal(findings_check_shared(&findings, &job), 0);
     enum confidence confidence = findings.items[0].confidence;
     for (size_t i = 1; i < count; i++)
         assert_int_equal(findings.items[i].confidence, slow[i].confidence);
-    *crowd = findings.crowd;
-    first_read = findings.items[0].readings;
+    *common_slowdown = findings.common_slowdown;
+    first_read = findings.items[0].rule_results;
     findings_release(&findings);
     return confidence;
 }
 
 static enum confidence believed(const struct slow *slow, size_t count, enum finding_kind others,
-                                struct crowd *crowd)
+                                struct common_slowdown *common_slowdown)
 {
-    return believed_of(FINDING_NETWORK, slow, count, others, crowd);
+    return believed_of(FINDING_NETWORK, slow, count, others, common_slowdown);
 }
 
 /*
@@ -143,20 +144,21 @@ static void networks_that_were_slow_at_once(void **state)
 {
     struct slow slow[] = {
         {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 3, 5, 60, CONFIDENCE_LOW}, {2, 3, 6, 56, CONFIDENCE_LOW}};
-    struct crowd crowd;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
-    assert_int_equal(crowd.findings, 1);
-    assert_int_equal(crowd.ranks, 3);
-    assert_int_equal(crowd.first_step, 3);
-    assert_int_equal(crowd.last_step, 5);
-    assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &crowd), CONFIDENCE_HIGH);
-    assert_int_equal(believed_of(FINDING_COMPUTE, slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
-    assert_int_equal(crowd.findings, 0);
+    struct common_slowdown common_slowdown;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_LOW);
+    assert_int_equal(common_slowdown.findings, 1);
+    assert_int_equal(common_slowdown.ranks, 3);
+    assert_int_equal(common_slowdown.first_step, 3);
+    assert_int_equal(common_slowdown.last_step, 5);
+    assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &common_slowdown), CONFIDENCE_HIGH);
+    assert_int_equal(believed_of(FINDING_COMPUTE, slow, 3, FINDING_NETWORK, &common_slowdown),
+                     CONFIDENCE_HIGH);
+    assert_int_equal(common_slowdown.findings, 0);
     slow[2].slow_ns = 52;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     slow[2].slow_ns = 400;
     slow[2].confidence = CONFIDENCE_MEDIUM;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
 }
 
 /* Of one other, or of two one after the other, each may have its own; a moment says nothing of several steps.
@@ -165,17 +167,17 @@ static void networks_that_were_slow_alone(void **state)
 {
     struct slow slow[] = {
         {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 2, 3, 900, CONFIDENCE_LOW}, {2, 4, 5, 900, CONFIDENCE_LOW}};
-    struct crowd crowd;
-    assert_int_equal(believed(slow, 2, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    struct common_slowdown common_slowdown;
+    assert_int_equal(believed(slow, 2, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     slow[2].first_step = slow[2].last_step = 3;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     assert_limit(LIMIT_SHARED_STEPS, 2);
     /* Both in one of its steps, then in two. */
     slow[0].last_step = 3;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     slow[2].first_step = 2;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_LOW);
 }
 
 /*
@@ -188,16 +190,16 @@ static void a_moment_of_another_network(void **state)
                           {1, 2, 3, 10, CONFIDENCE_LOW},
                           {2, 2, 3, 10, CONFIDENCE_LOW},
                           {3, 3, 3, 900, CONFIDENCE_LOW}};
-    struct crowd crowd;
-    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    struct common_slowdown common_slowdown;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     /* What goes on after its last step is one of its, too. */
     slow[3] = (struct slow){3, 4, 9, 5400, CONFIDENCE_LOW};
-    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     slow[3].first_step = 3;
-    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &common_slowdown), CONFIDENCE_LOW);
     slow[3] = (struct slow){3, 3, 3, 900, CONFIDENCE_LOW};
     slow[0].last_step = 3;
-    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &common_slowdown), CONFIDENCE_LOW);
 }
 
 /* Exactly a third is enough, and of a single step, two others in that. */
@@ -205,13 +207,13 @@ static void networks_that_were_slow_by_a_third(void **state)
 {
     struct slow slow[] = {
         {0, 4, 4, 300, CONFIDENCE_HIGH}, {1, 4, 4, 50, CONFIDENCE_LOW}, {2, 4, 4, 50, CONFIDENCE_LOW}};
-    struct crowd crowd;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    struct common_slowdown common_slowdown;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_LOW);
     assert_speaks(&first_read, RULE_SHARED_NETWORK);
-    assert_int_equal(crowd.first_step, 4);
-    assert_int_equal(crowd.last_step, 4);
+    assert_int_equal(common_slowdown.first_step, 4);
+    assert_int_equal(common_slowdown.last_step, 4);
     slow[2].slow_ns = 49;
-    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
     assert_quiet(&first_read, RULE_SHARED_NETWORK);
 }
 

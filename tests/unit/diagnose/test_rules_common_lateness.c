@@ -14,7 +14,7 @@
  */
 enum { RANKS = 4, STEPS = 5 };
 
-static struct readings last_read;
+static struct rule_results last_read;
 
 static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum finding_kind kind,
                       int64_t total_ns, int32_t first_step, int32_t last_step)
@@ -31,9 +31,9 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
                                       .late_ns = copy};
     for (size_t i = 0; i < RANKS * STEPS; i++)
         copy[i] = late_ns[i / STEPS][i % STEPS];
-    assert_int_equal(suspects_doubt_unrest(&suspects, NULL, &baseline), 0);
+    assert_int_equal(suspects_check_common_lateness(&suspects, NULL, &baseline), 0);
     free(suspects.unrest_ns);
-    last_read = suspect.readings;
+    last_read = suspect.rule_results;
     return is_doubted_at_all(&suspect);
 }
 
@@ -54,9 +54,9 @@ static int is_doubted_in_role(size_t late)
                                       .late_ns = late_ns};
     for (size_t i = 0; i < late; i++)
         late_ns[i] = 100;
-    assert_int_equal(suspects_doubt_unrest(&suspects, NULL, &baseline), 0);
+    assert_int_equal(suspects_check_common_lateness(&suspects, NULL, &baseline), 0);
     free(suspects.unrest_ns);
-    last_read = suspect.readings;
+    last_read = suspect.rule_results;
     return is_doubted_at_all(&suspect);
 }
 
@@ -148,7 +148,7 @@ static int is_alone(int is_in_role, int is_member, int64_t beyond_ns)
                                       .late_ns = late_ns};
     struct suspect suspect = {.kind = FINDING_COMPUTE, .total_ns = 100};
     struct suspects suspects = {.items = &suspect, .count = 1};
-    assert_int_equal(suspects_doubt_unrest(&suspects, &job, &baseline), 0);
+    assert_int_equal(suspects_check_common_lateness(&suspects, &job, &baseline), 0);
     free(suspects.unrest_ns);
     return is_doubted_at_all(&suspect);
 }

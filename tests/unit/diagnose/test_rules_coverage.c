@@ -6,7 +6,7 @@
 
 /* What a record lacks, and with what a suspicion can be compared. */
 
-static struct readings read_of(enum finding_kind kind, int32_t steps, const struct besides *besides)
+static struct rule_results read_of(enum finding_kind kind, int32_t steps, const struct besides *besides)
 {
     return judged_readings(steps_of(kind, steps, 100 * steps, 0.001, 2), besides);
 }
@@ -15,9 +15,10 @@ static struct readings read_of(enum finding_kind kind, int32_t steps, const stru
 static void who_plays_the_role(void **state)
 {
     const struct besides alone = {.alone = 1}, lost = {.alone = 1, .lost_events = 1}, peers = {0};
-    struct readings most = read_of(FINDING_COMPUTE, 5, &alone), half = read_of(FINDING_COMPUTE, 4, &alone),
-                    gaps = read_of(FINDING_HOST, 4, &lost), four = read_of(FINDING_COMPUTE, 5, &peers),
-                    network = read_of(FINDING_NETWORK, 5, &alone);
+    struct rule_results most = read_of(FINDING_COMPUTE, 5, &alone),
+                        half = read_of(FINDING_COMPUTE, 4, &alone), gaps = read_of(FINDING_HOST, 4, &lost),
+                        four = read_of(FINDING_COMPUTE, 5, &peers),
+                        network = read_of(FINDING_NETWORK, 5, &alone);
     assert_speaks(&most, RULE_ALONE_IN_ROLE);
     assert_not_asked(&half, RULE_ALONE_IN_ROLE);
     assert_speaks(&gaps, RULE_ALONE_IN_ROLE);
@@ -27,8 +28,8 @@ static void who_plays_the_role(void **state)
 
 static void how_many_steps_are_alike(void **state)
 {
-    struct readings half = read_of(FINDING_COMPUTE, 4, &(struct besides){.irregular = 0.5}),
-                    less = read_of(FINDING_COMPUTE, 4, &(struct besides){.irregular = 0.51});
+    struct rule_results half = read_of(FINDING_COMPUTE, 4, &(struct besides){.irregular = 0.5}),
+                        less = read_of(FINDING_COMPUTE, 4, &(struct besides){.irregular = 0.51});
     assert_quiet(&half, RULE_IRREGULAR);
     assert_speaks(&less, RULE_IRREGULAR);
 }
@@ -40,11 +41,11 @@ static void all_steps_there_are(void **state)
     struct suspect suspect = steps_of(FINDING_COMPUTE, 9, 900, 0.001, 9);
     suspect.first_step = 1;
     suspect.last_step = 9;
-    struct readings all = judged_readings(suspect, &finished),
-                    recorded = judged_readings(suspect, &(struct besides){0});
+    struct rule_results all = judged_readings(suspect, &finished),
+                        recorded = judged_readings(suspect, &(struct besides){0});
     suspect.first_step = 2;
     suspect.gain_ns = 800;
-    struct readings less = judged_readings(suspect, &finished);
+    struct rule_results less = judged_readings(suspect, &finished);
     assert_speaks(&all, RULE_STEADY);
     assert_quiet(&less, RULE_STEADY);
     assert_speaks(&all, RULE_ROOT_OF_TREE);
@@ -54,10 +55,10 @@ static void all_steps_there_are(void **state)
 
 static void what_is_missing(void **state)
 {
-    struct readings none = read_of(FINDING_HOST, 3, &(struct besides){.missing_of_100 = 2}),
-                    lines = read_of(FINDING_HOST, 3, &(struct besides){.damaged_lines = 1}),
-                    events = read_of(FINDING_HOST, 3, &(struct besides){.lost_events = 1}),
-                    gaps = read_of(FINDING_HOST, 3, &(struct besides){.missing_of_100 = 3});
+    struct rule_results none = read_of(FINDING_HOST, 3, &(struct besides){.missing_of_100 = 2}),
+                        lines = read_of(FINDING_HOST, 3, &(struct besides){.damaged_lines = 1}),
+                        events = read_of(FINDING_HOST, 3, &(struct besides){.lost_events = 1}),
+                        gaps = read_of(FINDING_HOST, 3, &(struct besides){.missing_of_100 = 3});
     assert_quiet(&none, RULE_DAMAGED_LINES);
     assert_speaks(&lines, RULE_DAMAGED_LINES);
     assert_quiet(&none, RULE_LOST_EVENTS);
@@ -72,14 +73,14 @@ static void ends_that_are_estimated(void **state)
     struct suspect suspect = steps_of(FINDING_COMPUTE, 9, 900, 0.001, 9);
     suspect.first_step = 1;
     suspect.last_step = 9;
-    struct readings noted = judged_readings(suspect, &(struct besides){0});
+    struct rule_results finding_snapshot = judged_readings(suspect, &(struct besides){0});
     suspect.on_estimates = 1;
-    struct readings all = judged_readings(suspect, &(struct besides){0});
+    struct rule_results all = judged_readings(suspect, &(struct besides){0});
     suspect.first_step = 2;
     suspect.gain_ns = 800;
-    struct readings less = judged_readings(suspect, &(struct besides){0});
-    assert_quiet(&noted, RULE_ESTIMATED);
-    assert_not_asked(&noted, RULE_ESTIMATED_STEADY);
+    struct rule_results less = judged_readings(suspect, &(struct besides){0});
+    assert_quiet(&finding_snapshot, RULE_ESTIMATED);
+    assert_not_asked(&finding_snapshot, RULE_ESTIMATED_STEADY);
     assert_speaks(&all, RULE_ESTIMATED);
     assert_speaks(&all, RULE_ESTIMATED_STEADY);
     assert_quiet(&less, RULE_ESTIMATED_STEADY);

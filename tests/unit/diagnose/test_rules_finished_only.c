@@ -7,7 +7,7 @@
 
 /* What a recorder hides that lists finished operations only. */
 
-static struct readings last_read;
+static struct rule_results last_read;
 
 /*
  * Rank 1 is late by 1000 after operations of one function and before those of another, and the others waited
@@ -30,9 +30,9 @@ static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
                               .total_ns = 1000,
                               .margin_ns = waited_ns};
     struct suspects suspects = {.items = &suspect, .count = 1};
-    suspects_doubt_unrecorded(&suspects, &small.job, &small.baseline);
+    suspects_check_unrecorded(&suspects, &small.job, &small.baseline);
     small_release(&small);
-    last_read = suspect.readings;
+    last_read = suspect.rule_results;
     return is_doubted_at_all(&suspect);
 }
 
@@ -60,8 +60,8 @@ static void who_ended_first(void **state)
 static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
-    suspects_doubt_unrecorded(&all, &small->job, &small->baseline);
-    last_read = suspect->readings;
+    suspects_check_unrecorded(&all, &small->job, &small->baseline);
+    last_read = suspect->rule_results;
     return is_doubted_at_all(suspect);
 }
 

@@ -69,13 +69,13 @@ static void sends_that_a_slow_network_held(void **state)
     assert_true(joined_chance(few, held, receiver) == 0.1);
 }
 
-static struct readings last_read;
+static struct rule_results last_read;
 
 static int may_exchange(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
-    assert_int_equal(suspects_doubt_exchanges(&all, &small->job, &small->baseline), 0);
-    last_read = suspect->readings;
+    assert_int_equal(suspects_check_exchanges(&all, &small->job, &small->baseline), 0);
+    last_read = suspect->rule_results;
     return is_doubted_at_all(suspect);
 }
 
@@ -108,10 +108,11 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
 {
     struct small small;
     small_init(&small);
-    struct job_seat first[2] = {{0, 0}, {1, 1}}, second[1] = {{0, 1}};
-    struct job_communicator communicators[3] = {small.world,
-                                                {.size = 2, .seats = first, .seat_count = 2, .silent = -1},
-                                                {.size = 2, .seats = second, .seat_count = 1, .silent = 2}};
+    struct communicator_set_member first[2] = {{0, 0}, {1, 1}}, second[1] = {{0, 1}};
+    struct job_communicator communicators[3] = {
+        small.world,
+        {.size = 2, .member_list = first, .seat_count = 2, .silent = -1},
+        {.size = 2, .member_list = second, .seat_count = 1, .silent = 2}};
     struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1};
     small.job.communicators = communicators;
     small.job.communicator_count = 3;

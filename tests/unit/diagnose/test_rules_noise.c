@@ -8,8 +8,8 @@
 
 static const struct besides nothing = {0};
 
-static struct readings read_of(enum finding_kind kind, int32_t steps, int64_t gain_ns, double chance,
-                               double ahead)
+static struct rule_results read_of(enum finding_kind kind, int32_t steps, int64_t gain_ns, double chance,
+                                   double ahead)
 {
     return judged_readings(steps_of(kind, steps, gain_ns, chance, ahead), &nothing);
 }
@@ -17,10 +17,10 @@ static struct readings read_of(enum finding_kind kind, int32_t steps, int64_t ga
 /* Three steps in a row, as strong as any other step alone. */
 static void a_row(void **state)
 {
-    struct readings rare = read_of(FINDING_COMPUTE, 3, 300, 0.05, 1),
-                    common = read_of(FINDING_COMPUTE, 3, 300, 0.051, 1),
-                    sure = read_of(FINDING_COMPUTE, 3, 300, 0.005, 1),
-                    unsure = read_of(FINDING_COMPUTE, 3, 300, 0.0051, 1);
+    struct rule_results rare = read_of(FINDING_COMPUTE, 3, 300, 0.05, 1),
+                        common = read_of(FINDING_COMPUTE, 3, 300, 0.051, 1),
+                        sure = read_of(FINDING_COMPUTE, 3, 300, 0.005, 1),
+                        unsure = read_of(FINDING_COMPUTE, 3, 300, 0.0051, 1);
     assert_quiet(&rare, RULE_CHANCE);
     assert_speaks(&common, RULE_CHANCE);
     assert_quiet(&sure, RULE_CHANCE_SURE);
@@ -31,25 +31,25 @@ static void a_row(void **state)
 /* Another step alone was stronger than its weakest. */
 static void a_row_behind_another_step(void **state)
 {
-    struct readings rare = read_of(FINDING_HOST, 3, 300, 0.0002, 0.99),
-                    common = read_of(FINDING_HOST, 3, 300, 0.00021, 0.99);
+    struct rule_results rare = read_of(FINDING_HOST, 3, 300, 0.0002, 0.99),
+                        common = read_of(FINDING_HOST, 3, 300, 0.00021, 0.99);
     assert_quiet(&rare, RULE_CHANCE_BEHIND);
     assert_speaks(&common, RULE_CHANCE_BEHIND);
     assert_not_asked(&common, RULE_CHANCE);
     /* A network that made each longer by so much is beyond such moments. */
     assert_limit(LIMIT_LONGER_TWO, 0.75);
-    struct readings longer = read_of(FINDING_NETWORK, 3, 2250, 0.01, 0.99),
-                    less = read_of(FINDING_NETWORK, 3, 2249, 0.01, 0.99);
+    struct rule_results longer = read_of(FINDING_NETWORK, 3, 2250, 0.01, 0.99),
+                        less = read_of(FINDING_NETWORK, 3, 2249, 0.01, 0.99);
     assert_quiet(&longer, RULE_CHANCE);
     assert_speaks(&less, RULE_CHANCE_BEHIND);
 }
 
 static void a_step_alone(void **state)
 {
-    struct readings rare = read_of(FINDING_HOST, 1, 60, 0.01, 24),
-                    common = read_of(FINDING_HOST, 1, 60, 0.011, 24),
-                    sure = read_of(FINDING_HOST, 1, 60, 0.001, 249),
-                    unsure = read_of(FINDING_HOST, 1, 60, 0.0011, 249);
+    struct rule_results rare = read_of(FINDING_HOST, 1, 60, 0.01, 24),
+                        common = read_of(FINDING_HOST, 1, 60, 0.011, 24),
+                        sure = read_of(FINDING_HOST, 1, 60, 0.001, 249),
+                        unsure = read_of(FINDING_HOST, 1, 60, 0.0011, 249);
     assert_quiet(&rare, RULE_CHANCE_ALONE);
     assert_speaks(&common, RULE_CHANCE_ALONE);
     assert_quiet(&sure, RULE_CHANCE_ALONE_SURE);
@@ -61,10 +61,10 @@ static void a_step_far_ahead(void **state)
 {
     assert_limit(LIMIT_FAR_AHEAD, 25);
     assert_limit(LIMIT_SURE, 0.1);
-    struct readings far = read_of(FINDING_HOST, 1, 60, 0.5, 25),
-                    less = read_of(FINDING_HOST, 1, 60, 0.5, 24.9),
-                    sure = read_of(FINDING_HOST, 1, 60, 0.5, 250),
-                    unsure = read_of(FINDING_HOST, 1, 60, 0.5, 249);
+    struct rule_results far = read_of(FINDING_HOST, 1, 60, 0.5, 25),
+                        less = read_of(FINDING_HOST, 1, 60, 0.5, 24.9),
+                        sure = read_of(FINDING_HOST, 1, 60, 0.5, 250),
+                        unsure = read_of(FINDING_HOST, 1, 60, 0.5, 249);
     assert_not_asked(&far, RULE_CHANCE_ALONE);
     assert_speaks(&less, RULE_CHANCE_ALONE);
     assert_not_asked(&sure, RULE_CHANCE_ALONE_SURE);
@@ -76,17 +76,17 @@ static void late_enough_alone(void **state)
 {
     assert_limit(LIMIT_LATE_ALONE, 0.25);
     assert_limit(LIMIT_AHEAD_MANY, 5);
-    struct readings host = read_of(FINDING_HOST, 1, 250, 0.5, 5),
-                    shorter = read_of(FINDING_HOST, 1, 249, 0.5, 5),
-                    nearer = read_of(FINDING_HOST, 1, 250, 0.5, 4.9);
+    struct rule_results host = read_of(FINDING_HOST, 1, 250, 0.5, 5),
+                        shorter = read_of(FINDING_HOST, 1, 249, 0.5, 5),
+                        nearer = read_of(FINDING_HOST, 1, 250, 0.5, 4.9);
     assert_not_asked(&host, RULE_CHANCE_ALONE);
     assert_speaks(&shorter, RULE_CHANCE_ALONE);
     assert_speaks(&nearer, RULE_CHANCE_ALONE);
     assert_limit(LIMIT_LATE_GPU, 0.1);
     assert_limit(LIMIT_AHEAD_GPU, 3);
-    struct readings gpu = read_of(FINDING_COMPUTE, 1, 100, 0.5, 3),
-                    less = read_of(FINDING_COMPUTE, 1, 99, 0.5, 3),
-                    close = read_of(FINDING_COMPUTE, 1, 100, 0.5, 2.9);
+    struct rule_results gpu = read_of(FINDING_COMPUTE, 1, 100, 0.5, 3),
+                        less = read_of(FINDING_COMPUTE, 1, 99, 0.5, 3),
+                        close = read_of(FINDING_COMPUTE, 1, 100, 0.5, 2.9);
     assert_not_asked(&gpu, RULE_CHANCE_ALONE);
     assert_speaks(&less, RULE_CHANCE_ALONE);
     assert_speaks(&close, RULE_CHANCE_ALONE);
@@ -97,15 +97,15 @@ static void late_enough_alone(void **state)
 static void two_steps(void **state)
 {
     assert_limit(LIMIT_LITTLE_TWO, 0.06);
-    struct readings little = read_of(FINDING_HOST, 2, 118, 0.01, 1.5),
-                    less = read_of(FINDING_HOST, 2, 118, 0.01, 1.49),
-                    enough = read_of(FINDING_HOST, 2, 120, 0.01, 1.49);
+    struct rule_results little = read_of(FINDING_HOST, 2, 118, 0.01, 1.5),
+                        less = read_of(FINDING_HOST, 2, 118, 0.01, 1.49),
+                        enough = read_of(FINDING_HOST, 2, 120, 0.01, 1.49);
     assert_quiet(&little, RULE_AHEAD_LITTLE_TWO);
     assert_speaks(&less, RULE_AHEAD_LITTLE_TWO);
     assert_not_asked(&enough, RULE_AHEAD_LITTLE_TWO);
-    struct readings network = read_of(FINDING_NETWORK, 2, 600, 0.01, 3),
-                    nearer = read_of(FINDING_NETWORK, 2, 600, 0.01, 2.9),
-                    longer = read_of(FINDING_NETWORK, 2, 1500, 0.01, 2.9);
+    struct rule_results network = read_of(FINDING_NETWORK, 2, 600, 0.01, 3),
+                        nearer = read_of(FINDING_NETWORK, 2, 600, 0.01, 2.9),
+                        longer = read_of(FINDING_NETWORK, 2, 1500, 0.01, 2.9);
     assert_quiet(&network, RULE_AHEAD_NETWORK_TWO);
     assert_speaks(&nearer, RULE_AHEAD_NETWORK_TWO);
     assert_not_asked(&longer, RULE_AHEAD_NETWORK_TWO);
@@ -115,10 +115,10 @@ static void two_steps(void **state)
 static void a_pause_of_a_network(void **state)
 {
     assert_limit(LIMIT_PAUSE, 3);
-    struct readings pause = read_of(FINDING_NETWORK, 1, 3000, 0.5, 0.5),
-                    less = read_of(FINDING_NETWORK, 1, 2999, 0.5, 0.5),
-                    sure = read_of(FINDING_NETWORK, 1, 30000, 0.5, 0.5),
-                    two = read_of(FINDING_NETWORK, 2, 3000, 0.5, 0.5);
+    struct rule_results pause = read_of(FINDING_NETWORK, 1, 3000, 0.5, 0.5),
+                        less = read_of(FINDING_NETWORK, 1, 2999, 0.5, 0.5),
+                        sure = read_of(FINDING_NETWORK, 1, 30000, 0.5, 0.5),
+                        two = read_of(FINDING_NETWORK, 2, 3000, 0.5, 0.5);
     assert_not_asked(&pause, RULE_CHANCE_ALONE);
     assert_speaks(&less, RULE_CHANCE_ALONE);
     assert_speaks(&pause, RULE_CHANCE_ALONE_SURE);
@@ -127,7 +127,7 @@ static void a_pause_of_a_network(void **state)
     assert_not_asked(&two, RULE_AHEAD_NETWORK_TWO);
 }
 
-static struct readings slow(int32_t steps, int64_t gain_ns, double ahead, double wait, double transfer)
+static struct rule_results slow(int32_t steps, int64_t gain_ns, double ahead, double wait, double transfer)
 {
     return judged_readings(steps_of(FINDING_NETWORK, steps, gain_ns, 0.00001, ahead),
                            &(struct besides){.slow = &(struct slow){wait, transfer}});
@@ -136,8 +136,8 @@ static struct readings slow(int32_t steps, int64_t gain_ns, double ahead, double
 /* A step or two: five times as slow as usual, or operations of twice the length. */
 static void slow_for_a_moment(void **state)
 {
-    struct readings five = slow(1, 900, 250, 5, 1.9), less = slow(1, 900, 250, 4.9, 1.9),
-                    twice = slow(1, 900, 250, 4.9, 2);
+    struct rule_results five = slow(1, 900, 250, 5, 1.9), less = slow(1, 900, 250, 4.9, 1.9),
+                        twice = slow(1, 900, 250, 4.9, 2);
     assert_quiet(&five, RULE_NOT_SLOWER);
     assert_speaks(&less, RULE_NOT_SLOWER);
     assert_limit(LIMIT_SLOWER_OPERATIONS, 2);
@@ -147,10 +147,10 @@ static void slow_for_a_moment(void **state)
 /* Three steps and more: three times, where it is far ahead, or costs more and is as strong as any other. */
 static void slow_for_long(void **state)
 {
-    struct readings three = slow(3, 300, 1, 3, 1.5), less = slow(3, 300, 1, 2.9, 1.5),
-                    weak = slow(3, 300, 0.99, 4.9, 1.5), little = slow(3, 297, 1, 4.9, 1.5),
-                    far = slow(3, 297, 5, 2.9, 1.5), both = slow(3, 300, 5, 2.9, 1.5),
-                    longer = slow(3, 750, 1, 2.9, 1.5), shorter = slow(3, 747, 1, 2.9, 1.5);
+    struct rule_results three = slow(3, 300, 1, 3, 1.5), less = slow(3, 300, 1, 2.9, 1.5),
+                        weak = slow(3, 300, 0.99, 4.9, 1.5), little = slow(3, 297, 1, 4.9, 1.5),
+                        far = slow(3, 297, 5, 2.9, 1.5), both = slow(3, 300, 5, 2.9, 1.5),
+                        longer = slow(3, 750, 1, 2.9, 1.5), shorter = slow(3, 747, 1, 2.9, 1.5);
     assert_quiet(&three, RULE_NOT_SLOWER_MANY);
     assert_speaks(&less, RULE_NOT_SLOWER_MANY);
     assert_speaks(&weak, RULE_NOT_SLOWER);

@@ -57,10 +57,10 @@ static struct suspect late_after_one_group(int in_group, int64_t first_ns)
 static void own_time_mostly_after_such_a_call(void **state)
 {
     struct suspect alone = late_after_one_group(0, 1000);
-    assert_quiet(&alone.readings, RULE_GROUP_END);
+    assert_quiet(&alone.rule_results, RULE_GROUP_END);
     struct suspect half = late_after_one_group(1, 1000), most = late_after_one_group(1, 1001);
-    assert_quiet(&half.readings, RULE_GROUP_END);
-    assert_speaks(&most.readings, RULE_GROUP_END);
+    assert_quiet(&half.rule_results, RULE_GROUP_END);
+    assert_speaks(&most.rule_results, RULE_GROUP_END);
 }
 
 /* The last operation of a step is called as one with the first of the next, whose second one is late. */
@@ -135,8 +135,8 @@ static struct suspect late_after_a_send(int64_t late_ns)
 static void own_time_mostly_after_a_rough_end(void **state)
 {
     struct suspect half = late_after_a_send(1000), most = late_after_a_send(1001);
-    assert_quiet(&half.readings, RULE_ROUGH_END);
-    assert_speaks(&most.readings, RULE_ROUGH_END);
+    assert_quiet(&half.rule_results, RULE_ROUGH_END);
+    assert_speaks(&most.rule_results, RULE_ROUGH_END);
 }
 
 /* The first step after the warm-up, or one more. */
@@ -149,9 +149,9 @@ static void own_time_after_the_warm_up(void **state)
             excess_at(&small, 1, step, 0)->excess_ns = 1000;
         struct suspect suspect = suspicion_of(&small);
         if (more)
-            assert_quiet(&suspect.readings, RULE_AFTER_WARM_UP);
+            assert_quiet(&suspect.rule_results, RULE_AFTER_WARM_UP);
         else
-            assert_speaks(&suspect.readings, RULE_AFTER_WARM_UP);
+            assert_speaks(&suspect.rule_results, RULE_AFTER_WARM_UP);
     }
 }
 

@@ -8,15 +8,15 @@
 
 static const struct besides nothing = {0};
 
-static struct readings worth(enum finding_kind kind, int32_t steps, int64_t gain_ns)
+static struct rule_results worth(enum finding_kind kind, int32_t steps, int64_t gain_ns)
 {
     return judged_readings(steps_of(kind, steps, gain_ns, 0.001, 9), &nothing);
 }
 
 static void the_least_that_counts(void **state)
 {
-    struct readings less = worth(FINDING_COMPUTE, 3, 89), enough = worth(FINDING_COMPUTE, 3, 90),
-                    almost = worth(FINDING_COMPUTE, 3, 179), twice = worth(FINDING_COMPUTE, 3, 180);
+    struct rule_results less = worth(FINDING_COMPUTE, 3, 89), enough = worth(FINDING_COMPUTE, 3, 90),
+                        almost = worth(FINDING_COMPUTE, 3, 179), twice = worth(FINDING_COMPUTE, 3, 180);
     assert_speaks(&less, RULE_WORTH);
     assert_quiet(&enough, RULE_WORTH);
     assert_speaks(&almost, RULE_WORTH_SURE);
@@ -25,8 +25,8 @@ static void the_least_that_counts(void **state)
 
 static void of_a_step_alone(void **state)
 {
-    struct readings less = worth(FINDING_HOST, 1, 29), enough = worth(FINDING_HOST, 1, 30),
-                    moment = worth(FINDING_NETWORK, 1, 499), longer = worth(FINDING_NETWORK, 1, 500);
+    struct rule_results less = worth(FINDING_HOST, 1, 29), enough = worth(FINDING_HOST, 1, 30),
+                        moment = worth(FINDING_NETWORK, 1, 499), longer = worth(FINDING_NETWORK, 1, 500);
     assert_speaks(&less, RULE_WORTH);
     assert_quiet(&enough, RULE_WORTH);
     assert_speaks(&moment, RULE_WORTH_MOMENT);
@@ -34,7 +34,7 @@ static void of_a_step_alone(void **state)
     assert_not_asked(&enough, RULE_WORTH_MOMENT);
 }
 
-static struct readings in_steps(enum finding_kind kind, int32_t first, int64_t gain_ns)
+static struct rule_results in_steps(enum finding_kind kind, int32_t first, int64_t gain_ns)
 {
     struct suspect suspect = steps_of(kind, 10 - first, gain_ns, 0.001, 9);
     suspect.first_step = first;
@@ -45,10 +45,10 @@ static struct readings in_steps(enum finding_kind kind, int32_t first, int64_t g
 /* Of nine steps all; of a host seven, which is more than three of four; of a network five. */
 static void in_so_many_steps(void **state)
 {
-    struct readings less = in_steps(FINDING_COMPUTE, 1, 899), enough = in_steps(FINDING_COMPUTE, 1, 900),
-                    but_one = in_steps(FINDING_COMPUTE, 2, 799), host = in_steps(FINDING_HOST, 3, 699),
-                    fewer = in_steps(FINDING_HOST, 4, 599), network = in_steps(FINDING_NETWORK, 5, 499),
-                    half = in_steps(FINDING_NETWORK, 6, 399);
+    struct rule_results less = in_steps(FINDING_COMPUTE, 1, 899), enough = in_steps(FINDING_COMPUTE, 1, 900),
+                        but_one = in_steps(FINDING_COMPUTE, 2, 799), host = in_steps(FINDING_HOST, 3, 699),
+                        fewer = in_steps(FINDING_HOST, 4, 599), network = in_steps(FINDING_NETWORK, 5, 499),
+                        half = in_steps(FINDING_NETWORK, 6, 399);
     assert_speaks(&less, RULE_BY_DESIGN);
     assert_quiet(&enough, RULE_BY_DESIGN);
     assert_not_asked(&but_one, RULE_BY_DESIGN);
@@ -60,7 +60,7 @@ static void in_so_many_steps(void **state)
 }
 
 /* Late by 20 % of a step at hardly any gain: a tenth of 3 % of two steps is 6. */
-static struct readings gains(int64_t gain_ns, const struct besides *besides)
+static struct rule_results gains(int64_t gain_ns, const struct besides *besides)
 {
     struct suspect suspect = steps_of(FINDING_HOST, 2, gain_ns, 0.001, 9);
     suspect.margin_ns = suspect.total_ns = 400;
@@ -74,8 +74,8 @@ static void no_gain_in_the_replay(void **state)
     weaker.gain_ns = 19996;
     const struct besides gaps = {.lost_events = 1}, longer = {.lost_events = 1, .suspects_steps_ns = 1100},
                          shadow = {.other = &other}, light = {.other = &weaker};
-    struct readings none = gains(5, &gaps), little = gains(6, &gaps), shown = gains(5, &longer),
-                    whole = gains(5, &nothing), hidden = gains(5, &shadow), lit = gains(5, &light);
+    struct rule_results none = gains(5, &gaps), little = gains(6, &gaps), shown = gains(5, &longer),
+                        whole = gains(5, &nothing), hidden = gains(5, &shadow), lit = gains(5, &light);
     assert_speaks(&none, RULE_NO_GAIN);
     assert_quiet(&little, RULE_NO_GAIN);
     assert_not_asked(&shown, RULE_NO_GAIN);
@@ -91,15 +91,15 @@ static void beside_a_rank_without_a_trace(void **state)
     struct suspect suspect = steps_of(FINDING_COMPUTE, 2, 600, 0.001, 9);
     suspect.total_ns = 160;
     struct besides besides = {.silent = 1, .suspects_steps_ns = 1400};
-    struct readings five = judged_readings(suspect, &besides);
+    struct rule_results five = judged_readings(suspect, &besides);
     besides.suspects_steps_ns = 1402;
-    struct readings more = judged_readings(suspect, &besides);
+    struct rule_results more = judged_readings(suspect, &besides);
     assert_quiet(&five, RULE_SILENT_RANK);
     assert_speaks(&more, RULE_SILENT_RANK);
 }
 
-static struct readings longer_by(enum finding_kind kind, int64_t gain_ns, int64_t length_ns,
-                                 int64_t uneven_ns)
+static struct rule_results longer_by(enum finding_kind kind, int64_t gain_ns, int64_t length_ns,
+                                     int64_t uneven_ns)
 {
     return judged_readings(steps_of(kind, 2, gain_ns, 0.001, 9),
                            &(struct besides){.suspects_steps_ns = length_ns, .uneven_ns = uneven_ns});
@@ -108,16 +108,16 @@ static struct readings longer_by(enum finding_kind kind, int64_t gain_ns, int64_
 /* A third of a network's gain: 200 of 600; two standard errors: 82 (test_verdict.c), in two steps. */
 static void what_steps_show_of_a_network(void **state)
 {
-    struct readings third = longer_by(FINDING_NETWORK, 600, 1100, 0),
-                    less = longer_by(FINDING_NETWORK, 600, 1099, 0),
-                    inside = longer_by(FINDING_NETWORK, 60, 1041, 20),
-                    beyond = longer_by(FINDING_NETWORK, 60, 1042, 20);
+    struct rule_results third = longer_by(FINDING_NETWORK, 600, 1100, 0),
+                        less = longer_by(FINDING_NETWORK, 600, 1099, 0),
+                        inside = longer_by(FINDING_NETWORK, 60, 1041, 20),
+                        beyond = longer_by(FINDING_NETWORK, 60, 1042, 20);
     assert_quiet(&third, RULE_NOT_IN_STEPS);
     assert_speaks(&less, RULE_NOT_IN_STEPS);
     assert_speaks(&inside, RULE_WITHIN_SPREAD);
     assert_quiet(&beyond, RULE_WITHIN_SPREAD);
     /* Steps that are all of a length are at most shorter than that. */
-    struct readings shorter = longer_by(FINDING_NETWORK, 600, 999, 0);
+    struct rule_results shorter = longer_by(FINDING_NETWORK, 600, 999, 0);
     assert_speaks(&shorter, RULE_WITHIN_SPREAD);
     assert_not_asked(&third, RULE_WITHIN_SPREAD);
 }
@@ -125,8 +125,8 @@ static void what_steps_show_of_a_network(void **state)
 /* A quarter of what a rank is worth: 150 of 600. */
 static void what_steps_show_of_a_late_rank(void **state)
 {
-    struct readings quarter = longer_by(FINDING_COMPUTE, 600, 1075, 0),
-                    less = longer_by(FINDING_COMPUTE, 600, 1074, 0);
+    struct rule_results quarter = longer_by(FINDING_COMPUTE, 600, 1075, 0),
+                        less = longer_by(FINDING_COMPUTE, 600, 1074, 0);
     assert_quiet(&quarter, RULE_NOT_IN_STEPS_OF_LATE);
     assert_speaks(&less, RULE_NOT_IN_STEPS_OF_LATE);
 }

@@ -24,7 +24,7 @@ struct place_of_five {
     int32_t ranks[RANKS];
     int32_t communicator[CELLS];
     unsigned char explained[CELLS];
-    struct sheet_source source;
+    struct place_matrix_source source;
     int64_t own[CELLS], pace[CELLS], late[CELLS], bound[CELLS];
     unsigned char open[CELLS];
     struct place_times times;
@@ -34,7 +34,7 @@ struct place_of_five {
     int32_t unit_of[RANKS];
     int32_t within[2]; /* of both communicators */
     struct middles middles[STEPS];
-    struct sheet sheet;
+    struct place_matrix place_matrix;
 };
 
 static void five_init(struct place_of_five *five, int32_t block)
@@ -43,7 +43,7 @@ static void five_init(struct place_of_five *five, int32_t block)
                                    .within = {-1, -1}};
     five->baseline =
         (struct baseline){.roles = &five->role, .role_count = 1, .first_step = 1, .step_count = STEPS};
-    five->source = (struct sheet_source){.baseline = &five->baseline, .explained = five->explained};
+    five->source = (struct place_matrix_source){.baseline = &five->baseline, .explained = five->explained};
     five->times = (struct place_times){.ranks = RANKS,
                                        .steps = STEPS,
                                        .place = five->ranks,
@@ -73,13 +73,14 @@ static void five_init(struct place_of_five *five, int32_t block)
 
 static void measure(struct place_of_five *five)
 {
-    assert_int_equal(sheet_init(&five->sheet, &five->source, &five->partition, &five->times, 0), 0);
-    sheet_measure(&five->sheet, &five->source, 0, five->middles);
+    assert_int_equal(place_matrix_init(&five->place_matrix, &five->source, &five->partition, &five->times, 0),
+                     0);
+    place_matrix_measure(&five->place_matrix, &five->source, 0, five->middles);
 }
 
 static int64_t others_of(const struct place_of_five *five, size_t unit, size_t step)
 {
-    return five->sheet.others[unit * STEPS + step];
+    return five->place_matrix.others[unit * STEPS + step];
 }
 
 /* Of four others the lower of the two in the middle. */
@@ -92,13 +93,13 @@ static void the_others_are_all_but_oneself(void **state)
     assert_int_equal(others_of(&five, 1, 1), 120); /* of 100, 120, 130, 200 */
     assert_int_equal(others_of(&five, 2, 1), 110); /* of 100, 110, 130, 200 */
     assert_int_equal(others_of(&five, SLOW, 1), 110);
-    assert_int_equal(sheet_apart(&five.sheet, 0, 1), 100 - 120);
-    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 200 - 110);
-    assert_int_equal(sheet_apart(&five.sheet, SLOW, 2), 140 - 110);
-    assert_int_equal(sheet_apart(&five.sheet, SLOW, 0), TIME_UNKNOWN);
-    assert_int_equal(five.sheet.quiet[SLOW], 30);
-    assert_int_equal(five.sheet.quiet_pace[SLOW], 140);
-    sheet_release(&five.sheet);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, 0, 1), 100 - 120);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, SLOW, 1), 200 - 110);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, SLOW, 2), 140 - 110);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, SLOW, 0), TIME_UNKNOWN);
+    assert_int_equal(five.place_matrix.quiet[SLOW], 30);
+    assert_int_equal(five.place_matrix.quiet_pace[SLOW], 140);
+    place_matrix_release(&five.place_matrix);
 }
 
 /* To the one that is explained all that are not are others. */
@@ -112,10 +113,10 @@ static void what_is_explained_is_no_measure(void **state)
     assert_int_equal(others_of(&five, 0, 1), 120);    /* of 110, 120, 130 */
     assert_int_equal(others_of(&five, 3, 1), 110);    /* of 100, 110, 120 */
     assert_int_equal(others_of(&five, SLOW, 1), 110); /* of 100, 110, 120, 130 */
-    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 200 - 110);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, SLOW, 1), 200 - 110);
     assert_int_equal(others_of(&five, 3, 3), 110); /* of 100, 110, 140 */
-    assert_int_equal(sheet_apart(&five.sheet, 2, 3), TIME_UNKNOWN);
-    sheet_release(&five.sheet);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, 2, 3), TIME_UNKNOWN);
+    place_matrix_release(&five.place_matrix);
 }
 
 /* What is beyond the quiet steps is no more than somebody waited. */
@@ -125,8 +126,8 @@ static void nobody_waited_for_more(void **state)
     five_init(&five, 1);
     five.bound[SLOW * STEPS + 1] = 45;
     measure(&five);
-    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 30 + 45);
-    sheet_release(&five.sheet);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, SLOW, 1), 30 + 45);
+    place_matrix_release(&five.place_matrix);
 }
 
 /* Who is in what comes before for 50 less has own time for 50 more, and did not get slower by these. */
@@ -136,8 +137,8 @@ static void it_grew_by_no_more(void **state)
     five_init(&five, 1);
     five.pace[SLOW * STEPS + 1] = 140 + 10;
     measure(&five);
-    assert_int_equal(sheet_apart(&five.sheet, SLOW, 1), 30 + 10);
-    sheet_release(&five.sheet);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, SLOW, 1), 30 + 10);
+    place_matrix_release(&five.place_matrix);
 }
 
 /* Enqueued later than the middle one of the others by 25; half of the excess is the host's then. */
@@ -148,14 +149,14 @@ static void later_than_the_others(void **state)
     for (int rank = 0; rank < RANKS; rank++)
         five.late[rank * STEPS + 1] = rank == SLOW ? 30 : 5;
     measure(&five);
-    assert_int_equal(five.sheet.late_more[SLOW * STEPS + 1], 25);
-    assert_true(sheet_is_late(&five.sheet, SLOW, 1, 50));
-    assert_false(sheet_is_late(&five.sheet, SLOW, 1, 52));
-    assert_false(sheet_is_late(&five.sheet, 0, 1, 50));
+    assert_int_equal(five.place_matrix.late_more[SLOW * STEPS + 1], 25);
+    assert_true(place_matrix_is_late(&five.place_matrix, SLOW, 1, 50));
+    assert_false(place_matrix_is_late(&five.place_matrix, SLOW, 1, 52));
+    assert_false(place_matrix_is_late(&five.place_matrix, 0, 1, 50));
     five.times.within = 1;
-    assert_true(sheet_is_late(&five.sheet, SLOW, 1, 200));
-    assert_false(sheet_lateness_is(&five.sheet, TIME_UNKNOWN, 0));
-    sheet_release(&five.sheet);
+    assert_true(place_matrix_is_late(&five.place_matrix, SLOW, 1, 200));
+    assert_false(place_matrix_lateness_is(&five.place_matrix, TIME_UNKNOWN, 0));
+    place_matrix_release(&five.place_matrix);
 }
 
 /* Ranks 0 and 1, 2 and 3, 4: of two the lesser, and nothing where only one of them is known. */
@@ -166,16 +167,16 @@ static void several_ranks_are_one_unit(void **state)
     five.own[3 * STEPS + 2] = TIME_UNKNOWN;
     five.open[1 * STEPS + 3] = 1;
     measure(&five);
-    assert_int_equal(five.sheet.units, 3);
-    assert_int_equal(five.sheet.value[0 * STEPS + 1], 100);
-    assert_int_equal(five.sheet.value[1 * STEPS + 1], 120);
-    assert_int_equal(five.sheet.value[1 * STEPS + 2], TIME_UNKNOWN);
+    assert_int_equal(five.place_matrix.units, 3);
+    assert_int_equal(five.place_matrix.value[0 * STEPS + 1], 100);
+    assert_int_equal(five.place_matrix.value[1 * STEPS + 1], 120);
+    assert_int_equal(five.place_matrix.value[1 * STEPS + 2], TIME_UNKNOWN);
     assert_int_equal(others_of(&five, 2, 1), 100); /* of 100, 120 */
     assert_int_equal(others_of(&five, 0, 2), 140); /* 120 is not known */
     assert_int_equal(others_of(&five, 1, 2), 100); /* of 100, 140 */
-    assert_true(sheet_is_open(&five.sheet, 0, 3));
-    assert_false(sheet_is_open(&five.sheet, 0, 2));
-    sheet_release(&five.sheet);
+    assert_true(place_matrix_is_open(&five.place_matrix, 0, 3));
+    assert_false(place_matrix_is_open(&five.place_matrix, 0, 2));
+    place_matrix_release(&five.place_matrix);
 }
 
 /* Of four the least, so that three more show as much; as others they count with their middle. */
@@ -184,10 +185,10 @@ static void three_of_four_have_to_show_it(void **state)
     struct place_of_five five;
     five_init(&five, 4);
     measure(&five);
-    assert_int_equal(five.sheet.value[1], 100);
+    assert_int_equal(five.place_matrix.value[1], 100);
     assert_int_equal(others_of(&five, 1, 1), 110);
-    assert_int_equal(sheet_apart(&five.sheet, 0, 1), 100 - 200);
-    sheet_release(&five.sheet);
+    assert_int_equal(place_matrix_unit_excess(&five.place_matrix, 0, 1), 100 - 200);
+    place_matrix_release(&five.place_matrix);
 }
 
 /* Communicator 1 is ranks 0 and 1 alone: who waits in it is of the unit itself. */
@@ -200,10 +201,10 @@ static void who_waits_within_says_nothing(void **state)
         five.bound[cell] = 7;
     five.communicator[0 * STEPS + 1] = five.communicator[1 * STEPS + 1] = 1;
     measure(&five);
-    assert_int_equal(five.sheet.waited[0 * STEPS + 1], INT64_MAX);
-    assert_int_equal(five.sheet.waited[0 * STEPS + 2], 7);
-    assert_int_equal(five.sheet.waited[1 * STEPS + 1], 7);
-    sheet_release(&five.sheet);
+    assert_int_equal(five.place_matrix.waited[0 * STEPS + 1], INT64_MAX);
+    assert_int_equal(five.place_matrix.waited[0 * STEPS + 2], 7);
+    assert_int_equal(five.place_matrix.waited[1 * STEPS + 1], 7);
+    place_matrix_release(&five.place_matrix);
 }
 
 /* Against the others as they were noted: the same as with all of them at hand. */
@@ -217,7 +218,7 @@ static void alone_it_is_the_same(void **state)
         measure(&five);
         for (size_t unit = 0; unit < five.partition.count; unit++) {
             struct place_times own = five.times;
-            struct sheet alone;
+            struct place_matrix alone;
             size_t first = five.first[unit];
             own.ranks = five.first[unit + 1] - first;
             own.place += first;
@@ -225,16 +226,17 @@ static void alone_it_is_the_same(void **state)
             own.pace += first * STEPS;
             own.bound += first * STEPS;
             own.communicator += first * STEPS;
-            assert_int_equal(sheet_init(&alone, &five.source, &five.partition, &own, 0), 0);
-            sheet_measure_alone(&alone, &five.source, 0, five.middles);
+            assert_int_equal(place_matrix_init(&alone, &five.source, &five.partition, &own, 0), 0);
+            place_matrix_measure_alone(&alone, &five.source, 0, five.middles);
             assert_int_equal(alone.units, 1);
             for (size_t step = 1; step < STEPS; step++) {
                 assert_int_equal(alone.others[step], others_of(&five, unit, step));
-                assert_int_equal(sheet_apart(&alone, 0, step), sheet_apart(&five.sheet, unit, step));
+                assert_int_equal(place_matrix_unit_excess(&alone, 0, step),
+                                 place_matrix_unit_excess(&five.place_matrix, unit, step));
             }
-            sheet_release(&alone);
+            place_matrix_release(&alone);
         }
-        sheet_release(&five.sheet);
+        place_matrix_release(&five.place_matrix);
     }
 }
 

@@ -6,12 +6,12 @@
 
 #include <stdlib.h>
 
-static const struct sender_belief belief = {.certainty = 3, .times = 2};
+static const struct sender_belief acceptance_limits = {.certainty = 3, .times = 2};
 static const struct baseline baseline = {.first_step = 1};
 
 static void search_init(struct sender_search *search, struct slow_senders *found, const struct sent *sent)
 {
-    assert_int_equal(sender_search_init(search, &sent->job, &baseline, &sent->edges, belief), 0);
+    assert_int_equal(sender_search_init(search, &sent->job, &baseline, &sent->edges, acceptance_limits), 0);
     *found = (struct slow_senders){.has = calloc(sent->job.rank_count, 1)};
     assert_non_null(found->has);
 }

@@ -15,7 +15,7 @@ enum { MOST = 16 };
 struct played {
     struct job job;
     struct job_rank ranks[MOST];
-    struct job_seat seats[MOST];
+    struct communicator_set_member member_list[MOST];
     struct job_communicator communicator;
     struct job_instance instance;
     struct job_call calls[1];
@@ -28,7 +28,7 @@ static void check(int64_t size, int is_sized, int32_t recorded, int32_t called, 
                   const char *remedy)
 {
     static struct played played;
-    const struct standstill standstill = {.is_known = 1};
+    const struct unexplained_hang unexplained_hang = {.is_known = 1};
     struct buffer text = BUFFER_INIT;
     played = (struct played){.job = {.rank_count = (size_t)size}};
     played.job.ranks = played.ranks;
@@ -39,12 +39,12 @@ static void check(int64_t size, int is_sized, int32_t recorded, int32_t called, 
         int is_recorded = i < recorded;
         played.ranks[i] = (struct job_rank){
             .name = names[i], .count = (size_t)is_recorded, .process_id = is_recorded ? i : -1};
-        played.seats[i] = (struct job_seat){i, i};
+        played.member_list[i] = (struct communicator_set_member){i, i};
     }
     played.communicator = (struct job_communicator){.size = size,
                                                     .size_is_known = is_sized,
                                                     .label = (char[]){"w"},
-                                                    .seats = played.seats,
+                                                    .member_list = played.member_list,
                                                     .seat_count = (size_t)recorded};
     played.instance = (struct job_instance){.sequence = 3,
                                             .sender = -1,
@@ -52,10 +52,10 @@ static void check(int64_t size, int is_sized, int32_t recorded, int32_t called, 
                                             .members = called,
                                             .expected = (int32_t)size,
                                             .function = FUNCTION_ALL_REDUCE};
-    assert_int_equal(standstill_say_reason(&standstill, &played.job, &text), 0);
+    assert_int_equal(standstill_append_reason(&unexplained_hang, &played.job, &text), 0);
     assert_non_null(strstr(text.data, reason));
     buffer_clear(&text);
-    assert_int_equal(standstill_say_remedy(&standstill, &played.job, &text), 0);
+    assert_int_equal(standstill_append_remedy(&unexplained_hang, &played.job, &text), 0);
     assert_non_null(strstr(text.data, remedy));
     buffer_release(&text);
 }

@@ -108,7 +108,7 @@ static size_t weigh(struct tiny *tiny, struct suspect *suspects, size_t count)
     struct replay replay;
     assert_int_equal(replay_init(&replay, &tiny->job, written_excess(tiny->excess), tiny->transfers, &error),
                      0);
-    assert_int_equal(suspects_weigh(&all, &tiny->job, &baseline, tiny->transfers, &replay), 0);
+    assert_int_equal(suspects_compute_gain(&all, &tiny->job, &baseline, tiny->transfers, &replay), 0);
     replay_release(&replay);
     release_steps(&tiny->job);
     return all.unweighed;
@@ -199,7 +199,7 @@ static int64_t gain_by_steps(int32_t step_count, int64_t second_ns, int64_t thir
     struct suspects all = {.items = &suspect, .count = 1};
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&job, &error), 0);
-    assert_int_equal(suspects_weigh(&all, &job, &baseline, transfers, NULL), 0);
+    assert_int_equal(suspects_compute_gain(&all, &job, &baseline, transfers, NULL), 0);
     release_steps(&job);
     return suspect.gain_ns;
 }

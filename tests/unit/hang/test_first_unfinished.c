@@ -74,7 +74,8 @@ static void seat_all(struct stopped *stopped)
     for (int32_t rank = 0; rank < RANKS; rank++)
         for (int32_t position = 1; position < LENGTH - 1; position++) {
             struct job_communicator *communicator = &stopped->communicators[communicator_of(rank, position)];
-            assert_int_equal(job_seat(communicator, (int64_t)communicator->seat_count, rank), 0);
+            assert_int_equal(communicator_set_member(communicator, (int64_t)communicator->seat_count, rank),
+                             0);
         }
 }
 
@@ -136,7 +137,7 @@ static void check_found(struct stopped *stopped, const char *expected, char *tex
         snprintf(text, size, "%s", findings.items[0].evidence.data);
     findings_release(&findings);
     for (int i = 0; i < COMMUNICATORS; i++)
-        free(stopped->communicators[i].seats);
+        free(stopped->communicators[i].member_list);
 }
 
 /* Up to which place each of the ranks has records, all steps counted. */

@@ -67,7 +67,7 @@ static void who_the_others_waited_for(void **state)
     assert_int_equal(finding->peer_count, RANKS - 1);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
     assert_int_equal(finding->lost_ns, 21270000000);
-    assert_quiet(&finding->readings, RULE_START_SCATTER);
+    assert_quiet(&finding->rule_results, RULE_START_SCATTER);
     findings_release(&played.findings);
 }
 
@@ -83,7 +83,7 @@ static void a_host_that_was_late(void **state)
     assert_int_equal(finding->ranks[3], 7);
     assert_int_equal(finding->lost_ns, 13200000000);
     struct buffer text = BUFFER_INIT;
-    assert_int_equal(finding_say(finding, &played.job, &text), 0);
+    assert_int_equal(finding_append(finding, &played.job, &text), 0);
     assert_string_equal(text.data, "host node1 (ranks 4 to 7) was late at start-up; costs 13.2 s");
     buffer_release(&text);
     findings_release(&played.findings);
@@ -119,12 +119,12 @@ static void one_of_many_that_came_apart(void **state)
     play(&played, RANKS, (const double[]){20, 17, 15, 14, 13, 12, 0, 10.01});
     const struct finding *finding = found(&played);
     assert_non_null(finding);
-    assert_quiet(&finding->readings, RULE_START_SCATTER);
+    assert_quiet(&finding->rule_results, RULE_START_SCATTER);
     findings_release(&played.findings);
     play(&played, RANKS, (const double[]){20, 17, 15, 14, 13, 12, 0, 9.99});
     finding = found(&played);
     assert_non_null(finding);
-    assert_speaks(&finding->readings, RULE_START_SCATTER);
+    assert_speaks(&finding->rule_results, RULE_START_SCATTER);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
 }

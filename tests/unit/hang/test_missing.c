@@ -266,9 +266,9 @@ static void by_how_long_it_was_outlived(void **state)
         find_played(&played, &findings);
         assert_int_equal(findings.count, 1);
         if (one_s == 15)
-            assert_speaks(&findings.items[0].readings, RULE_OUTLIVED);
+            assert_speaks(&findings.items[0].rule_results, RULE_OUTLIVED);
         else
-            assert_quiet(&findings.items[0].readings, RULE_OUTLIVED);
+            assert_quiet(&findings.items[0].rule_results, RULE_OUTLIVED);
         assert_int_equal(findings.items[0].confidence, one_s == 15 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
         findings_release(&findings);
     }

@@ -69,8 +69,8 @@ static void who_did_not_join(void **state)
     assert_true(finding->stops_job);
     assert_int_equal(finding->warning, 100);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
-    assert_speaks(&finding->readings, RULE_UNRECORDED);
-    assert_quiet(&finding->readings, RULE_REPORTS_DIFFER);
+    assert_speaks(&finding->rule_results, RULE_UNRECORDED);
+    assert_quiet(&finding->rule_results, RULE_REPORTS_DIFFER);
     assert_int_equal(finding->peer_count, 1);
     assert_non_null(strstr(finding->evidence.data, "they say so"));
     findings_release(&played.findings);
@@ -86,7 +86,7 @@ static void who_left_a_record(void **state)
     played.operations[3].unfinished = 0;
     report(&played, 0, WARNING_NEVER_JOINED, 3);
     const struct finding *finding = only(&played);
-    assert_quiet(&finding->readings, RULE_UNRECORDED);
+    assert_quiet(&finding->rule_results, RULE_UNRECORDED);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
     findings_release(&played.findings);
 }
@@ -123,7 +123,7 @@ static void reports_that_differ(void **state)
     report(&played, 1, WARNING_NEVER_JOINED, 3);
     report(&played, 1, WARNING_NEVER_JOINED, 4);
     const struct finding *finding = only(&played);
-    assert_speaks(&finding->readings, RULE_REPORTS_DIFFER);
+    assert_speaks(&finding->rule_results, RULE_REPORTS_DIFFER);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
 }

@@ -67,9 +67,9 @@ static void one_rank_whose_error_the_others_feel(void **state)
     assert_string_equal(finding->error, "a CUDA error");
     assert_true(finding->stops_job);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
-    assert_quiet(&finding->readings, RULE_SEVERAL_ERRORS);
-    assert_quiet(&finding->readings, RULE_NO_ECHO);
-    assert_quiet(&finding->readings, RULE_MERE_SETTING);
+    assert_quiet(&finding->rule_results, RULE_SEVERAL_ERRORS);
+    assert_quiet(&finding->rule_results, RULE_NO_ECHO);
+    assert_quiet(&finding->rule_results, RULE_MERE_SETTING);
     assert_non_null(strstr(finding->evidence.data, "Cuda failure 700 'an illegal memory access'"));
     assert_non_null(strstr(finding->evidence.data, "2 other ranks"));
     findings_release(&played.findings);
@@ -83,7 +83,7 @@ static void an_error_that_no_other_rank_felt(void **state)
     const struct finding *finding = found(&played);
     assert_non_null(finding);
     assert_int_equal(finding->rank, 3);
-    assert_speaks(&finding->readings, RULE_NO_ECHO);
+    assert_speaks(&finding->rule_results, RULE_NO_ECHO);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     findings_release(&played.findings);
 }
@@ -99,7 +99,7 @@ static void several_ranks_with_errors_are_candidates(void **state)
     assert_non_null(finding);
     assert_int_equal(finding->candidate_count, 2);
     assert_int_equal(finding->candidates[1], 3);
-    assert_speaks(&finding->readings, RULE_SEVERAL_ERRORS);
+    assert_speaks(&finding->rule_results, RULE_SEVERAL_ERRORS);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
 }
@@ -144,7 +144,7 @@ static void what_weighs_less_is_not_told_beside_it(void **state)
     const struct finding *finding = found(&played);
     assert_int_equal(finding->rank, 1);
     assert_false(finding->stops_job);
-    assert_speaks(&finding->readings, RULE_MERE_SETTING);
+    assert_speaks(&finding->rule_results, RULE_MERE_SETTING);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
 }
@@ -251,7 +251,7 @@ static void a_port_that_went(void **state)
     const struct finding *finding = found(&played);
     assert_non_null(finding);
     assert_int_equal(finding->rank, 2);
-    assert_speaks(&finding->readings, RULE_MERE_SETTING);
+    assert_speaks(&finding->rule_results, RULE_MERE_SETTING);
     findings_release(&played.findings);
     played.warnings[1].nic = "mlx5_0";
     assert_null(found(&played));

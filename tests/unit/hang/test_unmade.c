@@ -62,7 +62,7 @@ static const struct finding *found(struct played *played)
 static void check_text(struct played *played, const char *text)
 {
     struct buffer said = BUFFER_INIT;
-    assert_int_equal(finding_say(&played->findings.items[0], &played->job, &said), 0);
+    assert_int_equal(finding_append(&played->findings.items[0], &played->job, &said), 0);
     assert_string_equal(said.data, text);
     buffer_release(&said);
 }
@@ -78,8 +78,8 @@ static void some_get_through_and_some_do_not(void **state)
     assert_int_equal(finding->candidate_count, 3);
     assert_int_equal(finding->candidates[1], 3);
     assert_int_equal(finding->peer_count, 3);
-    assert_speaks(&finding->readings, RULE_STUCK_IN_START);
-    assert_quiet(&finding->readings, RULE_NO_TRACE);
+    assert_speaks(&finding->rule_results, RULE_STUCK_IN_START);
+    assert_quiet(&finding->rule_results, RULE_NO_TRACE);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_non_null(strstr(finding->evidence.data, "3 of 6 ranks reached Init COMPLETE, 3 are stuck"));
     check_text(&played, "ranks 1, 3 and 4 never finished the initialization of a communicator");
@@ -97,13 +97,13 @@ static void one_rank_never_came(void **state)
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(finding->rank, 4);
     assert_int_equal(finding->candidate_count, 0);
-    assert_quiet(&finding->readings, RULE_STUCK_IN_START);
-    assert_quiet(&finding->readings, RULE_NO_TRACE);
+    assert_quiet(&finding->rule_results, RULE_STUCK_IN_START);
+    assert_quiet(&finding->rule_results, RULE_NO_TRACE);
     check_text(&played, "rank 4 never joined the initialization of a communicator that other ranks wait in");
     /* Its log may merely not be given. */
     played.ranks[4].process_id = -1;
     finding = found(&played);
-    assert_speaks(&finding->readings, RULE_NO_TRACE);
+    assert_speaks(&finding->rule_results, RULE_NO_TRACE);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_int_equal(finding->peer_count, 5);
     check_text(&played,

@@ -14,7 +14,7 @@ enum { MOST = 16 };
 struct played {
     struct job job;
     struct job_rank ranks[MOST];
-    struct job_seat seats[MOST];
+    struct communicator_set_member member_list[MOST];
     struct job_communicator communicator;
     struct unrecorded unrecorded;
 };
@@ -28,9 +28,11 @@ static void play(struct played *played, int64_t size, int32_t recorded, int is_s
     for (int32_t i = 0; i < size; i++)
         played->ranks[i] = (struct job_rank){.process_id = i < recorded ? i : -1, .count = i < recorded};
     for (int32_t i = 0; i < recorded; i++)
-        played->seats[i] = (struct job_seat){i, i};
-    played->communicator = (struct job_communicator){
-        .size = size, .size_is_known = is_sized, .seats = played->seats, .seat_count = (size_t)recorded};
+        played->member_list[i] = (struct communicator_set_member){i, i};
+    played->communicator = (struct job_communicator){.size = size,
+                                                     .size_is_known = is_sized,
+                                                     .member_list = played->member_list,
+                                                     .seat_count = (size_t)recorded};
     assert_int_equal(unrecorded_init(&played->unrecorded, &played->job), 0);
 }
 
@@ -79,17 +81,17 @@ static void how_sure_it_is(void **state)
     struct findings findings = {0};
     play(&played, 4, 3, 1);
     assert_int_equal(doubted(&played, &findings), CONFIDENCE_MEDIUM);
-    assert_speaks(&findings.items[0].readings, RULE_UNRECORDED);
-    assert_quiet(&findings.items[0].readings, RULE_UNSIZED);
-    assert_quiet(&findings.items[0].readings, RULE_HALF_ABSENT);
+    assert_speaks(&findings.items[0].rule_results, RULE_UNRECORDED);
+    assert_quiet(&findings.items[0].rule_results, RULE_UNSIZED);
+    assert_quiet(&findings.items[0].rule_results, RULE_HALF_ABSENT);
     unrecorded_release(&played.unrecorded);
     play(&played, 4, 3, 0);
     assert_int_equal(doubted(&played, &findings), CONFIDENCE_LOW);
-    assert_speaks(&findings.items[1].readings, RULE_UNSIZED);
+    assert_speaks(&findings.items[1].rule_results, RULE_UNSIZED);
     unrecorded_release(&played.unrecorded);
     play(&played, 2, 1, 1);
     assert_int_equal(doubted(&played, &findings), CONFIDENCE_LOW);
-    assert_speaks(&findings.items[2].readings, RULE_HALF_ABSENT);
+    assert_speaks(&findings.items[2].rule_results, RULE_HALF_ABSENT);
     unrecorded_release(&played.unrecorded);
     findings_release(&findings);
 }

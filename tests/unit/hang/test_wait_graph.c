@@ -57,7 +57,7 @@ static void make(struct made_job *made, const char *letters, size_t count)
             (struct job_rank){.global_rank = (int64_t)i, .process_id = letters[i] == '-' ? -1 : 0};
         if (letters[i] == '-')
             continue;
-        assert_int_equal(job_seat(&made->communicator, (int64_t)i, (int32_t)i), 0);
+        assert_int_equal(communicator_set_member(&made->communicator, (int64_t)i, (int32_t)i), 0);
         add_operation(made, (int32_t)i, 0, 0, 100 + (int64_t)i);
         if (letters[i] != 'i')
             add_operation(made, (int32_t)i, 1, letters[i] == 'w', 1000 - (int64_t)i);
@@ -67,7 +67,7 @@ static void make(struct made_job *made, const char *letters, size_t count)
 
 static void made_release(struct made_job *made)
 {
-    free(made->communicator.seats);
+    free(made->communicator.member_list);
     free(made->job.ranks);
     free(made->job.operations);
     free(made->job.calls);

@@ -65,7 +65,7 @@ static size_t left_out(struct walk *walk, const struct known *known)
 {
     size_t count;
     struct error error = ERROR_INIT;
-    assert_int_equal(twins_leave_out(walk, known, &count, &error), 0);
+    assert_int_equal(drop_second_formats(walk, known, &count, &error), 0);
     assert_int_equal(error.depth, 0);
     return count;
 }

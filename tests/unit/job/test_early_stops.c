@@ -51,11 +51,11 @@ static void small_init(struct small *small, int64_t next_ns)
                               .instance_members = small->members};
 }
 
-static int mend(struct small *small)
+static int correct(struct small *small)
 {
     int mended;
     struct error error = ERROR_INIT;
-    assert_int_equal(job_mend_ends(&small->job, &mended, &error), 0);
+    assert_int_equal(job_correct_ends(&small->job, &mended, &error), 0);
     return mended;
 }
 
@@ -63,7 +63,7 @@ static void a_leaf_ends_with_its_root(void **state)
 {
     struct small small;
     small_init(&small, 1150);
-    assert_true(mend(&small));
+    assert_true(correct(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 1050);
     assert_int_equal(small.free_ns[LEAF], 1050);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
@@ -74,7 +74,7 @@ static void not_after_the_next_began(void **state)
 {
     struct small small;
     small_init(&small, 1040);
-    assert_true(mend(&small));
+    assert_true(correct(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 1040);
 }
 
@@ -87,14 +87,14 @@ static void as_late_as_the_last_member(void **state)
     small.members[1] = ROOT;
     small.operations[LEAF_NEXT].previous = -1;
     small.operations[ROOT_NEXT].start_ns = 1050;
-    assert_true(mend(&small));
+    assert_true(correct(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 1050);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
     assert_int_equal(small.free_ns[ROOT], 1100);
     /* They ended at once. */
     small_init(&small, 1150);
     small.operations[LEAF].end_ns = 1050;
-    assert_false(mend(&small));
+    assert_false(correct(&small));
 }
 
 /* Without a common clock, of a ring, or where somebody is missing, nothing is known better. */
@@ -103,13 +103,13 @@ static void else_as_recorded(void **state)
     struct small small;
     small_init(&small, 1150);
     small.ranks[1].clock_method = CLOCK_CONTRADICTORY;
-    assert_false(mend(&small));
+    assert_false(correct(&small));
     small_init(&small, 1150);
     small.operations[ROOT].is_tree = small.operations[LEAF].is_tree = 0;
-    assert_false(mend(&small));
+    assert_false(correct(&small));
     small_init(&small, 1150);
     small.instances[0].expected = 3;
-    assert_false(mend(&small));
+    assert_false(correct(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 10);
 }
 
@@ -122,7 +122,7 @@ static int64_t ended_untold(int64_t next_ns, int64_t uncertainty_ns, int64_t sta
     small.operations[ROOT].may_be_tree = small.operations[LEAF].may_be_tree = 1;
     small.operations[ROOT].start_ns = start_ns;
     small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
-    int mended = mend(&small);
+    int mended = correct(&small);
     assert_int_equal(mended, small.operations[LEAF].end_ns > 10);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
     assert_int_equal(small.free_ns[LEAF], small.operations[LEAF].end_ns);
@@ -156,7 +156,7 @@ static int64_t freed(int64_t begin_ns, int64_t next_ns, int64_t uncertainty_ns, 
     small.operations[ROOT].start_ns = 1100 - begin_ns;
     small.operations[LEAF].incomplete = (uint8_t)incomplete;
     small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
-    mend(&small);
+    correct(&small);
     assert_int_equal(small.operations[LEAF].end_ns, 10);
     assert_int_equal(small.operations[LEAF].held, small.free_ns[LEAF] > 10);
     return small.free_ns[LEAF];
@@ -193,7 +193,7 @@ static void held_as_long_as_the_last(void **state)
         if (!known)
             small.operations[ROOT].start_ns = TIME_UNKNOWN;
         small.instances[0].expected = whole ? 2 : 3;
-        assert_int_equal(mend(&small), known && whole);
+        assert_int_equal(correct(&small), known && whole);
         assert_int_equal(small.free_ns[LEAF], known && whole ? 1050 : 10);
     }
 }
@@ -216,7 +216,7 @@ static void a_stream_that_took_data_says_it_too(void **state)
         small.operations[ROOT].start_ns = 0;
         small.operations[ROOT].end_ns = 60;
         small.free_ns[ROOT] = held ? 1100 : 110;
-        assert_int_equal(mend(&small), held);
+        assert_int_equal(correct(&small), held);
         assert_int_equal(small.operations[ROOT].held, held);
         assert_int_equal(small.operations[LEAF].held, held);
         assert_int_equal(small.free_ns[ROOT], held ? 1100 : 110);
@@ -243,7 +243,7 @@ static void no_longer_than_the_last_ones_stream(void **state)
         small.free_ns[ROOT] = 1500;
         small.operations[ROOT_NEXT].start_ns = begun_ns[i];
         small.operations[LEAF].incomplete = 1;
-        mend(&small);
+        correct(&small);
         assert_int_equal(small.free_ns[LEAF], held_ns[i]);
     }
 }
@@ -270,7 +270,7 @@ static void what_began_on_another_stream_came_after(void **state)
             .rank = 1, .instance = -1, .start_ns = cases[i].start_ns, .end_ns = 1900, .previous = -1};
         small.ranks[1].count = 3;
         small.job.operation_count = 5;
-        mend(&small);
+        correct(&small);
         assert_int_equal(small.free_ns[LEAF], cases[i].free_ns);
     }
 }
@@ -295,7 +295,7 @@ static void what_began_after_many_others(void **state)
                                                          .previous = -1};
         small.ranks[1].count = (size_t)many + 1;
         small.job.operation_count = (size_t)many + 3;
-        mend(&small);
+        correct(&small);
         assert_int_equal(small.free_ns[LEAF], many == 64 ? 990 : 1050);
         assert_int_equal(small.job.bounded_ends, many == 65);
     }
@@ -327,7 +327,7 @@ static void a_receive_ends_after_its_sender_came(void **state)
     struct small small;
     for (int grouped = 0; grouped < 2; grouped++) {
         receive_init(&small, 2000, grouped);
-        assert_int_equal(mend(&small), grouped);
+        assert_int_equal(correct(&small), grouped);
         assert_int_equal(small.operations[LEAF].end_ns, grouped ? 950 : 10);
         assert_int_equal(small.free_ns[LEAF], grouped ? 950 : 10);
         assert_int_equal(small.operations[LEAF].ends, grouped ? ENDS_BY_SENDER : ENDS_BY_KERNEL);
@@ -346,7 +346,7 @@ static int64_t received_at(int64_t next_ns, int64_t uncertainty_ns, int known)
         small.operations[LEAF_NEXT].previous = -1;
     small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
     small.ranks[0].clock_method = known ? CLOCK_REFERENCE : CLOCK_NONE;
-    mend(&small);
+    correct(&small);
     return small.operations[LEAF].end_ns;
 }
 

@@ -30,7 +30,8 @@ static void assert_may_lack_where(const char *const files[COMMUNICATORS], int nu
         for (const char *file = files[i]; *file; file++) {
             int32_t rank = *file - '0';
             ranks[rank].process_id = rank;
-            assert_int_equal(job_seat(&communicators[i], strchr(members[i], *file) - members[i], rank), 0);
+            assert_int_equal(
+                communicator_set_member(&communicators[i], strchr(members[i], *file) - members[i], rank), 0);
         }
     }
     assert_int_equal(job_find_lost_files(&job), 0);
@@ -40,7 +41,7 @@ static void assert_may_lack_where(const char *const files[COMMUNICATORS], int nu
             found[length++] = (char)('0' + i);
     assert_string_equal(found, expected);
     for (int i = 0; i < COMMUNICATORS; i++)
-        free(communicators[i].seats);
+        free(communicators[i].member_list);
 }
 
 static void assert_may_lack(const char *const files[COMMUNICATORS], const char *expected)

@@ -116,11 +116,11 @@ static void exchange_init(struct exchange *exchange)
                                  .instance_members = exchange->members};
 }
 
-static int mend(struct exchange *exchange)
+static int correct(struct exchange *exchange)
 {
     int mended = 0;
     struct error error = ERROR_INIT;
-    assert_int_equal(job_mend_shared_kernels(&exchange->job, &mended, &error), 0);
+    assert_int_equal(job_correct_shared_kernels(&exchange->job, &mended, &error), 0);
     return mended;
 }
 
@@ -136,7 +136,7 @@ static void a_receive_ends_when_its_sender_came(void **state)
 {
     struct exchange exchange;
     exchange_init(&exchange);
-    assert_true(mend(&exchange));
+    assert_true(correct(&exchange));
     assert_int_equal(received_at(&exchange, 0, 0, 1), 1400);
     assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
     assert_int_equal(received_at(&exchange, 1, 0, 2), 1650);
@@ -155,7 +155,7 @@ static void not_after_the_next_began(void **state)
     struct exchange exchange;
     exchange_init(&exchange);
     exchange.operations[collective_of(0, 1)].start_ns = 1600;
-    assert_true(mend(&exchange));
+    assert_true(correct(&exchange));
     assert_int_equal(received_at(&exchange, 1, 0, 2), 1600);
 }
 
@@ -171,7 +171,7 @@ static void without_a_stop(void **state)
             receive->end_ns = exchange.free_ns[receive - exchange.operations] = TIME_UNKNOWN;
             receive->ends = ENDS_UNKNOWN;
         }
-    assert_true(mend(&exchange));
+    assert_true(correct(&exchange));
     assert_int_equal(received_at(&exchange, 1, 1, 2), 1650 + NOTED_NS);
     assert_int_equal(exchange.operations[pair_of(0, 1, 0, 1)].end_ns, TIME_UNKNOWN);
     /* Rank 0 came as much later as rank 1 had left the first call later, by its own stop. */
@@ -185,7 +185,7 @@ static void what_is_told_stays(void **state)
     struct exchange exchange;
     exchange_init(&exchange);
     exchange.operations[pair_of(0, 0, 1, 1)].all_taken = 1;
-    assert_true(mend(&exchange));
+    assert_true(correct(&exchange));
     assert_int_equal(received_at(&exchange, 0, 0, 1), 1100 + NOTED_NS);
     assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
 }
@@ -207,7 +207,7 @@ static void who_did_not_meet_cannot_be_compared(void **state)
     exchange.instances[0].function = FUNCTION_BROADCAST;
     for (int rank = 0; rank < RANKS; rank++)
         exchange.operations[collective_of(rank, 0)].function = FUNCTION_BROADCAST;
-    mend(&exchange);
+    correct(&exchange);
     assert_int_equal(received_at(&exchange, 0, 0, 1), 1100 + NOTED_NS);
     /* Nor in a ring, where each sends to the next: who it received from may have waited for somebody else. */
     exchange_init(&exchange);
@@ -216,7 +216,7 @@ static void who_did_not_meet_cannot_be_compared(void **state)
             send_to_itself(&exchange, call, pair_of(call, rank, (rank + RANKS - 1) % RANKS, 0));
             send_to_itself(&exchange, call, pair_of(call, rank, (rank + 1) % RANKS, 1));
         }
-    assert_true(mend(&exchange));
+    assert_true(correct(&exchange));
     assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
     assert_int_equal(received_at(&exchange, 1, 1, 0), 1450 + NOTED_NS);
 }

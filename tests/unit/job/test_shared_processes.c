@@ -24,7 +24,7 @@ static void assert_parts(const char *uses, const char *expected)
         ranks[rank] = (struct job_rank){.process_id = rank == 2 || rank == 3,
                                         .global_rank = -1,
                                         .count = strchr(uses, '0' + rank) ? 9 : 0};
-        assert_int_equal(job_seat(&communicators[rank == RANKS], rank % RANKS, rank), 0);
+        assert_int_equal(communicator_set_member(&communicators[rank == RANKS], rank % RANKS, rank), 0);
     }
     assert_int_equal(job_find_parts(&job), 0);
     char found[RANKS + 2] = "";
@@ -32,8 +32,8 @@ static void assert_parts(const char *uses, const char *expected)
         if (ranks[i].is_part)
             found[length++] = (char)('0' + i);
     assert_string_equal(found, expected);
-    free(communicators[0].seats);
-    free(communicators[1].seats);
+    free(communicators[0].member_list);
+    free(communicators[1].member_list);
 }
 
 static void who_is_not_told_apart(void **state)

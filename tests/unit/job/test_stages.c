@@ -18,17 +18,17 @@ struct meeting {
 /* Stages as letters, by rank. */
 static void check(const struct meeting *meetings, size_t count, const char *expected)
 {
-    struct job_seat seats[MOST][3] = {{{0}}};
+    struct communicator_set_member member_list[MOST][3] = {{{0}}};
     struct job_communicator communicators[MOST + 1] = {{.size = RANKS, .silent = -1}};
     for (size_t i = 0; i < count; i++) {
         struct job_communicator *communicator = &communicators[i + 1];
-        *communicator = (struct job_communicator){.seats = seats[i], .silent = -1};
+        *communicator = (struct job_communicator){.member_list = member_list[i], .silent = -1};
         for (int j = 0; j < 3 && meetings[i].ranks[j] >= 0; j++) {
             communicator->size++;
             if (meetings[i].silent && (j == 2 || meetings[i].ranks[j + 1] < 0))
                 communicator->silent = meetings[i].ranks[j];
             else
-                seats[i][communicator->seat_count++].rank = meetings[i].ranks[j];
+                member_list[i][communicator->seat_count++].rank = meetings[i].ranks[j];
         }
     }
     struct job job = {.rank_count = RANKS, .communicators = communicators, .communicator_count = count + 1};

@@ -95,10 +95,10 @@ static void put_file(struct store *store, const char *path, const char *set, con
     writer_free(putting.writer);
 }
 
-static void mend(struct store *store)
+static void correct(struct store *store)
 {
     assert_int_equal(store_begin(store, NULL), 0);
-    assert_int_equal(logs_mend(store, NULL), 0);
+    assert_int_equal(logs_correct(store, NULL), 0);
     assert_int_equal(store_commit(store, NULL), 0);
 }
 
@@ -132,7 +132,7 @@ static void files_are_numbered_in_order(void **state)
     put_series(store, "/t/b", 0, 10, 0);
     put_series(store, "/t/c", 10, 10, 0);
     assert_int_equal(NUMBER(falls), 1);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER(falls), 0);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation"), 30);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation JOIN file ON file_id = operation_id >> 32"), 30);
@@ -146,7 +146,7 @@ static void numbers_say_more_than_times(void **state)
     struct store *store = store_file_open(state, STORE_CREATE);
     put_series(store, "/t/a", 10, 10, 5000);
     put_series(store, "/t/b", 0, 10, 900000);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER(falls), 0);
     /* It is taken to go on at once: the first of the later part begins when the last of the former had ended.
      */
@@ -160,7 +160,7 @@ static void what_is_told_twice_counts_once(void **state)
     struct store *store = store_file_open(state, STORE_CREATE);
     put_series(store, "/t/b", 6, 10, 1600);
     put_series(store, "/t/a", 0, 10, 1000);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation"), 16);
     assert_int_equal(NUMBER("SELECT count(DISTINCT sequence) FROM operation"), 16);
     assert_int_equal(NUMBER("SELECT sum(operations) FROM operation_block"), 16);
@@ -169,7 +169,7 @@ static void what_is_told_twice_counts_once(void **state)
     assert_int_equal(NUMBER("SELECT first_offset FROM v_ledger"), 0);
     /* Without the other file they are there again. */
     put_series(store, "/t/a", 0, 3, 1000);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation"), 13);
     assert_int_equal(NUMBER("SELECT count(*) FROM v_ledger"), 0);
     store_close(store);
@@ -186,11 +186,11 @@ static void traffic_counts_once(void **state)
     put_series(store, "/t/a", 0, 10, 1000);
     put_series(store, "/t/b", 6, 10, 1600);
     assert_int_equal(store_execute(store, add, NULL), 0);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM proxy_operation"), 16);
     assert_int_equal(NUMBER("SELECT count(*) FROM proxy_operation JOIN operation USING (operation_id)"), 16);
     put_series(store, "/t/a", 0, 3, 1000);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM proxy_operation JOIN operation USING (operation_id)"), 10);
     store_close(store);
 }
@@ -203,7 +203,7 @@ static void sends_are_told_by_peer_and_number(void **state)
                                      {.number = 3, .function = FUNCTION_SEND}};
     put_file(store, "/t/a", "/t", records, 3);
     put_file(store, "/t/b", "/t", records + 1, 2);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation"), 3);
     store_close(store);
 }
@@ -218,7 +218,7 @@ static void other_contents_are_no_doubles(void **state)
     for (size_t i = 0; i < 10; i++)
         records[i].duration_ns = i % 4 == 0 ? 1000 : 2000;
     put_file(store, "/t/b", "/t", records, 10);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation"), 20);
     store_close(store);
 }
@@ -229,7 +229,7 @@ static void directories_of_one_process(void **state)
     struct record records[MOST];
     put_file(store, "/new/a", "/new", records, series(records, 5, 10, 1500));
     put_file(store, "/old/a", "/old", records, series(records, 0, 8, 1000));
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM process"), 1);
     assert_int_equal(NUMBER("SELECT count(*) FROM member"), 1);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation"), 15);
@@ -263,7 +263,7 @@ static void times_go_on_after_a_step(void **state)
     for (size_t i = 0; i < sizeof steps_us / sizeof *steps_us; i++) {
         struct store *store = store_file_open(state, STORE_CREATE);
         put_stepped(store, steps_us[i]);
-        mend(store);
+        correct(store);
         assert_int_equal(NUMBER("SELECT count(*) FROM clock_step"), 1);
         assert_int_equal(NUMBER("SELECT step_ns FROM clock_step"), steps_us[i] * 1000);
         assert_int_equal(NUMBER("SELECT is_measured FROM clock_step"), 1);
@@ -274,7 +274,7 @@ static void times_go_on_after_a_step(void **state)
                                        "INSERT OR IGNORE INTO changed_process SELECT process_id FROM process",
                                        NULL),
                          0);
-        mend(store);
+        correct(store);
         assert_int_equal(NUMBER("SELECT step_ns FROM clock_step"), steps_us[i] * 1000);
         assert_int_equal(NUMBER(steady), 19);
         store_close(store);
@@ -297,7 +297,7 @@ static void a_pause_of_all_is_none(void **state)
     }
     put_file(store, "/t/near", "/t", near, 20);
     put_file(store, "/t/far", "/t", far, 20);
-    mend(store);
+    correct(store);
     assert_int_equal(NUMBER("SELECT count(*) FROM clock_step"), 0);
     assert_int_equal(NUMBER("SELECT count(*) FROM operation_recorded"), 0);
     store_close(store);

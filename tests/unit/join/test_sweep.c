@@ -84,7 +84,7 @@ static size_t sweep_all(struct store *store, const uint64_t hashes[2], struct sw
     struct error error = ERROR_INIT;
     struct intern texts;
     struct blocks blocks;
-    struct sweep sweep;
+    struct cursor cursor;
     struct work_member members[] = {
         {.id = store_file_number(store, "SELECT min(member_id) FROM member")},
         {.id = store_file_number(store, "SELECT max(member_id) FROM member"), .communicator = 1}};
@@ -94,11 +94,11 @@ static size_t sweep_all(struct store *store, const uint64_t hashes[2], struct sw
     int more;
     intern_init(&texts);
     assert_int_equal(blocks_init(&blocks, store, &inside, &texts, &error), 0);
-    assert_int_equal(sweep_begin(&sweep, &blocks, &work, (const int32_t[]){0, 1}, of, &error), 0);
-    while ((more = sweep_next(&sweep, &swept[count], &error)) == 1)
+    assert_int_equal(cursor_begin(&cursor, &blocks, &work, (const int32_t[]){0, 1}, of, &error), 0);
+    while ((more = cursor_next(&cursor, &swept[count], &error)) == 1)
         assert_true(++count < MOST);
     assert_int_equal(more, 0);
-    sweep_end(&sweep);
+    cursor_end(&cursor);
     blocks_release(&blocks);
     intern_release(&texts);
     return count;

@@ -10,17 +10,17 @@
 enum { HANDS = 4, PIECES = 500, NONE = PIECES };
 
 struct tally {
-    const struct hands *hands;
+    const struct worker_pool *worker_pool;
     atomic_int times[PIECES];
     atomic_int busy[HANDS];
     atomic_int shared; /* a hand was used by two at once */
     size_t bad;        /* this piece fails */
 };
 
-static int count_piece(void *context, struct hand *hand, size_t number, struct error *error)
+static int count_piece(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct tally *tally = context;
-    atomic_int *busy = &tally->busy[hand - tally->hands->items];
+    atomic_int *busy = &tally->busy[pool_worker - tally->worker_pool->items];
     if (atomic_fetch_add(busy, 1) != 0)
         tally->shared = 1;
     tally->times[number]++;
@@ -32,13 +32,13 @@ static int count_piece(void *context, struct hand *hand, size_t number, struct e
 static int do_pieces(void **state, size_t count, size_t bad, struct tally *tally, struct error *error)
 {
     struct work work = {.member_count = 0};
-    struct hands hands;
+    struct worker_pool worker_pool;
     struct store *store = store_file_open(state, STORE_CREATE);
-    *tally = (struct tally){.hands = &hands, .bad = bad};
-    assert_int_equal(hands_init(&hands, &work, store, count, error), 0);
-    assert_int_equal(hands_do(&hands, count_piece, tally, 0, error), 0);
-    int outcome = hands_do(&hands, count_piece, tally, PIECES, error);
-    hands_release(&hands);
+    *tally = (struct tally){.worker_pool = &worker_pool, .bad = bad};
+    assert_int_equal(worker_pool_init(&worker_pool, &work, store, count, error), 0);
+    assert_int_equal(worker_pool_run(&worker_pool, count_piece, tally, 0, error), 0);
+    int outcome = worker_pool_run(&worker_pool, count_piece, tally, PIECES, error);
+    worker_pool_release(&worker_pool);
     store_close(store);
     assert_false(tally->shared);
     return outcome;

@@ -89,7 +89,7 @@ static void take(struct pending *pending, enum record_type type, uint64_t handle
         .time_ns = pending->now_ns, .handle = handle, .parent = parent, .kind = kind, .type = (uint8_t)type};
     if (type == TYPE_PROXY_OP)
         record.proxy_op.pid = 77;
-    tree_take(&pending->tree, &record);
+    event_tree_add(&pending->tree, &record);
 }
 
 /* How many lines come until then. */

@@ -25,13 +25,13 @@ static void key_is_an_early_one(void **state)
 
 static uint64_t dropped_in_all(void)
 {
-    struct ring_drops drops = ring_drops();
+    struct ring_drop_counts drops = ring_drop_counts();
     return drops.full + drops.ringless + drops.other;
 }
 
 static void *take_ring(void *got)
 {
-    *(bool *)got = ring_mine() != NULL;
+    *(bool *)got = ring_of_thread() != NULL;
     return NULL;
 }
 
@@ -50,11 +50,11 @@ static void refused_thread_takes_no_lock(void **state)
     (void)state;
     ring_configure(1024, 1);
     ring_comes_and_goes();
-    assert_null(ring_mine());
+    assert_null(ring_of_thread());
     assert_int_equal(dropped_in_all(), 1);
     /* Whoever takes the lock now looks, and finds one. */
     atomic_store(&ring_at(0)->owner, RING_FREE);
-    assert_null(ring_mine());
+    assert_null(ring_of_thread());
     atomic_store(&ring_at(0)->owner, RING_RETIRED);
     assert_int_equal(dropped_in_all(), 2);
 }
@@ -63,8 +63,8 @@ static void refused_thread_gets_a_ring_that_becomes_free(void **state)
 {
     (void)state;
     ring_recycle(ring_at(0));
-    assert_ptr_equal(ring_mine(), ring_at(0));
-    assert_ptr_equal(ring_mine(), ring_at(0));
+    assert_ptr_equal(ring_of_thread(), ring_at(0));
+    assert_ptr_equal(ring_of_thread(), ring_at(0));
     assert_int_equal(dropped_in_all(), 2);
 }
 
@@ -76,7 +76,7 @@ static void push_nested(int number)
 {
     (void)number;
     const struct record nested = {.time_ns = 7, .kind = RECORD_TAG, .slots = 1};
-    nested_pushed = ring_push(ring_mine(), &nested, 1, RING_STATE);
+    nested_pushed = ring_push(ring_of_thread(), &nested, 1, RING_STATE);
     if (mprotect(unreadable, 4096, PROT_READ | PROT_WRITE) != 0)
         _exit(2);
 }
@@ -99,7 +99,7 @@ static void push_interrupted(struct ring *ring, const struct record *record)
 static void push_within_a_push_is_refused(void **state)
 {
     (void)state;
-    struct ring *ring = ring_mine();
+    struct ring *ring = ring_of_thread();
     uint64_t dropped = dropped_in_all();
     uint64_t at, limit;
     struct record copy;
@@ -108,8 +108,8 @@ static void push_within_a_push_is_refused(void **state)
     assert_false(nested_pushed);
     assert_int_equal(dropped_in_all(), dropped + 1);
     /* For want of room none was. */
-    assert_int_equal(ring_drops().full, 0);
-    assert_true(ring_unread(ring, &at, &limit));
+    assert_int_equal(ring_drop_counts().full, 0);
+    assert_true(ring_next_range(ring, &at, &limit));
     assert_int_equal(limit - at, 3);
     assert_int_equal(ring_copy(ring, at, &copy), 3);
     assert_int_equal(copy.handle, 43);
@@ -120,22 +120,22 @@ static void push_within_a_push_is_refused(void **state)
 static void nonsense_is_not_read(void **state)
 {
     (void)state;
-    struct ring *ring = ring_mine();
+    struct ring *ring = ring_of_thread();
     uint64_t dropped = dropped_in_all();
     uint64_t at, limit;
     ring->tail = ring->head + 1;
-    assert_false(ring_unread(ring, &at, &limit));
+    assert_false(ring_next_range(ring, &at, &limit));
     assert_int_equal(dropped_in_all(), dropped + 1);
     const struct record record = {.slots = 1};
     assert_true(ring_push(ring, &record, 1, RING_STOP));
-    assert_true(ring_unread(ring, &at, &limit));
+    assert_true(ring_next_range(ring, &at, &limit));
     assert_int_equal(limit - at, 1);
 }
 
 static void record_of_no_size_is_not_copied(void **state)
 {
     (void)state;
-    struct ring *ring = ring_mine();
+    struct ring *ring = ring_of_thread();
     unsigned char copy[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
     static const uint8_t sizes[] = {0, RECORD_SLOTS_MAX + 1};
     for (int i = 0; i < 2; i++) {
@@ -149,13 +149,13 @@ static void record_of_no_size_is_not_copied(void **state)
 static void *push_into_ring(void *pushed)
 {
     const struct record record = {.slots = 1};
-    *(bool *)pushed = ring_push(ring_mine(), &record, 1, RING_STOP);
+    *(bool *)pushed = ring_push(ring_of_thread(), &record, 1, RING_STOP);
     return NULL;
 }
 
 static void *leave_in_a_push(void *got)
 {
-    ring_mine()->pushing = true;
+    ring_of_thread()->pushing = true;
     return take_ring(got);
 }
 
@@ -183,12 +183,12 @@ static void child_begins_with_no_drops(void **state)
 {
     (void)state;
     ring_count_dropped();
-    assert_true(ring_drops().ringless > 0);
+    assert_true(ring_drop_counts().ringless > 0);
     ring_forget_all();
-    assert_false(ring_drops().ringless > 0);
+    assert_false(ring_drop_counts().ringless > 0);
     assert_int_equal(ring_count(), 0);
     assert_int_equal(dropped_in_all(), 0);
-    assert_non_null(ring_mine());
+    assert_non_null(ring_of_thread());
 }
 
 /* How many pages of its slots a ring has. */
@@ -221,7 +221,7 @@ static void ring_in_use_is_mapped_ahead(void **state)
     (void)state;
     ring_forget_all();
     ring_configure(1u << 14, 4);
-    struct ring *ring = ring_mine();
+    struct ring *ring = ring_of_thread();
     struct record record = {.slots = 1};
     size_t pages = (size_t)(ring->capacity * RECORD_SLOT_BYTES) / (size_t)sysconf(_SC_PAGESIZE);
     for (unsigned i = 0; i + 1 < MAPPED_AHEAD_FROM_SLOTS; i++)

@@ -71,7 +71,7 @@ static void start_group(struct tree *tree, uint64_t number)
 {
     struct record record = {
         .time_ns = number, .handle = number, .kind = RECORD_START, .type = TYPE_GROUP_API};
-    tree_take(tree, &record);
+    event_tree_add(tree, &record);
 }
 
 /* As many as there is room for, numbered from 1. */
@@ -87,7 +87,7 @@ static void begin_full(struct tree *tree, struct done *done)
 static void stop(struct tree *tree, uint64_t number)
 {
     struct record record = {.time_ns = number, .handle = number, .kind = RECORD_STOP};
-    tree_take(tree, &record);
+    event_tree_add(tree, &record);
 }
 
 /* Looking for what is complete takes a look at everything: it must not happen with every event. */
@@ -177,13 +177,13 @@ static void start(struct tree *tree, enum record_type type, uint64_t handle, uin
                             .type = (uint8_t)type};
     if (type == TYPE_COLL)
         record.task.channels = 1;
-    tree_take(tree, &record);
+    event_tree_add(tree, &record);
 }
 
 static void stop_at(struct tree *tree, uint64_t handle, uint64_t time_ns)
 {
     struct record record = {.time_ns = time_ns, .handle = handle, .kind = RECORD_STOP};
-    tree_take(tree, &record);
+    event_tree_add(tree, &record);
 }
 
 /*
@@ -206,13 +206,13 @@ static void start_group_of_two(struct tree *tree)
 static void end_context(struct tree *tree, uint32_t context)
 {
     struct record record = {.time_ns = SECOND, .context = context, .kind = RECORD_CONTEXT_END};
-    tree_take(tree, &record);
+    event_tree_add(tree, &record);
 }
 
 static void sweep_twice(struct tree *tree, uint64_t now_ns)
 {
-    tree_sweep(tree, now_ns, false);
-    tree_sweep(tree, now_ns + 1, false);
+    event_tree_flush(tree, now_ns, false);
+    event_tree_flush(tree, now_ns + 1, false);
 }
 
 /* The job may be killed while the other hangs: what is over is handed over in its call and a group. */
@@ -285,7 +285,7 @@ static void group_that_has_not_returned_stays_whole(void **state)
     sweep_twice(&tree, 26 * SECOND);
     assert_int_equal(done.finished, 1);
     assert_int_equal(done.child, 10);
-    tree_sweep(&tree, 27 * SECOND, true);
+    event_tree_flush(&tree, 27 * SECOND, true);
     assert_int_equal(done.unfinished, 1);
     assert_int_equal(done.child, 20);
     assert_int_equal(tree.pool.in_use, 0);
@@ -303,7 +303,7 @@ static void operation_of_an_aborted_communicator_is_given_up(void **state)
         start_group_of_two(&tree);
         stop_at(&tree, aborted == 1 ? 22 : 12, SECOND + 200);
         end_context(&tree, aborted);
-        tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
+        event_tree_flush(&tree, SECOND + SECOND * 3 / 4, false);
         assert_int_equal(done.unfinished, 1);
         assert_int_equal(done.handle, 1);
         assert_int_equal(tree.pool.in_use, 0);
@@ -366,12 +366,12 @@ static void operation_of_a_live_communicator_is_waited_for(void **state)
         begin(&tree, &done);
         start_group_of_two(&tree);
         end_context(&tree, aborted);
-        tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
-        tree_sweep(&tree, 60 * SECOND, false);
+        event_tree_flush(&tree, SECOND + SECOND * 3 / 4, false);
+        event_tree_flush(&tree, 60 * SECOND, false);
         assert_int_equal(done.finished + done.unfinished, 0);
         stop_at(&tree, aborted == 1 ? 22 : 12, 60 * SECOND);
         end_context(&tree, 3 - aborted);
-        tree_sweep(&tree, 61 * SECOND, false);
+        event_tree_flush(&tree, 61 * SECOND, false);
         assert_int_equal(tree.pool.in_use, 0);
         end(&tree);
     }

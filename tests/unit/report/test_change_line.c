@@ -6,15 +6,15 @@
 /* 2026-11-25 10:12:04 UTC, by date(1). */
 static const int64_t AT_NS = INT64_C(1795601524987654321);
 
-static const struct noted hostile = {.run = (char *)(uintptr_t) "night\n\x1b[31m",
-                                     .kind = (char *)(uintptr_t) "compute",
-                                     .unit = (char *)(uintptr_t) "rank 3",
-                                     .phase = (char *)(uintptr_t) "a\"b",
-                                     .confidence = (char *)(uintptr_t) "high",
-                                     .text = (char *)(uintptr_t) "GPU of rank 3\r\xff is slow",
-                                     .first_step = 4,
-                                     .last_step = 8,
-                                     .lost_ns = 130000500};
+static const struct finding_snapshot hostile = {.run = (char *)(uintptr_t) "night\n\x1b[31m",
+                                                .kind = (char *)(uintptr_t) "compute",
+                                                .unit = (char *)(uintptr_t) "rank 3",
+                                                .phase = (char *)(uintptr_t) "a\"b",
+                                                .confidence = (char *)(uintptr_t) "high",
+                                                .text = (char *)(uintptr_t) "GPU of rank 3\r\xff is slow",
+                                                .first_step = 4,
+                                                .last_step = 8,
+                                                .lost_ns = 130000500};
 
 static void assert_text(int names_run, const char *expected)
 {
@@ -35,13 +35,13 @@ static void test_text(void **state)
 static void test_json(void **state)
 {
     struct buffer line = BUFFER_INIT;
-    struct noted unknown = {.kind = hostile.kind,
-                            .unit = hostile.unit,
-                            .confidence = hostile.confidence,
-                            .text = hostile.unit,
-                            .first_step = -1,
-                            .last_step = -1,
-                            .stops_job = 1};
+    struct finding_snapshot unknown = {.kind = hostile.kind,
+                                       .unit = hostile.unit,
+                                       .confidence = hostile.confidence,
+                                       .text = hostile.unit,
+                                       .first_step = -1,
+                                       .last_step = -1,
+                                       .stops_job = 1};
     assert_int_equal(change_line_json(CHANGE_OVER, &hostile, AT_NS, &line), 0);
     assert_string_equal(
         line.data,

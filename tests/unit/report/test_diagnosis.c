@@ -25,7 +25,7 @@ struct ring {
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[3]; /* the world, and a half of the ranks each */
     char label[8];
-    struct job_seat seats[RANKS];
+    struct communicator_set_member member_list[RANKS];
     struct job_operation operations[RANKS * INSTANCES];
     struct job_instance instances[INSTANCES];
     int32_t members[RANKS * INSTANCES];
@@ -82,19 +82,20 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
     *ring = (struct ring){.label = "world"};
     for (int i = 0; i < 3; i++) {
         int size = i ? RANKS / 2 : RANKS;
-        ring->communicators[i] = (struct job_communicator){.size = size,
-                                                           .hash = 1,
-                                                           .label = ring->label,
-                                                           .seats = ring->seats + (i == 2 ? size : 0),
-                                                           .seat_count = (size_t)size,
-                                                           .is_whole = !i,
-                                                           .silent = -1};
+        ring->communicators[i] =
+            (struct job_communicator){.size = size,
+                                      .hash = 1,
+                                      .label = ring->label,
+                                      .member_list = ring->member_list + (i == 2 ? size : 0),
+                                      .seat_count = (size_t)size,
+                                      .is_whole = !i,
+                                      .silent = -1};
     }
     for (int rank = 0; rank < RANKS; rank++) {
         latest_ns = late_ns[rank] > latest_ns ? late_ns[rank] : latest_ns;
         ring->ranks[rank] = (struct job_rank){
             .first = (size_t)(rank * INSTANCES), .count = INSTANCES, .tail_step = INT32_MAX};
-        ring->seats[rank] = (struct job_seat){rank, rank};
+        ring->member_list[rank] = (struct communicator_set_member){rank, rank};
     }
     for (int number = 0; number < INSTANCES; number++) {
         int step = number / EACH, which = number % EACH;
@@ -177,8 +178,8 @@ static void slow_links_beside_a_slow_link(void **state)
         assert_int_equal(greatest->last_step, LAST_SLOW);
         assert_int_equal(greatest->slow_ns, 4 * 600);
         assert_int_equal(greatest->confidence == CONFIDENCE_LOW, two);
-        assert_int_equal(findings.crowd.findings, two);
-        assert_int_equal(findings.crowd.ranks, two ? 3 : 0);
+        assert_int_equal(findings.common_slowdown.findings, two);
+        assert_int_equal(findings.common_slowdown.ranks, two ? 3 : 0);
         assert_non_null(finding_of(&findings, 2));
         assert_int_equal(finding_of(&findings, 2)->confidence, CONFIDENCE_LOW);
         findings_release(&findings);

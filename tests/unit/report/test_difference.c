@@ -9,28 +9,30 @@
 /* What was told since the last look: "new rank 3, over rank 4". */
 static char told[256];
 
-static int hear(void *context, enum change change, const struct noted *noted, struct error *error)
+static int hear(void *context, enum change change, const struct finding_snapshot *finding_snapshot,
+                struct error *error)
 {
     size_t length = strlen(told);
     snprintf(told + length, sizeof told - length, "%s%s %s", length ? ", " : "", change_name(change),
-             noted->unit);
+             finding_snapshot->unit);
     return 0;
 }
 
-static struct noted finding(const char *unit, int64_t first_step, int64_t last_step, int64_t run_step)
+static struct finding_snapshot finding(const char *unit, int64_t first_step, int64_t last_step,
+                                       int64_t run_step)
 {
-    return (struct noted){.run = (char *)(uintptr_t) "run",
-                          .kind = (char *)(uintptr_t) "compute",
-                          .unit = (char *)(uintptr_t)unit,
-                          .confidence = (char *)(uintptr_t) "high",
-                          .text = (char *)(uintptr_t) "it is slow",
-                          .first_step = first_step,
-                          .last_step = last_step,
-                          .run_step = run_step,
-                          .lost_ns = 1000};
+    return (struct finding_snapshot){.run = (char *)(uintptr_t) "run",
+                                     .kind = (char *)(uintptr_t) "compute",
+                                     .unit = (char *)(uintptr_t)unit,
+                                     .confidence = (char *)(uintptr_t) "high",
+                                     .text = (char *)(uintptr_t) "it is slow",
+                                     .first_step = first_step,
+                                     .last_step = last_step,
+                                     .run_step = run_step,
+                                     .lost_ns = 1000};
 }
 
-static void assert_look(struct difference *difference, const struct noted *items, size_t count,
+static void assert_look(struct difference *difference, const struct finding_snapshot *items, size_t count,
                         const char *expected)
 {
     struct noted_list now = {.items = NULL};
@@ -52,54 +54,54 @@ static void assert_settled(struct difference *difference, const char *expected)
 static void test_a_finding_is_told_once(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 4, 6, 7);
+    struct finding_snapshot finding_snapshot = finding("rank 3", 4, 6, 7);
     assert_look(&difference, NULL, 0, "");
-    assert_look(&difference, &noted, 1, "new rank 3");
-    noted.last_step = 9;
-    noted.run_step = 10;
-    noted.lost_ns = 1999;
-    assert_look(&difference, &noted, 1, "");
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    finding_snapshot.last_step = 9;
+    finding_snapshot.run_step = 10;
+    finding_snapshot.lost_ns = 1999;
+    assert_look(&difference, &finding_snapshot, 1, "");
     difference_release(&difference);
 }
 
 static void test_changes(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 4, 6, 7);
-    assert_look(&difference, &noted, 1, "new rank 3");
-    noted.confidence = (char *)(uintptr_t) "medium";
-    assert_look(&difference, &noted, 1, "changed rank 3");
-    assert_look(&difference, &noted, 1, "");
-    noted.lost_ns = 2000;
-    assert_look(&difference, &noted, 1, "changed rank 3");
-    noted.lost_ns = 3999;
-    assert_look(&difference, &noted, 1, "");
-    noted.lost_ns = 4000;
-    assert_look(&difference, &noted, 1, "changed rank 3");
+    struct finding_snapshot finding_snapshot = finding("rank 3", 4, 6, 7);
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    finding_snapshot.confidence = (char *)(uintptr_t) "medium";
+    assert_look(&difference, &finding_snapshot, 1, "changed rank 3");
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.lost_ns = 2000;
+    assert_look(&difference, &finding_snapshot, 1, "changed rank 3");
+    finding_snapshot.lost_ns = 3999;
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.lost_ns = 4000;
+    assert_look(&difference, &finding_snapshot, 1, "changed rank 3");
     difference_release(&difference);
 }
 
 static void test_over_and_again(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 4, 6, 9);
-    assert_look(&difference, &noted, 1, "new rank 3");
-    noted.last_step = 20;
-    noted.run_step = 21;
-    assert_look(&difference, &noted, 1, "");
-    noted.run_step = 24;
-    assert_look(&difference, &noted, 1, "");
-    noted.run_step = 25;
-    assert_look(&difference, &noted, 1, "over rank 3");
-    noted.run_step = 30;
-    assert_look(&difference, &noted, 1, "");
-    noted.last_step = 30;
-    assert_look(&difference, &noted, 1, "changed rank 3");
+    struct finding_snapshot finding_snapshot = finding("rank 3", 4, 6, 9);
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    finding_snapshot.last_step = 20;
+    finding_snapshot.run_step = 21;
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.run_step = 24;
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.run_step = 25;
+    assert_look(&difference, &finding_snapshot, 1, "over rank 3");
+    finding_snapshot.run_step = 30;
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.last_step = 30;
+    assert_look(&difference, &finding_snapshot, 1, "changed rank 3");
     assert_look(&difference, NULL, 0, "");
-    assert_look(&difference, &noted, 1, "");
+    assert_look(&difference, &finding_snapshot, 1, "");
     assert_look(&difference, NULL, 0, "");
     assert_look(&difference, NULL, 0, "withdrawn rank 3");
-    assert_look(&difference, &noted, 1, "new rank 3");
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
     assert_look(&difference, NULL, 0, "");
     assert_settled(&difference, "withdrawn rank 3");
     assert_settled(&difference, "");
@@ -110,15 +112,15 @@ static void test_over_and_again(void **state)
 static void test_a_look_that_saw_less(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 4, 6, 7), less;
-    assert_look(&difference, &noted, 1, "new rank 3");
-    noted.run_step = 20;
-    assert_look(&difference, &noted, 1, "over rank 3");
-    less = noted;
+    struct finding_snapshot finding_snapshot = finding("rank 3", 4, 6, 7), less;
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    finding_snapshot.run_step = 20;
+    assert_look(&difference, &finding_snapshot, 1, "over rank 3");
+    less = finding_snapshot;
     less.run_step = 6;
     less.lost_ns = 9000;
     assert_look(&difference, &less, 1, "");
-    assert_look(&difference, &noted, 1, "");
+    assert_look(&difference, &finding_snapshot, 1, "");
     difference_release(&difference);
 }
 
@@ -126,13 +128,13 @@ static void test_a_look_that_saw_less(void **state)
 static void test_periods(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 10, 30, 30);
-    noted.period = 10;
-    assert_look(&difference, &noted, 1, "new rank 3");
-    noted.run_step = 60;
-    assert_look(&difference, &noted, 1, "");
-    noted.run_step = 61;
-    assert_look(&difference, &noted, 1, "over rank 3");
+    struct finding_snapshot finding_snapshot = finding("rank 3", 10, 30, 30);
+    finding_snapshot.period = 10;
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    finding_snapshot.run_step = 60;
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.run_step = 61;
+    assert_look(&difference, &finding_snapshot, 1, "over rank 3");
     difference_release(&difference);
 }
 
@@ -140,20 +142,20 @@ static void test_periods(void **state)
 static void test_files_that_do_not_grow_in_step(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 100, 900, 1000);
-    assert_look(&difference, &noted, 1, "new rank 3");
-    noted.last_step = 1850;
-    noted.run_step = 2000;
-    assert_look(&difference, &noted, 1, "");
-    noted.run_step = 2055;
-    assert_look(&difference, &noted, 1, "over rank 3");
+    struct finding_snapshot finding_snapshot = finding("rank 3", 100, 900, 1000);
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    finding_snapshot.last_step = 1850;
+    finding_snapshot.run_step = 2000;
+    assert_look(&difference, &finding_snapshot, 1, "");
+    finding_snapshot.run_step = 2055;
+    assert_look(&difference, &finding_snapshot, 1, "over rank 3");
     difference_release(&difference);
 }
 
 static void test_what_is_the_same(void **state)
 {
-    const struct noted one = finding("rank 3", 4, 6, 7);
-    struct noted other = finding("rank 3", 7, 9, 9);
+    const struct finding_snapshot one = finding("rank 3", 4, 6, 7);
+    struct finding_snapshot other = finding("rank 3", 7, 9, 9);
     assert_true(noted_is_same(&one, &other));
     assert_true(noted_is_same(&other, &one));
     other.first_step = 8;
@@ -164,7 +166,7 @@ static void test_what_is_the_same(void **state)
     other = one;
     other.phase = (char *)(uintptr_t) "forward";
     assert_true(noted_is_same(&one, &other));
-    struct noted third = other;
+    struct finding_snapshot third = other;
     third.phase = (char *)(uintptr_t) "backward";
     assert_false(noted_is_same(&third, &other));
     other = one;
@@ -180,8 +182,8 @@ static void test_what_is_the_same(void **state)
 static void test_several(void **state)
 {
     struct difference difference = {.told = NULL};
-    const struct noted both[] = {finding("rank 3", 4, 6, 7), finding("rank 4", 4, 6, 7)};
-    const struct noted apart[] = {finding("rank 3", 4, 6, 7), finding("rank 3", 20, 22, 22)};
+    const struct finding_snapshot both[] = {finding("rank 3", 4, 6, 7), finding("rank 4", 4, 6, 7)};
+    const struct finding_snapshot apart[] = {finding("rank 3", 4, 6, 7), finding("rank 3", 20, 22, 22)};
     assert_look(&difference, both, 1, "new rank 3");
     assert_look(&difference, both, 2, "new rank 4");
     assert_look(&difference, &both[1], 1, "");
@@ -195,7 +197,7 @@ static void test_several(void **state)
 static void test_a_stop_is_believed_at_the_second_look(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted early = finding("rank 3", 4, 4, 4), late = finding("rank 3", 40, 40, 40);
+    struct finding_snapshot early = finding("rank 3", 4, 4, 4), late = finding("rank 3", 40, 40, 40);
     early.stops_job = late.stops_job = 1;
     assert_look(&difference, &early, 1, "");
     assert_look(&difference, &late, 1, "");
@@ -214,13 +216,13 @@ static void test_a_stop_is_believed_at_the_second_look(void **state)
 static void test_a_doubtful_one_is_believed_at_the_second_look(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted noted = finding("rank 3", 4, 6, 7);
-    noted.confidence = (char *)(uintptr_t) "medium";
-    assert_look(&difference, &noted, 1, "");
+    struct finding_snapshot finding_snapshot = finding("rank 3", 4, 6, 7);
+    finding_snapshot.confidence = (char *)(uintptr_t) "medium";
+    assert_look(&difference, &finding_snapshot, 1, "");
     assert_look(&difference, NULL, 0, "");
-    assert_look(&difference, &noted, 1, "");
-    assert_look(&difference, &noted, 1, "new rank 3");
-    assert_look(&difference, &noted, 1, "");
+    assert_look(&difference, &finding_snapshot, 1, "");
+    assert_look(&difference, &finding_snapshot, 1, "new rank 3");
+    assert_look(&difference, &finding_snapshot, 1, "");
     difference_release(&difference);
 }
 
@@ -228,8 +230,8 @@ static void test_what_is_known_is_not_told(void **state)
 {
     struct difference difference = {.told = NULL};
     struct noted_list known = {.items = NULL};
-    struct noted items[] = {finding("rank 3", 4, 6, 7), finding("rank 4", 5, 5, 7),
-                            finding("rank 5", 1, 2, 7)};
+    struct finding_snapshot items[] = {finding("rank 3", 4, 6, 7), finding("rank 4", 5, 5, 7),
+                                       finding("rank 5", 1, 2, 7)};
     items[1].stops_job = 1;
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(noted_list_add(&known, &items[i]), 0);

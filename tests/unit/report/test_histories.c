@@ -20,8 +20,8 @@ struct roles {
 static void play(struct small *small, struct roles *roles)
 {
     small_init(small);
-    *roles =
-        (struct roles){.role = {.ranks = roles->ranks, .rank_count = RANKS, .length = 2, .programmes = 1}};
+    *roles = (struct roles){
+        .role = {.ranks = roles->ranks, .rank_count = RANKS, .length = 2, .call_sequences = 1}};
     for (int rank = 0; rank < RANKS; rank++) {
         roles->ranks[rank] = rank;
         for (int i = 0; i < EACH; i++)

@@ -161,12 +161,12 @@ static void what_functions_need(void **state)
         {FUNCTION_RECV, 0, {0, 8}},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct needs needs = needs_of(all[i].function, 8, 4, all[i].is_root);
+        struct needs needs = call_buffer_sizes(all[i].function, 8, 4, all[i].is_root);
         assert_int_equal(needs.send_bytes, all[i].needs.send_bytes);
         assert_int_equal(needs.receive_bytes, all[i].needs.receive_bytes);
     }
-    assert_true(needs_of(FUNCTION_ALL_GATHER, INT64_MAX, 4, 0).receive_bytes == UINT64_MAX);
-    assert_int_equal(needs_of(FUNCTION_ALL_REDUCE, COUNT_UNKNOWN, 4, 0).send_bytes, 0);
+    assert_true(call_buffer_sizes(FUNCTION_ALL_GATHER, INT64_MAX, 4, 0).receive_bytes == UINT64_MAX);
+    assert_int_equal(call_buffer_sizes(FUNCTION_ALL_REDUCE, COUNT_UNKNOWN, 4, 0).send_bytes, 0);
 }
 
 int main(void)

@@ -68,8 +68,8 @@ static void fill(struct stalls *stalls, const int64_t (*wait_ns)[STEPS])
     stalls->runs = calloc(1, sizeof *stalls->runs);
     stalls->edges = calloc(EDGES, sizeof *stalls->edges);
     stalls->cells = calloc(EDGES * STEPS, sizeof *stalls->cells);
-    stalls->seats = calloc(3, sizeof *stalls->seats);
-    assert_true(stalls->runs && stalls->edges && stalls->cells && stalls->seats);
+    stalls->member_list = calloc(3, sizeof *stalls->member_list);
+    assert_true(stalls->runs && stalls->edges && stalls->cells && stalls->member_list);
     stalls->runs[0] =
         (struct stalls_run){.id = 1, .step_count = STEPS, .first_step = 1, .median_step_ns = 1000000};
     stalls->run_count = 1;

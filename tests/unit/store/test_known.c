@@ -72,11 +72,12 @@ static void test_packed_is_known_twice(void **state)
 static void test_losses(void **state)
 {
     struct known known = read_all(state, files);
-    const struct known_file *torn = known_find(&known, 100, "dd"), *plain = known_find(&known, 100, "aa");
-    assert_int_equal(torn->skipped, 11);
-    assert_int_equal(torn->lost_pieces, 5);
-    assert_string_equal(torn->first_reason, "no object");
-    assert_int_equal(torn->first_offset, 40);
+    const struct known_file *partial_lines = known_find(&known, 100, "dd"),
+                            *plain = known_find(&known, 100, "aa");
+    assert_int_equal(partial_lines->skipped, 11);
+    assert_int_equal(partial_lines->lost_pieces, 5);
+    assert_string_equal(partial_lines->first_reason, "no object");
+    assert_int_equal(partial_lines->first_offset, 40);
     assert_int_equal(plain->lost_pieces, 0);
     assert_null(plain->first_reason);
     known_release(&known);

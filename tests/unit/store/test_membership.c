@@ -10,14 +10,15 @@
 /* Of a communicator of three: the last of several of a number, and none that there is no place for. */
 static void who_takes_a_seat(void **state)
 {
-    static const struct job_seat claims[] = {{-1, 9}, {0, 5}, {0, 6}, {2, 7}, {3, 8}, {INT64_MAX, 9}};
+    static const struct communicator_set_member claims[] = {{-1, 9}, {0, 5}, {0, 6},
+                                                            {2, 7},  {3, 8}, {INT64_MAX, 9}};
     struct job_communicator communicator = {.size = 3, .silent = -1};
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
-        assert_int_equal(job_seat(&communicator, claims[i].number, claims[i].rank), 0);
+        assert_int_equal(communicator_set_member(&communicator, claims[i].number, claims[i].rank), 0);
     assert_int_equal(communicator.seat_count, 2);
-    assert_int_equal(communicator.seats[0].rank, 6);
-    assert_int_equal(communicator.seats[1].rank, 7);
-    free(communicator.seats);
+    assert_int_equal(communicator.member_list[0].rank, 6);
+    assert_int_equal(communicator.member_list[1].rank, 7);
+    free(communicator.member_list);
 }
 
 /*
@@ -29,7 +30,8 @@ static void assert_places(int64_t silent, int64_t size, const char *world, const
 {
     enum { ALL = 11 };
     static const int64_t global_ranks[ALL] = {0, 1, 2, 3, 4, -1, -1, -1, -1, -1, -1};
-    static const struct job_seat in_world[] = {{0, 0}, {1, 1}, {4, 4}}, in_other[] = {{0, 5}, {3, 1}, {4, 6}};
+    static const struct communicator_set_member in_world[] = {{0, 0}, {1, 1}, {4, 4}},
+                                                in_other[] = {{0, 5}, {3, 1}, {4, 6}};
     struct job_rank ranks[ALL];
     struct job_communicator communicators[2] = {{.size = size, .silent = -1}, {.size = 7, .silent = -1}};
     struct job job = {.ranks = ranks,
@@ -42,8 +44,8 @@ static void assert_places(int64_t silent, int64_t size, const char *world, const
     for (int i = 0; i < silent; i++)
         ranks[2 + i].process_id = -1;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(job_seat(&communicators[0], in_world[i].number, in_world[i].rank), 0);
-        assert_int_equal(job_seat(&communicators[1], in_other[i].number, in_other[i].rank), 0);
+        assert_int_equal(communicator_set_member(&communicators[0], in_world[i].number, in_world[i].rank), 0);
+        assert_int_equal(communicator_set_member(&communicators[1], in_other[i].number, in_other[i].rank), 0);
     }
     seat_silent_ranks(&job);
     for (int which = 0; which < 2; which++) {
@@ -53,7 +55,7 @@ static void assert_places(int64_t silent, int64_t size, const char *world, const
             found[number + 1] = (char)(rank < 0 ? '.' : '0' + rank);
         }
         assert_string_equal(found, which ? other : world);
-        free(communicators[which].seats);
+        free(communicators[which].member_list);
     }
 }
 
@@ -86,18 +88,18 @@ static void assert_told(const int64_t *members, size_t count, const char *wanted
                       .communicator_count = 1,
                       .expected_ranks = 8};
     char found[8] = "";
-    assert_int_equal(job_seat(&communicator, 0, 3), 0);
-    assert_int_equal(job_seat(&communicator, 3, 1), 0);
+    assert_int_equal(communicator_set_member(&communicator, 0, 3), 0);
+    assert_int_equal(communicator_set_member(&communicator, 3, 1), 0);
     communicator.members = (int64_t *)(uintptr_t)members;
     communicator.member_count = count;
     struct run_ranks run = job_run_ranks(&job);
-    assert_int_equal(job_seat_told(&run, &communicator), 0);
+    assert_int_equal(communicator_add_listed_members(&run, &communicator), 0);
     for (int64_t number = 0; number < 4; number++) {
         int32_t rank = job_rank_in(&job, 0, number);
         found[number] = (char)(rank < 0 ? '.' : '0' + rank);
     }
     assert_string_equal(found, wanted);
-    free(communicator.seats);
+    free(communicator.member_list);
     free(communicator.told);
 }
 
@@ -122,11 +124,11 @@ static void other_order_than_the_launchers(void **state)
                       .communicators = &communicator,
                       .communicator_count = 1,
                       .expected_ranks = 4};
-    assert_int_equal(job_seat(&communicator, 1, 2), 0);
-    assert_int_equal(job_seat(&communicator, 2, 0), 0);
+    assert_int_equal(communicator_set_member(&communicator, 1, 2), 0);
+    assert_int_equal(communicator_set_member(&communicator, 2, 0), 0);
     seat_silent_ranks(&job);
     assert_false(communicator.is_whole);
-    free(communicator.seats);
+    free(communicator.member_list);
 }
 
 int main(void)

@@ -174,12 +174,12 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     judge(items, besides, &job, &baseline, besides->slow ? &edges : NULL, transfers.excess, findings);
 }
 
-struct readings judged_readings(struct suspect suspect, const struct besides *besides)
+struct rule_results judged_readings(struct suspect suspect, const struct besides *besides)
 {
     struct findings findings = {0};
     judge_suspect(suspect, besides, &findings);
     assert_true(findings.count > 0);
-    struct readings readings = findings.items[0].readings;
+    struct rule_results rule_results = findings.items[0].rule_results;
     findings_release(&findings);
-    return readings;
+    return rule_results;
 }

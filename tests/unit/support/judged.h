@@ -54,6 +54,6 @@ struct besides {
 void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings);
 
 /* The same of what the rules read. */
-struct readings judged_readings(struct suspect suspect, const struct besides *besides);
+struct rule_results judged_readings(struct suspect suspect, const struct besides *besides);
 
 #endif

@@ -103,7 +103,7 @@ static void seat_all(struct played *played)
         for (int64_t number = 0; number < communicator->size; number++) {
             int32_t rank = MEMBERS[i][number] - '0';
             if (played->ranks[rank].count)
-                assert_int_equal(job_seat(communicator, number, rank), 0);
+                assert_int_equal(communicator_set_member(communicator, number, rank), 0);
         }
     }
     seat_silent_ranks(&played->job);
@@ -142,7 +142,7 @@ void find_played(struct played *played, struct findings *findings)
                      0);
     extents_release(&extents);
     for (int i = 0; i < COMMUNICATORS; i++)
-        free(played->communicators[i].seats);
+        free(played->communicators[i].member_list);
 }
 
 void check_found(struct played *played, const char *expected)

@@ -78,12 +78,16 @@ static void play_all(struct slow_job *played, const struct slow_ranks *slow)
 
 static void describe(struct slow_job *played)
 {
-    played->world = (struct job_communicator){
-        .size = RANKS, .hash = 1, .seats = played->seats, .seat_count = RANKS, .is_whole = 1, .silent = -1};
+    played->world = (struct job_communicator){.size = RANKS,
+                                              .hash = 1,
+                                              .member_list = played->member_list,
+                                              .seat_count = RANKS,
+                                              .is_whole = 1,
+                                              .silent = -1};
     for (int rank = 0; rank < RANKS; rank++) {
         played->ranks[rank] = (struct job_rank){
             .first = (size_t)(rank * INSTANCES), .count = INSTANCES, .tail_step = INT32_MAX};
-        played->seats[rank] = (struct job_seat){rank, rank};
+        played->member_list[rank] = (struct communicator_set_member){rank, rank};
     }
     played->job = (struct job){.rank_count = RANKS,
                                .expected_ranks = RANKS,
@@ -110,11 +114,11 @@ void slow_job_init(struct slow_job *played, const struct slow_ranks *slow)
     assert_int_equal(baseline_init(&played->baseline, &played->job, &options, &error), 0);
     assert_int_equal(partitions_init(&played->partitions, &played->job, &played->edges), 0);
     played->transfers = calloc(INSTANCES, sizeof *played->transfers);
-    played->longest_stay_ns = longest_stays(&played->job);
+    played->longest_stay_ns = max_member_durations(&played->job);
     assert_non_null(played->transfers);
     assert_non_null(played->longest_stay_ns);
-    played->source = (struct sheet_source){&played->job, &played->baseline, played->transfers,
-                                           played->explained, played->longest_stay_ns};
+    played->source = (struct place_matrix_source){&played->job, &played->baseline, played->transfers,
+                                                  played->explained, played->longest_stay_ns};
 }
 
 void slow_job_release(struct slow_job *played)
@@ -131,13 +135,13 @@ void slow_job_release(struct slow_job *played)
 void slow_job_explain(struct slow_job *played, struct explanations *found)
 {
     struct error error = ERROR_INIT;
-    const struct belief belief = {
+    const struct acceptance_limits acceptance_limits = {
         .certainty = 3, .worth_ns = 300, .sure = 5.3, .worth_waited_ns = 300, .least_ns = 150};
     struct replay replay;
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
     assert_int_equal(explanations_find(found, &played->job, &played->baseline, &played->edges,
-                                       played->transfers, &replay, &belief, &error),
+                                       played->transfers, &replay, &acceptance_limits, &error),
                      0);
     replay_release(&replay);
 }

@@ -32,7 +32,7 @@ struct slow_job {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_communicator world;
-    struct job_seat seats[RANKS];
+    struct communicator_set_member member_list[RANKS];
     struct job_operation operations[OPERATIONS];
     struct job_instance instances[INSTANCES];
     int32_t members[OPERATIONS];
@@ -42,7 +42,7 @@ struct slow_job {
     struct partitions partitions;
     unsigned char explained[RANKS * STEPS];
     int64_t *longest_stay_ns;
-    struct sheet_source source;
+    struct place_matrix_source source;
 };
 
 /* Slow by so much before the first AllReduce: these ranks, in every `period`-th of these steps. */

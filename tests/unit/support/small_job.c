@@ -110,11 +110,11 @@ void small_group(struct small *small, uint8_t function, uint8_t ends)
 
 void small_in_stages(struct small *small)
 {
-    small->seats[0] = (struct job_seat){0, 0};
-    small->seats[1] = (struct job_seat){1, 1};
+    small->member_list[0] = (struct communicator_set_member){0, 0};
+    small->member_list[1] = (struct communicator_set_member){1, 1};
     small->communicators[0] = small->world;
-    small->communicators[1] =
-        (struct job_communicator){.size = 2, .seats = small->seats, .seat_count = 2, .silent = -1};
+    small->communicators[1] = (struct job_communicator){
+        .size = 2, .member_list = small->member_list, .seat_count = 2, .silent = -1};
     small->job.communicators = small->communicators;
     small->job.communicator_count = 2;
     small->job.blind_to_pairs = 1;
@@ -134,12 +134,12 @@ struct suspect small_suspicion(struct small *small, size_t count)
     return suspect;
 }
 
-const struct readings *small_read(struct small *small, struct suspect *suspects, size_t count)
+const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
-    suspects[0].readings = (struct readings){0};
-    suspects_doubt(&all, &small->job, &small->baseline, &small->edges, small->transfers);
-    return &suspects[0].readings;
+    suspects[0].rule_results = (struct rule_results){0};
+    suspects_check(&all, &small->job, &small->baseline, &small->edges, small->transfers);
+    return &suspects[0].rule_results;
 }
 
 int small_doubted(struct small *small, struct suspect *suspects, size_t count)
@@ -151,7 +151,7 @@ int small_doubted(struct small *small, struct suspect *suspects, size_t count)
 void small_in_one_role(struct small *small, struct small_roles *roles)
 {
     *roles = (struct small_roles){
-        .role = {.ranks = roles->ranks, .rank_count = RANKS, .length = 2, .programmes = 1}};
+        .role = {.ranks = roles->ranks, .rank_count = RANKS, .length = 2, .call_sequences = 1}};
     for (int rank = 0; rank < RANKS; rank++) {
         roles->ranks[rank] = roles->in_role[rank] = rank;
         for (int i = 0; i < EACH; i++)

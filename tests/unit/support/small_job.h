@@ -22,7 +22,7 @@ struct small {
     struct job_rank ranks[RANKS];
     struct job_communicator world;
     struct job_communicator communicators[2]; /* in stages: the world, and a stage */
-    struct job_seat seats[2];
+    struct communicator_set_member member_list[2];
     struct job_operation operations[OPERATIONS];
     int32_t positions[OPERATIONS];
     struct excess excess[OPERATIONS];
@@ -68,8 +68,8 @@ void small_in_stages(struct small *small);
  */
 struct suspect small_suspicion(struct small *small, size_t count);
 
-/* What the rules of suspects_doubt read of the first of the suspicions. */
-const struct readings *small_read(struct small *small, struct suspect *suspects, size_t count);
+/* What the rules of suspects_check read of the first of the suspicions. */
+const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count);
 
 /* Whether the first of the suspicions is doubted, which is forgotten again. */
 int small_doubted(struct small *small, struct suspect *suspects, size_t count);

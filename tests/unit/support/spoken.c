@@ -2,24 +2,24 @@
 
 #include "support/cmocka_all.h"
 
-void assert_speaks(const struct readings *readings, enum rule_id rule)
+void assert_speaks(const struct rule_results *rule_results, enum rule_id rule)
 {
-    if (!readings_speak(readings, rule))
-        fail_msg("%s does not speak (asked: %d, reading: %g)", rules[rule].name, readings->asked[rule],
-                 readings->values[rule]);
+    if (!rule_results_fail(rule_results, rule))
+        fail_msg("%s does not speak (asked: %d, reading: %g)", rules[rule].name, rule_results->asked[rule],
+                 rule_results->values[rule]);
 }
 
-void assert_quiet(const struct readings *readings, enum rule_id rule)
+void assert_quiet(const struct rule_results *rule_results, enum rule_id rule)
 {
-    if (!readings->asked[rule] || readings_speak(readings, rule))
-        fail_msg("%s is not quiet (asked: %d, reading: %g)", rules[rule].name, readings->asked[rule],
-                 readings->values[rule]);
+    if (!rule_results->asked[rule] || rule_results_fail(rule_results, rule))
+        fail_msg("%s is not quiet (asked: %d, reading: %g)", rules[rule].name, rule_results->asked[rule],
+                 rule_results->values[rule]);
 }
 
-void assert_not_asked(const struct readings *readings, enum rule_id rule)
+void assert_not_asked(const struct rule_results *rule_results, enum rule_id rule)
 {
-    if (readings->asked[rule])
-        fail_msg("%s was asked (reading: %g)", rules[rule].name, readings->values[rule]);
+    if (rule_results->asked[rule])
+        fail_msg("%s was asked (reading: %g)", rules[rule].name, rule_results->values[rule]);
 }
 
 void assert_limit(enum limit_id limit, double value)
@@ -30,8 +30,8 @@ void assert_limit(enum limit_id limit, double value)
 
 int is_doubted_at_all(struct suspect *suspect)
 {
-    int is_doubted = readings_allow(&suspect->readings) == CONFIDENCE_LOW;
-    suspect->readings = (struct readings){0};
+    int is_doubted = readings_allow(&suspect->rule_results) == CONFIDENCE_LOW;
+    suspect->rule_results = (struct rule_results){0};
     return is_doubted;
 }
 

@@ -10,9 +10,9 @@
  */
 
 /* It was asked, and speaks; or has nothing to say. */
-void assert_speaks(const struct readings *readings, enum rule_id rule);
-void assert_quiet(const struct readings *readings, enum rule_id rule);
-void assert_not_asked(const struct readings *readings, enum rule_id rule);
+void assert_speaks(const struct rule_results *rule_results, enum rule_id rule);
+void assert_quiet(const struct rule_results *rule_results, enum rule_id rule);
+void assert_not_asked(const struct rule_results *rule_results, enum rule_id rule);
 
 /* Of a limit that decides where a rule is asked: the tests beside it pin this value. */
 void assert_limit(enum limit_id limit, double value);
