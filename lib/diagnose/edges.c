@@ -401,11 +401,11 @@ struct done {
 enum { FEWEST_MEMBERS = 5 };
 
 /*
- * Each limit is one part in this many. SPREAD: all members but the first end within at least a quarter of the
- * time by which the operation was slow; otherwise data went around several times. DOUBT: clocks may be off by
- * at most an eighth of that spread. EVEN: intervals differ from their mean by at most a quarter, otherwise
- * the order is not conclusive. APART: in a conclusive order, a member is cleared if without it the others
- * still differ by more than half.
+ * Each limit is one part in this many. SPREAD: the ends of all members but the first spread over at least a
+ * quarter of the time by which the operation was slow; otherwise data went around several times. DOUBT:
+ * clocks may be off by at most an eighth of that spread. EVEN: the order is conclusive only if intervals
+ * differ from their mean by at most a quarter. APART: in a conclusive order a member is cleared if without it
+ * the intervals of the others still differ from their mean by more than half.
  */
 enum { SPREAD_PART = 4, DOUBT_PART = 8, EVEN_PART = 4, APART_PART = 2 };
 
