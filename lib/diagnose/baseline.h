@@ -95,6 +95,7 @@ struct place {
     int64_t *residual;
 };
 
+/* Allocates room for ranks * steps values. Returns -1 when memory runs out; release it in that case too. */
 int place_init(struct place *place, size_t ranks, size_t steps);
 void place_release(struct place *place);
 
@@ -131,6 +132,7 @@ struct explained {
     struct explained_slope *slopes; /* owned: scratch, one per value */
 };
 
+/* Allocates room for ranks * steps values. Returns -1 when memory runs out; release it in that case too. */
 int explained_init(struct explained *explained, size_t ranks, size_t steps);
 void explained_release(struct explained *explained);
 

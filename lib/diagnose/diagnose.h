@@ -135,6 +135,7 @@ struct baseline_options {
     double sigmas; /* an excess stands out beyond this many sigma */
 };
 
+/* Computes the baseline of a loaded job. Returns -1 on error, with nothing left to release. */
 int baseline_init(struct baseline *baseline, const struct job *job, const struct baseline_options *options,
                   struct error *error);
 void baseline_release(struct baseline *baseline);
@@ -208,6 +209,10 @@ struct edges {
     size_t *first; /* owned; per instance, the index of its first edge; one extra entry at the end */
 };
 
+/*
+ * Builds the edges of a job from its network traffic; `count` is 0 where none was recorded. Returns -1 on
+ * error, with nothing left to release.
+ */
 int edges_init(struct edges *edges, const struct job *job, const struct baseline *baseline, double sigmas,
                struct error *error);
 void edges_release(struct edges *edges);
@@ -252,6 +257,10 @@ struct replay {
     size_t leaver_count;
 };
 
+/*
+ * Measures own times and transfers of a loaded job and finds the order of its operations. Returns -1 on
+ * error, with nothing left to release.
+ */
 int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error);
 void replay_release(struct replay *replay);

@@ -240,6 +240,7 @@ int place_times_init(struct place_times *times, const struct place_matrix_source
                      const struct partition *partition, size_t unit);
 void place_times_release(struct place_times *times);
 
+/* Fills in the times of one place. */
 void place_times_read(struct place_times *times, const struct place_matrix_source *source, size_t role,
                       int32_t position);
 
@@ -479,6 +480,7 @@ void senders_release(struct senders *senders);
  */
 int senders_score(const struct senders *senders, size_t rank, int is_steady, struct step_set *set);
 
+/* Returns the certainty of a scored set: log odds, after deflation and penalties. */
 double senders_certainty(const struct senders *senders, int is_steady, const struct step_set *set);
 
 /* Senders of one host that were slow in the same steps. They may share a network interface. */
