@@ -1,3 +1,8 @@
+/*
+ * Builds the baseline of a job: which operation is at which place of each step, how long steps take, and what
+ * stands out at each place. Runs after the job is loaded and before suspicions are collected. The parts are
+ * in roles.c, sequence_match.c, warm_up.c, place.c and excess.c.
+ */
 #include "diagnose/baseline.h"
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -53,7 +58,7 @@ static void fill_cells(struct baseline *baseline, const struct job *job)
     }
 }
 
-/* baseline_init's part: ranks of the roles, and which operation is at which place. -1 when memory is out. */
+/* Fills in the ranks of the roles and the operation at each place. Returns -1 when memory runs out. */
 static int baseline_fill_cells(struct baseline *baseline, const struct job *job)
 {
     if (make_cells(baseline))
@@ -62,7 +67,7 @@ static int baseline_fill_cells(struct baseline *baseline, const struct job *job)
     return 0;
 }
 
-/* How long steps lasted: from an operation of a step to the same one of a later step. */
+/* Duration of steps: from an operation of a step to the same operation of a later step. */
 
 static int64_t start_of(const struct job_operation *operation)
 {
@@ -79,7 +84,7 @@ static int64_t issue_of(const struct job_operation *operation)
     return operation->enqueued_ns;
 }
 
-/* When a rank began what it did in a step: the first of its operations that has a time. */
+/* When a rank began a step: the time of the first of its operations that has one. */
 static int64_t began(const struct baseline *baseline, const struct job *job, int32_t role, size_t rank,
                      int32_t step, int64_t (*time_of)(const struct job_operation *))
 {
@@ -91,7 +96,7 @@ static int64_t began(const struct baseline *baseline, const struct job *job, int
     return TIME_UNKNOWN;
 }
 
-/* A part of time; both moments are TIME_UNKNOWN where it is not told. */
+/* An interval of time; both ends are TIME_UNKNOWN where it is unknown. */
 struct length {
     int64_t begin_ns;
     int64_t end_ns;
@@ -105,8 +110,9 @@ static int64_t length_ns(struct length length)
 }
 
 /*
- * From an operation of `step` to the same one of `end`, at the first position that has a time in both; where
- * they are of two programmes and have none in common, from the first of the one to the first of the other.
+ * From an operation of `step` to the same one of `end`, at the first position with a time in both steps. If
+ * the two steps have different call sequences without a common position, from the first operation of one to
+ * the first of the other.
  */
 static struct length length_at_rank(const struct baseline *baseline, const struct job *job, int32_t role,
                                     size_t rank, int32_t step, int32_t end,
@@ -127,7 +133,7 @@ static struct length length_at_rank(const struct baseline *baseline, const struc
                                                                : (struct length){first_ns, next_ns};
 }
 
-/* Median over ranks; `list` has room for one each. */
+/* Median over ranks; `list` has room for one value per rank. */
 static int64_t median_length(const struct baseline *baseline, const struct job *job, int32_t step,
                              int32_t end, int64_t (*time_of)(const struct job_operation *), int64_t *list)
 {
@@ -143,8 +149,8 @@ static int64_t median_length(const struct baseline *baseline, const struct job *
 }
 
 /*
- * Between starts on the device; where no trace has those, between ends as the network's steps tell them;
- * without network, between calls, which says less: a host may run steps ahead.
+ * Measured between starts on the device. Where no trace has these: between ends, as network steps give them.
+ * Without network steps: between calls, which is less reliable because a host may run steps ahead.
  */
 static int64_t best_length(const struct baseline *baseline, const struct job *job, int32_t step, int32_t end,
                            int64_t *list)
@@ -155,13 +161,14 @@ static int64_t best_length(const struct baseline *baseline, const struct job *jo
     return length != TIME_UNKNOWN ? length : median_length(baseline, job, step, end, issue_of, list);
 }
 
-/* A tenth of a median step: the share from which on what no median sees is counted. */
+/* Time that no median sees is counted if it is more than a tenth of a median step. */
 enum { LOST_BETWEEN = 10 };
 
 /*
- * Where half of the ranks come late to a step's first operation, the delay is in this step at those that wait
- * and in the one before at those that are late: a median sees it in neither, and in both together. It is
- * counted where others waited. `length_ns` is that of steps `step` to `end` - 1.
+ * If half of the ranks are late at the first operation of a step, the ranks that wait count the delay in this
+ * step and the late ranks in the step before. The median of either step misses it, but the median of both
+ * together does not. The delay is counted in the step where others waited. `length_ns` is the duration of the
+ * steps `step` to `end` - 1.
  */
 static int64_t with_lost_before(const struct baseline *baseline, const struct job *job, int32_t step,
                                 int32_t end, int64_t length_ns, int64_t *list)
@@ -215,8 +222,10 @@ int baseline_rank_lasted(const struct baseline *baseline, const struct job *job,
     return length.begin_ns != TIME_UNKNOWN;
 }
 
-/* Where recorders tell how far calls came, the first step with one that never ended: a step that never ended
- * lasted as long as its host ran ahead. */
+/*
+ * The first step with a call that never ended, where recorders report the progress of calls. Such a step
+ * would appear to last as long as its host ran ahead.
+ */
 static int32_t first_open_step(const struct job *job)
 {
     int32_t first = INT32_MAX;
@@ -226,7 +235,10 @@ static int32_t first_open_step(const struct job *job)
     return first;
 }
 
-/* Whether no GPU and no network tells when anything ended: steps last from call to call. */
+/*
+ * Whether no GPU and no network recorded the end of any operation, so that steps are measured from call to
+ * call.
+ */
 static int are_called(const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
@@ -235,7 +247,7 @@ static int are_called(const struct job *job)
     return !job->timed_operations;
 }
 
-/* baseline_init's part: fills in step_ns and its median. -1 when memory is out. */
+/* Fills in step_ns and its median. Returns -1 when memory runs out. */
 static int baseline_measure_steps(struct baseline *baseline, const struct job *job)
 {
     size_t steps = (size_t)baseline->step_count + 1, count = 0;
@@ -245,7 +257,7 @@ static int baseline_measure_steps(struct baseline *baseline, const struct job *j
         free(list);
         return -1;
     }
-    /* No step follows the last one to tell how long that was. */
+    /* The duration of the last step is unknown because no step follows it. */
     int32_t open = first_open_step(job);
     for (int32_t step = 0; step < baseline->step_count; step++)
         baseline->step_ns[step] = step < open && step + 1 < baseline->step_count
@@ -263,7 +275,7 @@ static int baseline_measure_steps(struct baseline *baseline, const struct job *j
     return 0;
 }
 
-/* Step 0 is warm-up, of the program that is: of a recorder that was on later none is. */
+/* Step 0 of the program is warm-up. A recorder that was started later did not record it. */
 static int32_t after_warm_up(const struct job *job)
 {
     return job->first_step + job->step_base > 0 ? job->first_step : job->step_count > 1;

@@ -1,3 +1,8 @@
+/*
+ * Finds the rank whose links made instances slow, from network steps: first for each instance the ends of its
+ * edges that explain it, then over all slow instances of a step the ranks that explain most of them. Runs
+ * after slow_transfers.c.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
@@ -5,12 +10,7 @@
 
 #include <stdlib.h>
 
-/*
- * Whose slow links made instances slow. First, of each instance alone, the ends of its edges that explain it;
- * then, over all slow instances of a step, the ranks that explain most of them.
- */
-
-/* Who may have made an instance slow: the rank that most of the extra waiting was sent by, and sent to. */
+/* The ranks that may have made an instance slow: the sender and the receiver of most of the extra wait. */
 struct link_ends {
     int32_t sender;   /* -1: several */
     int32_t receiver; /* -1: several */
@@ -22,7 +22,7 @@ static int64_t extra_of(const struct edge *edge, int by_links)
     return extra > 0 ? extra : 0;
 }
 
-/* The extra waiting of one end of the edges, summed where it is the same rank as at edge `at`. */
+/* The extra wait of all edges that share the rank at one end of edge `at`. */
 static int64_t extra_of_end(const struct edges *edges, size_t first, size_t last, size_t at, int by_receiver,
                             int by_links)
 {
@@ -42,7 +42,7 @@ static int has_slow_link(const struct edges *edges, size_t number)
     return i < edges->first[number + 1];
 }
 
-/* The extra waiting of all edges of a rank, whichever way. */
+/* The extra wait of all edges of a rank, in both directions. */
 static int64_t extra_of_rank(const struct edges *edges, size_t first, size_t last, int32_t rank, int by_links)
 {
     int64_t extra = 0;
@@ -53,9 +53,9 @@ static int64_t extra_of_rank(const struct edges *edges, size_t first, size_t las
 }
 
 /*
- * A rank whose network thread stands still takes nothing from the one before it either: the end of the
- * slowest edge whose edges hold two thirds of the extra waiting, when no other rank can hold three quarters
- * of that: it has one edge with this one, and what is left. -1: there is none.
+ * A rank whose network thread is stuck does not take data from the rank before it either. Returns the end of
+ * the slowest edge whose edges hold two thirds of the extra wait, if no other rank can hold three quarters of
+ * that: another rank shares one edge with it and may have all the rest. -1: there is none.
  */
 static int32_t rank_between(const struct edges *edges, size_t first, size_t last, size_t slowest,
                             int by_links, int64_t total)
@@ -71,8 +71,8 @@ static int32_t rank_between(const struct edges *edges, size_t first, size_t last
 }
 
 /*
- * An end explains a slow transfer when two thirds of all extra waiting is its. Where that is less than half
- * of what the transfer was slow by, something else made it slow.
+ * An end explains a slow transfer if its edges hold two thirds of all extra wait. If the extra wait is less
+ * than half of the slowness of the transfer, something else made it slow.
  */
 static struct link_ends slow_ends(const struct edges *edges, size_t number, int64_t slow_ns)
 {
@@ -98,23 +98,23 @@ static struct link_ends slow_ends(const struct edges *edges, size_t number, int6
 }
 
 /*
- * Slow instances, a step at a time. A rank whose sends are slow shows at many receivers, one that receives
- * slowly at many senders: the side that explains most takes the blame for all it explains, then the next. A
- * lone edge is its sender's.
+ * Slow instances, one step at a time. A rank that sends slowly shows at many receivers, one that receives
+ * slowly at many senders. The side that explains most is blamed for all that it explains, then the next. A
+ * single edge is blamed on its sender.
  */
 struct blame {
     const struct job *job;
     struct transfer_excess *transfers; /* per instance */
     struct link_ends *ends;            /* per instance */
-    int32_t *slow;                     /* all slow instances, by step */
-    size_t *first;                     /* [step]: the first of its slow instances, and one past the end */
-    const int32_t *here;               /* those of the step looked at */
+    int32_t *slow;                     /* all slow instances, sorted by step */
+    size_t *first;       /* [step]: index of the first of its slow instances; one extra entry at the end */
+    const int32_t *here; /* those of the current step */
     size_t here_count;
     int64_t *sent;     /* per rank */
     int64_t *received; /* per rank */
 };
 
-/* The slow instances of a step. */
+/* Selects the slow instances of a step. */
 static void look_at(struct blame *blame, int32_t step)
 {
     blame->here = blame->slow + blame->first[step];
@@ -135,7 +135,7 @@ static void weigh_ends(const struct blame *blame)
         }
 }
 
-/* The end that explains most of what is not explained yet; 0 when nothing is left. */
+/* The end that explains most of what is still unexplained; returns 0 when nothing is left. */
 static int greatest_end(const struct blame *blame, struct link_ends *greatest)
 {
     int64_t sent = 0, received = 0;
@@ -153,7 +153,7 @@ static int greatest_end(const struct blame *blame, struct link_ends *greatest)
             greatest->receiver = ends->receiver;
         }
     }
-    /* To be preferred, a receiver has to explain clearly more than any sender. */
+    /* A receiver is preferred only if it explains clearly more than any sender. */
     if (received * 2 > sent * 3)
         greatest->sender = -1;
     else
@@ -174,19 +174,20 @@ static void blame_step(const struct blame *blame)
         }
 }
 
-/*
- * What a rank is blamed for in a step, and whom nearly all of that (three quarters) was sent to.
- */
+/* What a rank is blamed for in a step, and the receiver of nearly all of it (three quarters). */
 struct aim {
     int64_t all_ns;
     int64_t there_ns;
-    int64_t lead_ns;  /* of the receiver, as long as they are gone through */
-    int64_t most_ns;  /* the most that one of those is blamed for who aim at this rank */
-    int32_t receiver; /* -1: several, or not known */
+    int64_t lead_ns;  /* lead of the current candidate for `receiver` in the vote */
+    int64_t most_ns;  /* the most that any rank with this one as its main receiver is blamed for */
+    int32_t receiver; /* -1: several, or unknown */
     int is_counted;
 };
 
-/* Who is blamed for less than one part in so many of what another one is does not show the same slowness. */
+/*
+ * A rank that is blamed for less than one part in this many of what another one is does not show the same
+ * slowness.
+ */
 enum { WEAK_AIM = 4 };
 
 static int is_aimed(const struct aim *aim)
@@ -194,7 +195,10 @@ static int is_aimed(const struct aim *aim)
     return aim->receiver >= 0 && aim->there_ns * 4 >= aim->all_ns * 3;
 }
 
-/* Whoever gets more than half of all is left over, in whatever order they come (Boyer and Moore's vote). */
+/*
+ * Majority vote: a receiver of more than half of the total remains as the candidate, in any order (Boyer and
+ * Moore).
+ */
 static void vote(struct aim *aim, int32_t receiver, int64_t slow_ns)
 {
     aim->lead_ns += receiver == aim->receiver ? slow_ns : -slow_ns;
@@ -217,7 +221,7 @@ static void add_to_aim(struct aim *aim, int pass, int32_t receiver, int64_t slow
     }
 }
 
-/* Who is blamed for what in a step, by rank; of those not blamed nothing is changed. */
+/* Sums what each rank is blamed for in a step. Entries of ranks that are not blamed stay unchanged. */
 static void take_aim(const struct blame *blame, struct aim *aims)
 {
     for (int pass = 0; pass <= 2; pass++)
@@ -231,8 +235,8 @@ static void take_aim(const struct blame *blame, struct aim *aims)
 }
 
 /*
- * One of those who are blamed in a step and aim at a receiver, in passes: forgets what was noted of that,
- * notes the most that one of them is blamed for, and counts those who are not blamed for far less.
+ * Visits a blamed rank that has a main receiver, in three passes: reset the receiver's counts, store the most
+ * that one of its senders is blamed for, count the senders that are not blamed for far less.
  */
 static void count_aimer(struct aim *aims, int32_t *aimers, int32_t culprit, int pass)
 {
@@ -248,7 +252,9 @@ static void count_aimer(struct aim *aims, int32_t *aimers, int32_t culprit, int 
     }
 }
 
-/* The receiver that several of those aim at who are blamed in a step; -1. `aimers` is a number per rank. */
+/*
+ * The rank that is the main receiver of several blamed ranks in a step; -1. `aimers` has one count per rank.
+ */
 static int32_t common_receiver(const struct blame *blame, struct aim *aims, int32_t *aimers)
 {
     int32_t found = -1;
@@ -277,7 +283,7 @@ static void blame_receiver(const struct blame *blame, struct aim *aims, int32_t 
     }
 }
 
-/* Whether a rank is to blame in a step for what was sent to it. */
+/* Whether a rank is blamed in a step for what was sent to it. */
 static int receives_slowly(struct blame *blame, int32_t step, int32_t rank)
 {
     if (step < 0 || step >= blame->job->step_count)
@@ -291,9 +297,9 @@ static int receives_slowly(struct blame *blame, int32_t step, int32_t rank)
 }
 
 /*
- * Two senders and more whose slow sends nearly all go to one rank have nothing else in common: that one
- * receives slowly, where that was so in the step before or after, too, or it is to blame there. -1 when
- * memory is out.
+ * If nearly all slow sends of two or more ranks go to one rank, that rank is what they have in common: it
+ * receives slowly. This must also hold in the step before or after, or the rank must be blamed there. Returns
+ * -1 when memory runs out.
  */
 static int blame_receivers(struct blame *blame)
 {

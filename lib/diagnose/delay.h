@@ -9,54 +9,54 @@ struct replay;
 
 /* -------------------- replay.c -------------------- */
 
-/* One operation in the order in which they can be played. */
+/* One operation, in an order in which all operations can be replayed. */
 struct replay_move {
-    int32_t after;         /* the move it comes after, an earlier one; -1: its rank's begin */
-    int32_t own_or_leaver; /* replay_own, replay_leaver */
+    int32_t after;         /* index of the earlier move that it follows; -1: it begins its rank */
+    int32_t own_or_leaver; /* decoded by replay_own and replay_leaver (replay.c) */
     unsigned operation : 31;
-    unsigned is_first : 1; /* of the members of its instance */
+    unsigned is_first : 1; /* among the members of its instance, as is is_last */
     unsigned instance : 31;
     unsigned is_last : 1;
 };
 
-/* An operation that does not wait for the others of its instance. */
+/* An operation that does not wait for the other members of its instance. */
 struct replay_leaver {
-    int64_t stay_ns; /* how long it took */
-    int64_t left_ns; /* when it was over in the last run */
+    int64_t stay_ns; /* its recorded duration */
+    int64_t left_ns; /* its end in the last replay */
     int32_t operation;
 };
 
 /*
- * Another one for a thread of its own, with own times and transfers as they stand in `replay`. What stays the
- * same in all runs is borrowed from that one, which outlives it. -1 when memory is out: it is to be released,
- * too.
+ * Makes a copy for use in another thread, with the own times and transfers that `replay` has now. Parts that
+ * no replay changes are borrowed, so `replay` must outlive the copy. Returns -1 when memory runs out; release
+ * it in that case too.
  */
 int replay_copy(struct replay *copy, const struct replay *replay);
 void replay_copy_release(struct replay *copy);
 
 /*
- * Lengthens (or shortens) what an instance took: first, by no more than a link held only some members for,
- * for those, and by the rest for all.
+ * Lengthens or shortens an instance. First the time for which a link held only some members changes, by at
+ * most some_ns and only for those members. The rest of the change applies to all members.
  */
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns);
 
 /*
- * Plays the job with own times and transfers as they stand. Returns when the last operation ends, in ns since
- * the begin. Operations that never complete (a member is missing) end their stream there.
+ * Replays the job with the current own times and transfers. Returns the end of the last operation, in
+ * nanoseconds since the begin. Operations that never complete because a member is missing end their stream.
  */
 int64_t replay_run(struct replay *replay);
 
 /*
- * After a run: a chain of operations whose own times, with what is between them, are all of what it took, the
- * last one first, into `path`, which has room for all operations. Less own time anywhere gains no more than
- * what it takes from these. Returns how many; 0 where the chain is broken, as a circle of operations that
- * wait for each other was cut.
+ * Call it after a replay. Writes to `path`, which has room for all operations, a chain of operations, last
+ * one first, whose own times and the transfers between them add up to the duration of the replay. Removing
+ * own time anywhere gains at most what is removed from these operations. Returns the length; 0 where the
+ * chain is broken because a cycle of operations waiting for each other was cut.
  */
 size_t replay_critical_path(const struct replay *replay, int32_t *path);
 
 /* -------------------- replay_order.c -------------------- */
 
-/* replay_init's parts, once `ends` and `after` are filled in. -1 when memory is out. */
+/* Called by replay_init after `ends` and `after` are filled in. Return -1 when memory runs out. */
 int replay_list_leavers(struct replay *replay);
 int replay_find_moves(struct replay *replay);
 

@@ -1,3 +1,8 @@
+/*
+ * Builds the edges (sender, receiver) of each instance from network steps, and measures how long each waited
+ * for the network and how far that is above its baseline. Also finds the members of a ring that are at
+ * neither end of its slow link.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -8,8 +13,8 @@
 #include <stdlib.h>
 
 /*
- * Links whose network was busy for longer than at other links of their place, or than in their own other
- * steps. Unlike the duration of the operation this says which link it was, and needs no kernel times.
+ * Links whose network was busy for longer than that of other links at the same place, or than in their own
+ * other steps. Unlike the duration of the operation this identifies the link, and it needs no kernel times.
  */
 
 struct place_of_edge {
@@ -41,7 +46,7 @@ static int same_link(const struct place_of_edge *a, const struct place_of_edge *
     return a->communicator == b->communicator && a->sender == b->sender && a->receiver == b->receiver;
 }
 
-/* Those whose place in the step is known, sorted; returns how many. */
+/* Lists the edges with a known place in the step, sorted. Returns their number. */
 static size_t list_places(const struct edges *edges, const struct baseline *baseline,
                           struct place_of_edge *list)
 {
@@ -57,7 +62,7 @@ static size_t list_places(const struct edges *edges, const struct baseline *base
     return count;
 }
 
-/* How many of a sorted list are at the place of the first. */
+/* The number of entries of a sorted list at the place of the first. */
 static size_t count_of_place(const struct place_of_edge *list, size_t count)
 {
     size_t same = 1;
@@ -66,14 +71,14 @@ static size_t count_of_place(const struct place_of_edge *list, size_t count)
     return same;
 }
 
-/* The edges of one place of the step, and the links that they are of: a row each of struct place. */
+/* The edges of one place of the step and their links. Each link is a row of struct place. */
 struct links {
     struct edges *edges;
     const struct job *job;
     const struct baseline *baseline;
     const struct place_of_edge *list;
     size_t count;
-    size_t *row; /* of each of the list */
+    size_t *row; /* of each list entry */
     size_t rows;
     int32_t *senders; /* of each row */
     int32_t *receivers;
@@ -120,10 +125,13 @@ static void take(const struct links *links, const struct place *place, int64_t l
     }
 }
 
-/* Links that are slow by design, or by load, differ by less: those are held against their own past. */
+/*
+ * Links that are slower by design or load differ by less than this factor. They are compared only with their
+ * own past.
+ */
 static const double TIMES_OTHERS = 2;
 
-/* Once with the links of a sender, once with those of a receiver seen as one. */
+/* Measures twice: once with all links of a sender treated as one owner, once with those of a receiver. */
 static int measure(struct links *links, double sigmas)
 {
     struct place place = {0};
@@ -170,7 +178,7 @@ static int same_edge(const struct edge *edge, const struct job *job, const struc
            edge->sender == traffic->sender && edge->receiver == traffic->receiver;
 }
 
-/* Sums the channels: traffic comes operation by operation. */
+/* Sums the channels of each edge. Traffic is sorted by operation. */
 static int collect(struct edges *edges, const struct job *job, const int32_t *positions)
 {
     edges->items = array_new(job->traffic_count, sizeof *edges->items);
@@ -233,7 +241,7 @@ static int same_place(const struct edge *a, const struct edge *b)
            a->position == b->position;
 }
 
-/* The usual wait per network step of a place is that of its quiet training steps. */
+/* The baseline wait per network step of a place is that of its quiet training steps. */
 static int measure_extra(struct edges *edges, int32_t first_step)
 {
     int64_t *list = array_new(edges->count, sizeof *list);
@@ -269,8 +277,8 @@ static int index_instances(struct edges *edges, const struct job *job)
 }
 
 /*
- * How long a member was there, at most; INT64_MAX where its kernel does not say. Where that does not say all,
- * until the next of its stream began.
+ * How long a member was present at most; INT64_MAX where its kernel does not record it. If the end of the
+ * kernel is not the real end, until the next operation of its stream began.
  */
 static int64_t presence_of(const struct job_operation *member, int64_t next_ns)
 {
@@ -297,8 +305,8 @@ static struct edge *find_edge(const struct edges *edges, int32_t instance, int32
 }
 
 /*
- * How long the receiver's side waited for each edge, on its busiest channel; INT64_MAX where it recorded
- * nothing. A slow network keeps both sides waiting.
+ * How long the receiver waited for each edge, on its busiest channel; INT64_MAX where it recorded nothing. A
+ * slow network keeps both sides waiting.
  */
 static int64_t *listen_to_receivers(const struct edges *edges, const struct job *job)
 {
@@ -319,8 +327,8 @@ static int64_t *listen_to_receivers(const struct edges *edges, const struct job 
 }
 
 /*
- * What a sender waited before the receiver came is no fault of the link: it is busy for as long as that was
- * there, or, where no kernel says, waited for data itself.
+ * A sender's wait before the receiver arrives is not caused by the link. So busy_ns is at most the time for
+ * which the receiver was present or, without kernel times, for which it waited for data.
  */
 static int drop_absence(struct edges *edges, const struct job *job)
 {
@@ -373,28 +381,31 @@ void edges_release(struct edges *edges)
 }
 
 /*
- * A slow link paces its ring: what it carries arrives at even intervals. Its receiver takes the last of that
- * and is done last. The rank behind the receiver needs no more than came one interval before, and is done one
- * interval earlier; and so on, around the ring to the rank in front of the sender. The sender alone is out of
- * line: it is done when the last of its data is in the network's buffers, which is before the first of the
- * others or among them. So the slow link is between the one who was done last and the one without whom all
- * others were done at even intervals.
+ * Which members of a ring are not at its slow link.
+ *
+ * A slow link sets the pace of its ring: its data arrive at even intervals. The receiver of the link gets the
+ * last of these data and ends last. The rank after the receiver needs only what arrived one interval before,
+ * and ends one interval earlier; this continues around the ring to the rank before the sender. The sender
+ * alone is out of order: it ends when the last of its data is in the network's buffers, before the first of
+ * the others or among them. So the slow link is between the rank that ended last and the rank without which
+ * all others end at even intervals.
  */
 
-/* When a member was done, by the clocks that all have in common. */
+/* When a member ended, on the common time base. */
 struct done {
     int64_t end_ns;
     int32_t operation;
 };
 
-/* Of fewer, the others are three at most: two intervals are easily alike. */
+/* With fewer members, at most three others remain, and two intervals are easily equal by chance. */
 enum { FEWEST_MEMBERS = 5 };
 
 /*
- * One part in so many. All but one are done within at least a quarter of what the operation was slow by, or
- * the data went around several times; clocks may be off by an eighth of that time. Intervals differ from
- * their mean by a quarter at most, or the order tells nothing; where it tells, who is in line leaves others
- * that differ by more than half.
+ * Each limit is one part in this many. SPREAD: the ends of all members but the first spread over at least a
+ * quarter of the time by which the operation was slow; otherwise data went around several times. DOUBT:
+ * clocks may be off by at most an eighth of that spread. EVEN: the order is conclusive only if intervals
+ * differ from their mean by at most a quarter. APART: in a conclusive order a member is cleared if without it
+ * the intervals of the others still differ from their mean by more than half.
  */
 enum { SPREAD_PART = 4, DOUBT_PART = 8, EVEN_PART = 4, APART_PART = 2 };
 
@@ -412,7 +423,7 @@ static int may_be_ring(const struct job_instance *instance)
            function_is_full_exchange(instance->function) && instance->function != FUNCTION_ALL_TO_ALL;
 }
 
-/* Whether it is known of all members when they were done; and how far their clocks may be off. */
+/* Whether the ends of all members are known; stores the clock uncertainty in *doubt_ns. */
 static int list_ends(const struct job *job, const struct job_instance *instance, struct done *done,
                      int64_t *doubt_ns)
 {
@@ -431,7 +442,7 @@ static int list_ends(const struct job *job, const struct job_instance *instance,
     return 1;
 }
 
-/* Whether the interval from one end to another differs from the mean by more than one part in `part`. */
+/* Whether the interval between two ends differs from the mean by more than one part in `part`. */
 static int is_uneven(const struct done *from, const struct done *to, int64_t mean_ns, int64_t part)
 {
     int64_t off_ns = to->end_ns - from->end_ns - mean_ns;
@@ -446,7 +457,10 @@ static int32_t count_uneven(const struct done *done, int32_t count, int64_t mean
     return uneven;
 }
 
-/* By place in the order: whether all others were done at even intervals. Returns of how many that is so. */
+/*
+ * Marks, by place in the order, the members without which all others end at even intervals. Returns their
+ * number.
+ */
 static int32_t mark_apart(const struct done *done, int32_t count, int64_t part, unsigned char *is_apart)
 {
     int32_t last = count - 1, found;

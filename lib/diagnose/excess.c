@@ -1,3 +1,8 @@
+/*
+ * Measures what stands out at each place of the step: own time of ranks, lateness of hosts, and lateness of
+ * unknown origin. place.c does the statistics. Several threads measure places at the same time. Also stores
+ * the results compactly (struct excess_list).
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -27,7 +32,7 @@ struct excess_list excess_list_part(const struct excess_list *list, size_t numbe
     return (struct excess_list){.brief = list->brief, .base = (int32_t)(most * number), .most = most};
 }
 
-/* Of each part, how many were written out by those before it. */
+/* For each part, the number of entries written by the parts before it. */
 static size_t *count_before(const struct excess_list *parts, size_t count, size_t *total)
 {
     size_t *before = array_new(count, sizeof *before);
@@ -99,35 +104,35 @@ void excess_put(struct excess_list *list, size_t operation, struct excess excess
         *written = excess;
 }
 
-/* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
+/* Measurement of the places. */
 
-/* A place, and the operation that each rank has there in each step. */
+/* A place, and the operation of each rank at it in each step. */
 struct cells {
     const struct baseline *baseline;
-    struct excess_list *excess; /* the baseline's, or the part of it that a thread fills */
-    int64_t *late_ns;           /* likewise */
+    struct excess_list *excess; /* that of the baseline, or the part that this thread fills */
+    int64_t *late_ns;           /* same */
     const struct job *job;
     const struct role *role;
     struct explained *explained;
-    const int32_t *operations; /* as the values of struct place; -1: none */
+    const int32_t *operations; /* index as for the values of struct place; -1: none */
     size_t count;
 };
 
-/* What a thread works with. */
+/* Working memory of one thread. */
 struct bench {
     struct place place;
     struct place own;
     struct explained explained;
-    int64_t *late_ns; /* as that of the baseline */
+    int64_t *late_ns; /* same index as that of the baseline */
 };
 
-/* What is measured, and the threads that do. */
+/* The measurement of all places, with the memory of its threads. */
 struct measuring {
     struct baseline *baseline;
     const struct job *job;
     double sigmas;
     struct bench *benches;      /* owned */
-    struct excess_list *excess; /* owned: the part of each bench */
+    struct excess_list *excess; /* owned: the part of each thread */
     size_t bench_count;
 };
 
@@ -145,7 +150,7 @@ static struct cells cells_at(const struct measuring *measuring, size_t bench, si
                           .count = count};
 }
 
-/* The operation of a cell that has an excess; -1 in the warm-up, and where nothing is known of it. */
+/* The operation of a cell that has an excess; -1 in warm-up, and where the excess is unknown. */
 static int32_t judged(const struct cells *cells, const struct place *place, size_t cell)
 {
     size_t step = cell % (size_t)cells->baseline->step_count;
@@ -155,8 +160,8 @@ static int32_t judged(const struct cells *cells, const struct place *place, size
 }
 
 /*
- * Own time counts only where the operation before it is the one that usually is: across a gap in the trace it
- * would hold the lost operation.
+ * Own time counts only if the operation before it is the expected one. Across a gap in the trace it would
+ * include the missing operation.
  */
 static int comparable(const struct baseline *baseline, const struct job *job,
                       const struct job_operation *operation)
@@ -171,8 +176,8 @@ static int comparable(const struct baseline *baseline, const struct job *job,
 }
 
 /*
- * The longest that another member waited in this operation; -1 where the trace cannot tell. A send goes
- * without its receiver: who comes late to receive makes others wait later on.
+ * The longest wait of another member in this operation; -1 where the trace cannot tell. A send does not wait
+ * for its receiver: a late receiver makes others wait only in later operations.
  */
 static int64_t longest_wait_in(const struct job *job, size_t at)
 {
@@ -191,7 +196,7 @@ static int64_t longest_wait_in(const struct job *job, size_t at)
     return longest;
 }
 
-/* The same for all operations of its group; INT64_MAX where the trace cannot tell. */
+/* Same, maximum over all operations of the group; INT64_MAX where the trace cannot tell. */
 static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
 {
     int64_t longest = -1;
@@ -204,7 +209,10 @@ static int64_t longest_wait_of_others(const struct job *job, const struct job_op
     return longest < 0 ? INT64_MAX : longest;
 }
 
-/* What a place is measured by: own time, or lateness where own time is hidden. TIME_UNKNOWN: neither. */
+/*
+ * The quantity measured at a place: own time, or lateness where own time is unknown. TIME_UNKNOWN: neither is
+ * known.
+ */
 typedef int64_t (*measure)(const struct baseline *baseline, const struct job *job,
                            const struct job_operation *operation);
 
@@ -214,7 +222,9 @@ static int64_t own_time(const struct baseline *baseline, const struct job *job,
     return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
 }
 
-/* The same since anything of the rank ended, on whatever stream: its operation may have waited for that. */
+/*
+ * Time since the last operation of the rank ended on any stream: this operation may have waited for that one.
+ */
 static int64_t idle_time(const struct baseline *baseline, const struct job *job,
                          const struct job_operation *operation)
 {
@@ -252,7 +262,7 @@ static void take_values(const struct cells *cells, struct place *place, measure 
     warm_up_drop(cells->baseline, place->value, cells->role->rank_count, place->list);
 }
 
-/* Takes from the values of a place what received data explain: that is no rank's fault. */
+/* Subtracts from the values of a place what received data explain: that time is load, not a fault. */
 static void remove_explained(const struct cells *cells, struct place *place)
 {
     const struct job *job = cells->job;
@@ -265,7 +275,7 @@ static void remove_explained(const struct cells *cells, struct place *place)
                      cells->baseline->step_count);
 }
 
-/* What that took from own times, which `place` has. */
+/* Stores how much of the own times, which are in `place`, was subtracted. */
 static void note_explained(const struct cells *cells, const struct place *place)
 {
     for (size_t i = 0; cells->baseline->explained_ns && i < cells->count; i++)
@@ -274,7 +284,10 @@ static void note_explained(const struct cells *cells, const struct place *place)
                 cells->job->operations[cells->operations[i]].own_ns - place->value[i];
 }
 
-/* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
+/*
+ * Replaces the values of a place by their excess over the baseline, for ranks that should be alike. Returns
+ * sigma.
+ */
 static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
 {
     take_values(cells, place, value_of);
@@ -315,9 +328,10 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
 }
 
 /*
- * Waiting on one stream is own time on another, of all that wait for the same one: where ranks have several
- * streams, the time in which nothing was under way on any of them tells who was late, if the own time grew,
- * too. (By itself it grows where what ran beside it is over sooner.) `own` was measured at the same place.
+ * A wait on one stream looks like own time on another stream of the same rank, and so on all ranks that wait
+ * for the same operation. Where ranks have several streams, time in which no stream was busy shows which rank
+ * was late, provided that own time grew as well. (Idle time alone also grows if concurrent operations end
+ * sooner.) `own` was measured at the same place.
  */
 static void judge_idle_time(const struct cells *cells, struct place *idle, const struct place *own,
                             double sigmas)
@@ -341,8 +355,8 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
 }
 
 /*
- * Hidden lateness is only added to what stands out by itself elsewhere (candidates.c), so it takes less
- * than that: beyond so many sigma noise is rare enough.
+ * Hidden lateness is only added to an excess that stands out by itself elsewhere (candidates.c), so a lower
+ * limit is enough: noise beyond this many sigma is rare.
  */
 enum { HIDDEN_SIGMAS = 2 };
 
@@ -460,7 +474,9 @@ static void join_benches(struct measuring *measuring)
             baseline->late_ns[j] += measuring->benches[i].late_ns[j];
 }
 
-/* Of each that sends to a rank what its turn brings, how much may differ. */
+/*
+ * Whether a rank may receive varying amounts of data: in operations in which every sender chooses its size.
+ */
 static int may_differ(const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)

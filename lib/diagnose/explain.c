@@ -1,3 +1,8 @@
+/*
+ * Finds the faults that explain the own times of a job, one after the other: takes the most certain
+ * hypothesis (explain_search.c), replays the job without it (replay.c) to see what it costs, accepts it if it
+ * costs enough, and removes it from the data. explained.c turns the result into findings.
+ */
 #include "base/base.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
@@ -30,9 +35,10 @@ int explanation_is_hosts(const struct explanation *explanation)
 }
 
 /*
- * A GPU that is surely slow for a while, or what recurs, may be worth what its partners lost, as long as it
- * gains anything: of two branches that are slow at once neither gains alone, and waiting that no operation
- * shows stays in the replay. Hosts have moments together: one that is latest of late ones is none.
+ * A GPU that is certainly slow for a while, or a fault that recurs, may be rated by the loss of its partners
+ * if it has any gain at all: of two branches that are slow at the same time neither has a gain alone, and a
+ * wait that no operation shows stays in the replay. Hosts are often late together, so being the latest of
+ * several late hosts does not count.
  */
 int explanation_counts_partners(const struct explanation *explanation)
 {
@@ -40,21 +46,21 @@ int explanation_counts_partners(const struct explanation *explanation)
            (explanation->steps.period > 1 || !explanation_is_hosts(explanation));
 }
 
-/* What an explanation costs the job, by replay, and where it lies. -1 and 1 stand for memory that is out. */
+/* What an explanation costs by replay, and where it shows. Functions return -1 when memory runs out. */
 
 static void explaining_settle(struct explaining *it);
 
-/* A larger unit is taken where without it the job gains this part of what it would gain at most, or more. */
+/* The larger unit is chosen if the gain without it is at least this part of the largest gain. */
 static const double WIDER_PART = 0.8;
 
-/* Marks its steps. */
+/* Marks the steps of an explanation in it->marked. */
 static void explaining_mark(struct explaining *it, const struct explanation *explanation)
 {
     for (int32_t step = 0; step < it->source.baseline->step_count; step++)
         it->marked[step] = (unsigned char)explanation_has_step(explanation, step);
 }
 
-/* Plays the job as it was, where that has not been done yet. */
+/* Replays the unchanged job, once. */
 static int explaining_replay(struct explaining *it)
 {
     if (it->path)
@@ -68,14 +74,17 @@ static int explaining_replay(struct explaining *it)
     return 0;
 }
 
-/* After what has been taken out for good: what less own time can gain from here on, and what is put back. */
+/*
+ * After a permanent removal: finds the critical path, which bounds further gains, and drops the times kept to
+ * restore.
+ */
 static void explaining_settle(struct explaining *it)
 {
     it->path_length = replay_critical_path(it->replay, it->path);
     explaining_forget_kept(it);
 }
 
-/* What it has to gain at least to be believed, however certain. */
+/* The minimum gain to be accepted, at any certainty. */
 static int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
@@ -85,7 +94,7 @@ static int64_t explaining_least_gain(const struct explaining *it, const struct e
     return least_ns * explanation_count(fault);
 }
 
-/* The most that a fault's own times can gain in the steps marked: what of them is on the critical path. */
+/* The maximum gain of a fault in the marked steps: the sum of its own times on the critical path. */
 static int64_t most_gain_of(const struct explaining *it, const struct explanation *fault)
 {
     int64_t most_ns = 0;
@@ -98,7 +107,7 @@ static int64_t most_gain_of(const struct explaining *it, const struct explanatio
     return it->path_length ? most_ns : INT64_MAX;
 }
 
-/* In the steps marked. */
+/* For the marked steps. */
 static struct fault fault_of(const struct explaining *it, const struct explanation *explanation)
 {
     const struct partitions *partitions = &it->found->partitions;
@@ -119,7 +128,9 @@ static void shorten(void *context, int32_t operation, int64_t fault_ns)
     *own_ns = *own_ns > fault_ns ? *own_ns - fault_ns : 0;
 }
 
-/* Keeps the own times of the ranks of a unit, unless they are kept. -1 when memory is out. */
+/*
+ * Keeps the own times of the ranks of a unit unless they are kept already. Returns -1 when memory runs out.
+ */
 static int keep(struct explaining *it, const struct explanation *explanation)
 {
     const struct partition *partition = explanation->partition;
@@ -145,7 +156,7 @@ static int take_out(struct explaining *it, const struct explanation *explanation
     return fault_each(&fault, &it->source, shorten, it->replay);
 }
 
-/* Takes it out of the replay, and says what that gains. */
+/* Removes a fault from the replay and stores the gain. */
 static int explaining_take_out(struct explaining *it, struct explanation *explanation)
 {
     if (take_out(it, explanation))
@@ -154,7 +165,7 @@ static int explaining_take_out(struct explaining *it, struct explanation *explan
     return 0;
 }
 
-/* The member of a unit that was slow by most in the steps of a fault. */
+/* The member of a unit that was slowest in the steps of a fault. */
 static int32_t slowest_of(const struct explaining *it, const struct explanation *fault)
 {
     const struct partition *partition = fault->partition;
@@ -179,7 +190,7 @@ static int32_t slowest_of(const struct explaining *it, const struct explanation 
     return slowest;
 }
 
-/* What it amounts to, by the panels that it was found in; then its phase, its place and its margin. */
+/* Measures the excess of an explanation from the residuals that it was found in. */
 static void explaining_measure(struct explaining *it, struct explanation *explanation)
 {
     explanation->slow_ns = explanation->more_ns = explanation->host_ns = 0;
@@ -224,8 +235,8 @@ static void put_back(struct explaining *it, const struct explanation *taken)
 }
 
 /*
- * The same fault at each unit that the slowest rank is in; with a gain of INT64_MIN where it is not certain.
- * Returns whether any may gain enough; -1 when memory is out.
+ * Tries the same fault at each unit that contains the slowest rank. Sets the gain to INT64_MIN where the
+ * fault is not certain. Returns whether any of them may gain enough; -1 when memory runs out.
  */
 static int try_units(struct explaining *it, struct explanation *fault, struct explanation *tried)
 {
@@ -246,7 +257,7 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
     return most_ns >= explaining_least_gain(it, fault);
 }
 
-/* The most that what has been taken out and is to be put back can gain. */
+/* The maximum gain of what was removed for an attempt and is to be restored. */
 static int64_t most_gain_taken(const struct explaining *it)
 {
     const struct job *job = it->source.job;
@@ -260,8 +271,8 @@ static int64_t most_gain_taken(const struct explaining *it)
 }
 
 /*
- * What a unit gains, INT64_MIN where that cannot matter: it is far less than what another one gains (most_ns)
- * or than what counts.
+ * Measures the gain for a unit. Sets it to INT64_MIN without a replay if it must be far below that of another
+ * unit (most_ns) or below the minimum.
  */
 static int try_unit(struct explaining *it, struct explanation *tried, int64_t most_ns)
 {
@@ -276,11 +287,10 @@ static int try_unit(struct explaining *it, struct explanation *tried, int64_t mo
 }
 
 /*
- * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain
- * without which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by
- * itself, and what the ranks have in common with one that is slow alone gains little. Where none of them can
- * gain the least that counts, as they are hardly on the critical path, the gain is said to be 0, and the
- * fault left as it is.
+ * Chooses the unit of a fault among those that contain the slowest rank: the largest unit that is certain and
+ * whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks of
+ * a host with one slow rank add little. If no unit can gain the minimum because they are hardly on the
+ * critical path, the gain is set to 0 and the fault is not changed.
  */
 static int explaining_fit(struct explaining *it, struct explanation *fault)
 {
@@ -309,8 +319,8 @@ static int explaining_fit(struct explaining *it, struct explanation *fault)
 }
 
 /*
- * By how much a member came after the last but one; 0 where no other member tells, and where that cannot be
- * read what it was late by.
+ * How long after the last but one a member arrived, at most late_ns; 0 where arrivals in the operation cannot
+ * be compared; late_ns where a stay is unknown.
  */
 static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_ns)
 {
@@ -331,13 +341,13 @@ static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_
     return nearest_ns < 0 || nearest_ns == INT64_MAX ? 0 : nearest_ns < late_ns ? nearest_ns : late_ns;
 }
 
-/* What a fault takes from the phases of a job, and from the places of one rank. */
+/* Sums the time of a fault by phase and, for one rank, by place. */
 struct tally {
     const struct explaining *it;
     int64_t margin_ns;
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
-    int64_t *by_position; /* of its role */
+    int64_t *by_position; /* of the role of the rank */
 };
 
 static void count_fault(void *context, int32_t operation, int64_t fault_ns)
@@ -360,6 +370,7 @@ static int32_t greatest_of(const int64_t *values, size_t count)
     return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
+/* Finds the phase, the place and the margin of a fault. Returns -1 when memory runs out. */
 static int explaining_locate(struct explaining *it, struct explanation *fault)
 {
     const struct job *job = it->source.job;
@@ -380,7 +391,10 @@ static int explaining_locate(struct explaining *it, struct explanation *fault)
     return failed ? -1 : 0;
 }
 
-/* More faults in one job are a job that nobody can read: each takes one replay for every kind of unit. */
+/*
+ * Maximum number of faults: a longer list cannot be read, and each fault costs a replay for every kind of
+ * unit.
+ */
 enum { MOST_EXPLANATIONS = 12 };
 
 void explanations_release(struct explanations *explanations)
@@ -419,7 +433,7 @@ static int believe(struct explaining *it, const struct explanation *explanation)
     return 0;
 }
 
-/* Whether it costs enough. */
+/* Whether the fault costs enough to be accepted. */
 static int is_worth(const struct explaining *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance_limits = it->acceptance_limits;

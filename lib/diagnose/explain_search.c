@@ -1,3 +1,7 @@
+/*
+ * Searches for the most certain hypothesis about which unit was slow in which steps, from the residuals of
+ * what is not explained yet (residual_matrix.c, scan.c). explain.c runs the search.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/score.h"
@@ -9,31 +13,44 @@
 #include <string.h>
 
 /*
- * Student's t with two degrees of freedom holds own time: the tails of recorded healthy jobs fall with the
- * square of the excess, as Hill's estimate has them.
+ * Degrees of freedom of Student's t for own time: in recordings of healthy jobs the tails fall with the
+ * square of the excess, by Hill's estimate.
  */
 static const double TAIL_OWN = 2;
 
-/* Noise of a step is at least this part of it: less is below what clocks and replays can tell. */
+/*
+ * Minimum for the noise of a step, as part of the step: smaller differences are below the resolution of
+ * clocks and replays.
+ */
 static const double LEAST_SIGMA = 0.002;
 
-/* GPUs of a kind differ by this part of their own time and more (Sinha et al., SC 2022: up to 8 %): what they
- * spread by is at least that. */
+/*
+ * Minimum for the spread between GPUs, as part of own time: GPUs of the same model differ by at least this
+ * much (Sinha et al., SC 2022: up to 8 %).
+ */
 static const double LEAST_LEVEL_SIGMA = 0.005;
 
-/* Kinds of faults that a unit may have: own time of its hosts, of its GPUs, its network. */
+/* Kinds of faults that a unit may have: own time of its hosts, own time of its GPUs, network. */
 static const double KINDS = 3;
 
-/* What a unit of several ranks shows in three of four says as much as this many ranks alone. */
+/* What three of four ranks of a unit show counts as much as this many ranks. */
 static const double SEVERAL_COUNT = 2;
 
-/* So many others at least to hold a unit against that was always so; and units to deflate by. */
+/*
+ * Minimum number of other units, to compare a unit that was slow in all steps with, and to measure the
+ * deflation.
+ */
 enum { OTHERS_TO_COMPARE = 3 };
 
-/* Of so few others the middle distance says little: what the furthest one does is what they do. */
+/*
+ * With at most this many others, the median distance is not reliable; the largest distance is used instead.
+ */
 enum { FEW_OTHERS = 4 };
 
-/* What is so through all steps is so in three of four of them, by this part at least. */
+/*
+ * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
+ * steps.
+ */
 static const double THROUGHOUT = 0.5;
 
 int explaining_init(struct explaining *it, const struct job *job, const struct baseline *baseline,
@@ -116,7 +133,7 @@ static int is_explained(const struct explaining *it, const struct partition *par
     return 0;
 }
 
-/* The spread of a panel's residuals about their middle, without what is explained. */
+/* The spread of residuals about their median, without explained cells. */
 static int64_t sigma_of(struct explaining *it, const struct residual_matrix *residual_matrix,
                         const struct partition *partition)
 {
@@ -133,7 +150,7 @@ static int64_t sigma_of(struct explaining *it, const struct residual_matrix *res
     return sigma > least ? sigma : least > 0 ? least : 1;
 }
 
-/* A unit that has been explained in most steps is no measure of others. */
+/* A unit that is explained in most steps is no reference for others. */
 static void mark_mostly_explained(struct explaining *it, size_t number)
 {
     const struct partition *partition = &it->found->partitions.items[number];
@@ -175,7 +192,10 @@ int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size
     return -1;
 }
 
-/* The residuals of a unit in sigma by the roles that its ranks play, [role * steps + step]; how many; -1. */
+/*
+ * Reads the residuals of a unit, in sigma, for each role of its ranks: [role * steps + step]. Returns the
+ * number of roles; -1 when memory runs out.
+ */
 static int read_residuals(struct explaining *it, size_t number, size_t unit)
 {
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
@@ -197,7 +217,7 @@ static int read_residuals(struct explaining *it, size_t number, size_t unit)
     return (int)roles;
 }
 
-/* The middle one of the roles in a step, of two the lesser: what one rank shows is not shown by its unit. */
+/* The median over roles in a step, the lower of two: what one rank shows does not count for its unit. */
 static double middle_residual(struct explaining *it, size_t roles, size_t step)
 {
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -211,7 +231,7 @@ static double middle_residual(struct explaining *it, size_t roles, size_t step)
     return roles ? list[(roles - 1) / 2] : 0;
 }
 
-/* The residuals of a unit. Returns whether there are any; -1 when memory is out. */
+/* Fills in the residuals of a unit. Returns whether there are any; -1 when memory runs out. */
 static int fill_row(struct explaining *it, size_t number, size_t unit)
 {
     const struct baseline *baseline = it->source.baseline;
@@ -225,8 +245,8 @@ static int fill_row(struct explaining *it, size_t number, size_t unit)
 }
 
 /*
- * What the score of a unit is deflated by: how many times what chance would give them the middle one of the
- * others of its partition has. All scores are sorted.
+ * The deflation for a unit: the median score of the other units of its partition, divided by the score
+ * expected by chance. `sorted` has all scores, ascending.
  */
 static double deflation(const double *sorted, size_t units, double score, int32_t steps)
 {
@@ -265,7 +285,7 @@ static double weight_of(const struct partition *partition, size_t unit)
     return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
 }
 
-/* The best set of each unit of a partition. */
+/* Finds the best set of each unit of a partition. */
 static int scan_units(struct explaining *it, size_t number)
 {
     const struct partition *partition = &it->found->partitions.items[number];
@@ -283,7 +303,7 @@ static int scan_units(struct explaining *it, size_t number)
     return 0;
 }
 
-/* NULL when memory is out. */
+/* Returns NULL when memory runs out. */
 static double *sorted_scores(const struct step_set *best, size_t count)
 {
     double *scores = array_new(count, sizeof *scores);
@@ -317,8 +337,8 @@ static int propose_sets(struct explaining *it, size_t number, struct explanation
 }
 
 /*
- * What the usual distances of units spread by that are none of `unit` (of `partition`), and not explained;
- * and their middle. Returns how many.
+ * Measures the spread and the median of the levels of all units that are not part of `unit` (of `partition`)
+ * and not explained. Returns their number.
  */
 static size_t spread_of_levels(struct explaining *it, const struct residual_matrix *residual_matrix,
                                const struct partition *of_residual_matrix, const struct partition *partition,
@@ -344,8 +364,8 @@ static size_t spread_of_levels(struct explaining *it, const struct residual_matr
 }
 
 /*
- * The usual distance of a unit from the others of its role, in what those spread by, and by what their ranks
- * do: where there are two hosts, the ranks of the other tell.
+ * The distance of a unit from the others of its role, over all steps, divided by the spread of the others and
+ * of their ranks. With two hosts, the ranks of the other host give the spread.
  */
 static double level_sigmas(struct explaining *it, size_t role, size_t number, size_t at)
 {
@@ -371,8 +391,9 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
 }
 
 /*
- * What a slow clock stretches by one factor it is too long by one part of. The factor shows at the longest
- * place: who waits for the slow one elsewhere computes meanwhile, and shows less own time than that takes.
+ * A slow clock multiplies own time by one factor, so the same part of every own time is too long. The factor
+ * is read at the longest place: elsewhere, a rank that waits for the slow one computes in the meantime and
+ * shows less own time than the work takes.
  */
 static double most_part_of(const struct level *level)
 {

@@ -12,35 +12,35 @@ struct job_instance;
 /* -------------------- edges.c -------------------- */
 
 /*
- * What each directed edge (sender, receiver) waited for the network in one operation, as the sending side
- * recorded it, and how much more than usual for the same operation of other steps.
+ * What each directed edge (sender, receiver) waited for the network in one operation, as recorded by the
+ * sender, and how much that exceeds the baseline of the same operation in other steps.
  */
 struct edge {
     int32_t instance;
     int32_t sender;
     int32_t receiver;
     int32_t communicator;
-    int32_t position; /* of the sender's operation in its step */
+    int32_t position; /* of the sender's operation in its step (struct baseline) */
     int32_t step;
-    int32_t steps;   /* network steps, not training steps */
-    int64_t wait_ns; /* SendWait, summed over them */
+    int32_t steps;   /* number of network steps */
+    int64_t wait_ns; /* SendWait, sum over its network steps */
     int64_t wait_max_ns;
-    int64_t extra_ns; /* wait_ns beyond the usual; may be negative */
-    int64_t busy_ns;  /* time in which it waited for the network, of its busiest channel */
-    int64_t over_ns;  /* busy_ns beyond the usual where that stands out (edges.c), else 0 */
+    int64_t extra_ns; /* wait_ns minus the baseline; may be negative */
+    int64_t busy_ns;  /* time in which its busiest channel waited for the network */
+    int64_t over_ns;  /* busy_ns above the baseline where it stands out (edges.c), else 0 */
 };
 
 /*
- * Where a ring had one slow link, the order in which its members were done tells who is at neither end of it.
- * Marks those in `cleared`, by operation, of an instance that was slow by `slow_ns`; none where the order
- * does not tell. -1 when memory is out.
+ * In a ring with one slow link, the order in which members end shows which of them are at neither end of the
+ * link. Sets these in `cleared`, by operation, for an instance that was slow by `slow_ns`. Sets none where
+ * the order is not conclusive. Returns -1 when memory runs out.
  */
 int ring_clear_members(const struct job *job, const struct job_instance *instance, int64_t slow_ns,
                        unsigned char *cleared);
 
 /*
- * Fills over_ns. Edges at one place of the step (sender's role and position) are held against each
- * other and their own other steps, as ranks are (baseline.h).
+ * Fills in over_ns. Edges at one place of the step (role and position of the sender) are compared with each
+ * other and with their own other steps, as ranks are (struct place). Returns -1 when memory runs out.
  */
 int edges_measure_busy(struct edges *edges, const struct job *job, const struct baseline *baseline,
                        double sigmas);
@@ -48,57 +48,62 @@ int edges_measure_busy(struct edges *edges, const struct job *job, const struct 
 /* -------------------- slow_transfers.c -------------------- */
 
 /*
- * What is concluded of an instance's transfer; one for each instance of the job, by its number. Differences
- * of times on one clock: durations in nanoseconds.
+ * What was found about the transfer of an instance; one per instance of the job. Durations in nanoseconds, as
+ * differences of times on one clock.
  */
 struct transfer_excess {
-    int64_t beyond_ns; /* transfer less the usual at its place; TIME_UNKNOWN */
-    int64_t slow_ns; /* by how much it was slow, by its transfer, its links or, of a receive whose end is not
-                        told, what came late through it; 0 where it does not stand out */
-    int64_t some_ns; /* of that, what a link held only some members for: it is not in the transfer */
-    int32_t culprit; /* job rank whose link made it slow; -1 */
+    int64_t beyond_ns; /* transfer minus the baseline of its place; TIME_UNKNOWN */
+    int64_t slow_ns;   /* by how much it was slow, from its transfer, from its links or, for a receive with an
+                          unknown end, from the lateness that it passed on; 0 where nothing stands out */
+    int64_t some_ns;   /* part of slow_ns for which a link held only some members: it is not part of the
+                          transfer time */
+    int32_t culprit;   /* job rank whose link made it slow; -1: unknown */
 };
 
 /*
- * How long a transfer usually takes, as far as it is known: what it took, what only some members were held
- * for included, less what that was slow by. TIME_UNKNOWN; also of a receive that hides more than is known of
- * its own length.
+ * Returns the baseline transfer time of an instance: its transfer plus some_ns minus slow_ns. TIME_UNKNOWN if
+ * the transfer is unknown, or if that is not positive, as for a receive that hides more than its own known
+ * duration.
  */
 int64_t transfer_usual_ns(const struct job_instance *instance, const struct transfer_excess *excess);
 
 /*
- * The slow instances of steps, by step, owned by the caller; first[step] is where those of a step begin,
- * first[step_count] the end of all. `first` has room for two more than there are steps and is zeroed. NULL
- * when memory is out.
+ * Returns the slow instances, sorted by step, which the caller frees. first[step] is the index of the first
+ * one of a step, first[step_count] their number. `first` has room for step_count + 2 entries and is zeroed by
+ * the caller. NULL when memory runs out.
  */
 int32_t *transfers_slow_by_step(const struct job *job, const struct transfer_excess *transfers,
                                 size_t *first);
 
 /*
- * Which transfers were slow (slow_ns, beyond_ns): those that stand out against the same place of other steps
- * and of other communicators by more than `sigmas`. -1 when memory is out.
+ * Finds slow transfers (slow_ns, beyond_ns): those that differ from the same place in other steps and in
+ * other communicators by more than `sigmas`. Returns -1 when memory runs out.
  */
 int transfers_find_slow(const struct job *job, const struct baseline *baseline, double sigmas,
                         struct transfer_excess *transfers);
 
 /*
- * The shortest duration does not show a link that delays only some members, or hardly, and nothing where
- * kernel times are unknown or the link was always slow. Its network steps do. Where the transfer shows half
- * of it, that is no other slowness.
+ * Adds slow links that the transfer time does not show. The shortest duration hides a link that delays only
+ * some members. It is unknown where kernel times are, and it stands out from nothing where the link was
+ * always slow. The network steps of the link show all of these. If the transfer already shows half of the
+ * slowness, it counts as the same one. Returns -1 when memory runs out.
  */
 int transfers_find_slow_links(const struct job *job, const struct edges *edges,
                               struct transfer_excess *transfers);
 
 /*
- * Whose sending made instances slow (culprit), where no network steps say. -1 when memory
- * is out.
+ * Finds the rank whose sends made instances slow (culprit) where no network steps are recorded. Returns -1
+ * when memory runs out.
  */
 int cover_slow_instances(const struct job *job, const struct baseline *baseline,
                          struct transfer_excess *transfers);
 
 /* -------------------- blame_by_edges.c -------------------- */
 
-/* Whose links made slow instances slow (culprit). -1 when memory is out. */
+/*
+ * Finds the rank whose links made slow instances slow (culprit), from network steps. Returns -1 when memory
+ * runs out.
+ */
 int edges_blame(const struct job *job, const struct edges *edges, struct transfer_excess *transfers);
 
 #endif

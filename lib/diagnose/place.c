@@ -1,3 +1,8 @@
+/*
+ * Statistics of one place of the step: compares the values of ranks (or links) with each other and with their
+ * own past, and finds those that stand out. Also subtracts the load that received data explain, and visits
+ * all places with several threads. excess.c, slow_transfers.c and edges.c use it.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -35,7 +40,7 @@ void place_release(struct place *place)
     free(place->list);
 }
 
-/* The values of a row that are known, in the scratch list. */
+/* Copies the known values of a row to the scratch list. */
 static size_t values_of(struct place *place, size_t rank, int32_t first_step, int32_t steps)
 {
     size_t count = 0;
@@ -54,7 +59,7 @@ static void measure_history(struct place *place, size_t ranks, int32_t first_ste
     }
 }
 
-/* The median distance of sorted values from a centre among them, without reordering them. */
+/* The median distance of sorted values from a center among them. Does not reorder the values. */
 static int64_t nearest_half(const int64_t *sorted, size_t count, int64_t centre)
 {
     size_t low = 0, high = count;
@@ -67,14 +72,17 @@ static int64_t nearest_half(const int64_t *sorted, size_t count, int64_t centre)
                                                             : sorted[high - 1] - centre;
 }
 
-/* Of the lower half alone; fewer values in it may be alike by chance. */
+/*
+ * sigma divided by the median distance within the lower half, and the minimum number of values there: fewer
+ * may be equal by chance.
+ */
 static const double SIGMA_OF_LOWER = 2.5;
 enum { ENOUGH_BELOW = 8 };
 
 /*
- * The standard deviation that a normal distribution of the same middle would have: from the lower half alone
- * (its median distance from its own middle is 0.4 of it), or from all (0.6745), whichever is less. A fault
- * that lasts for many of the steps widens the upper half, not the lower.
+ * The standard deviation of a normal distribution with the same spread: the smaller of two estimates, from
+ * the lower half alone (its median distance from its own median is 0.4 sigma) and from all values (0.6745
+ * sigma). A fault in many of the steps widens the upper half but not the lower.
  */
 static int64_t spread_of(int64_t *values, size_t count)
 {
@@ -109,7 +117,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
             int64_t peers = median_of_others(&middles, *value);
             int64_t middle = place->middle[rank] > peers ? place->middle[rank] : peers;
             int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
-            /* Beside one peer alone, that this one is slow says nothing of how the other varies. */
+            /* With only one peer, a slow rank must not widen the estimate of how the other one varies. */
             int64_t residual = *value - middle;
             int is_the_peers = count == 2 && residual < *apart && residual < -*apart;
             place->residual[residuals++] = is_the_peers ? *apart : residual;
@@ -119,7 +127,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
     return spread_of(place->residual, residuals);
 }
 
-/* The quiet steps take the place of the lower quartile. */
+/* Lowers the baseline from the lower quartile to that of the quiet steps. */
 static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     for (size_t rank = 0; rank < ranks; rank++) {
@@ -129,7 +137,7 @@ static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_ste
     }
 }
 
-/* What a lower quartile has to be beyond to stand out from the others'. */
+/* The limit above which a lower quartile stands out from the others. */
 static int64_t place_limit_of(struct place *place, size_t ranks, double sigmas, double factor, size_t *known,
                               int64_t *middle)
 {
@@ -143,7 +151,10 @@ static int64_t place_limit_of(struct place *place, size_t ranks, double sigmas, 
     return beyond > times ? beyond : times;
 }
 
-/* The greatest lower quartile where it is twice as far from the middle as the next; else the limit. */
+/*
+ * If the greatest lower quartile is twice as far from the median as the next one, a limit just below it; else
+ * `limit`.
+ */
 static int64_t beyond_all(const struct place *place, size_t ranks, int64_t limit, int64_t middle)
 {
     int64_t first = middle, second = middle;
@@ -159,7 +170,7 @@ static int64_t beyond_all(const struct place *place, size_t ranks, int64_t limit
     return second > limit && first - middle >= 2 * (second - middle) ? first - 1 : limit;
 }
 
-/* How many lower quartiles are beyond the limit; 0 when they have not one owner. */
+/* The number of lower quartiles above the limit; 0 if they have different owners. */
 static size_t standing_out(const struct place *place, size_t ranks, int64_t limit, const int32_t *owner)
 {
     size_t count = 0, first = 0;
@@ -177,13 +188,16 @@ struct measuring {
     size_t ranks;
     int32_t first_step;
     int32_t steps;
-    int alike; /* rows should be: */
+    int alike; /* rows should be alike; for this case only: */
     double sigmas;
     double factor;
     const int32_t *owner;
 };
 
-/* Of fewer rows than so many, the one that stands out may be the one that is as it should. */
+/*
+ * With fewer rows, the one that stands out may be the only healthy one. At most one of UNLIKE_PART rows may
+ * stand out.
+ */
 enum { ROWS_TO_COMPARE = 4, UNLIKE_PART = 4 };
 
 static void look_for_unlike(struct place *place, const struct measuring *as)
@@ -211,7 +225,7 @@ static int64_t measure_as_it_is(struct place *place, const struct measuring *as)
     return measure_excess(place, as->ranks, as->first_step, as->steps);
 }
 
-/* What the least tenth of the sizes are below; 0 where all are the same or one is not known. */
+/* The size that the lowest tenth of the sizes are below; 0 if all sizes are the same or one is unknown. */
 static int64_t small_size(struct place *place, const struct measuring *as)
 {
     int64_t least = INT64_MAX, most = 0;
@@ -266,7 +280,7 @@ int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_ste
                                               .owner = owner});
 }
 
-/* From the middle of a rank to one of its values. */
+/* Slope from the center of a rank to one of its values. */
 struct explained_slope {
     double slope;
     double weight;
@@ -308,7 +322,10 @@ static int is_known(const struct values *values, size_t cell)
            values->explained->by[cell] != TIME_UNKNOWN;
 }
 
-/* The median of values, or of what they go with, over known cells from `first` to before `end`. */
+/*
+ * The median of `of` (the values or the second quantity) over the known cells from `first` up to but not
+ * including `end`.
+ */
 static int64_t middle_of(const struct values *values, const int64_t *of, size_t first, size_t end)
 {
     size_t count = 0;
@@ -324,7 +341,7 @@ static int by_slope(const void *a, const void *b)
     return (left->slope > right->slope) - (left->slope < right->slope);
 }
 
-/* Those of cells away from their rank's middle; returns how many. */
+/* Lists the slopes of all cells off the center of their rank. Returns their number. */
 static size_t list_slopes(const struct values *values)
 {
     const struct explained *explained = values->explained;
@@ -352,7 +369,7 @@ static double weighted_median(struct explained_slope *slopes, size_t count)
     return slopes[at].slope;
 }
 
-/* Whether what values go with differs in any rank. */
+/* Whether the second quantity varies within any rank. */
 static int is_uneven(const struct values *values)
 {
     size_t known = values->steps;
@@ -393,7 +410,7 @@ void explained_remove(struct explained *explained, int64_t *value, size_t ranks,
             value[cell] -= scale(explained->by[cell] - middle_by, slope);
 }
 
-/* The group that the operation before is of: the first, and before which operation it ends. */
+/* The group of the operation before: its first operation, and the one after its last. */
 static struct job_range group_before(const struct job *job, const struct job_operation *operation)
 {
     struct job_range range = {0};
@@ -418,13 +435,13 @@ int64_t received_bytes(const struct job *job, const struct job_operation *operat
     return range.first < range.end ? bytes : TIME_UNKNOWN;
 }
 
-/* With fewer places for each thread their scratch memory would be much beside that of the job. */
+/* With fewer places per thread, the scratch memory of the threads would be large compared with the job. */
 enum { PLACES_A_THREAD = 8 };
 
 struct visiting {
     place_visit visit;
     void *context;
-    size_t *first; /* owned: the number of each role's first place, and how many there are in all */
+    size_t *first; /* owned: number of the first place of each role, and the total number at the end */
 };
 
 static size_t count_places(const struct baseline *baseline)

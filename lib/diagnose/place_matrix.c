@@ -1,3 +1,8 @@
+/*
+ * Compares own times at one place of the step between units (ranks, hosts or blocks of ranks).
+ * residual_matrix.c sums the result over the places. Also reads these own times and what limits them (struct
+ * place_times).
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -9,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The units that have ranks in the times, and these. `number` is scratch: of each unit of the partition. */
+/*
+ * Lists the units that have ranks in the times, and these ranks. `number` is scratch: one entry per unit of
+ * the partition.
+ */
 static void list_units(struct place_matrix *place_matrix, const struct role *role, int32_t *number)
 {
     const struct partition *partition = place_matrix->partition;
@@ -88,13 +96,15 @@ void place_matrix_release(struct place_matrix *place_matrix)
     *place_matrix = (struct place_matrix){0};
 }
 
-/* Of a unit's members so many have to be known. */
+/* Whether enough members of a unit are known: three of four. */
 static int are_enough(size_t known, size_t members)
 {
     return known > 0 && known * 4 >= members * 3;
 }
 
-/* The members of a unit whose own time is known in a step, as cells of the times; returns how many. */
+/*
+ * Lists the members of a unit with a known own time in a step, as cells of the times. Returns their number.
+ */
 static size_t list_known(const struct place_matrix *place_matrix, size_t unit, size_t step)
 {
     size_t known = 0;
@@ -114,7 +124,7 @@ static int64_t quantile_in(struct place_matrix *place_matrix, const int64_t *val
     return pick_quantile(place_matrix->list, known, part);
 }
 
-/* What those of them show that are not explained. */
+/* The median of those that are not explained. */
 static int64_t middle_in(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                          const struct role *role, size_t known, size_t members)
 {
@@ -129,8 +139,8 @@ static int64_t middle_in(struct place_matrix *place_matrix, const struct place_m
 }
 
 /*
- * How long somebody waited for a unit is as its time: what three of four of its members show. One that came
- * last does not make those slow that waited for it as well.
+ * The wait for a unit is measured like its time: what three of four members show. A single member that
+ * arrived last does not make the members slow that waited for it.
  */
 static void measure_several(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                             const struct role *role, size_t unit)
@@ -151,7 +161,7 @@ static void measure_several(struct place_matrix *place_matrix, const struct plac
     }
 }
 
-/* The same of a unit of one rank, which is all quantiles of itself. */
+/* Same for a unit of one rank, for which all quantiles are equal. */
 static void measure_single(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                            const struct role *role, size_t unit)
 {
@@ -181,7 +191,7 @@ static void measure_units(struct place_matrix *place_matrix, const struct place_
             measure_several(place_matrix, source, of, unit);
 }
 
-/* In one step, of `values` of the units that have a middle. */
+/* In one step, over `values` of the units with a known median. */
 static struct middles find_middles(struct place_matrix *place_matrix, const int64_t *values, size_t step)
 {
     size_t known = 0;
@@ -191,7 +201,7 @@ static struct middles find_middles(struct place_matrix *place_matrix, const int6
     return middles_of(place_matrix->list, known);
 }
 
-/* The others' to each unit. */
+/* Stores the median of the others for each unit. */
 static void take_others(struct place_matrix *place_matrix, const int64_t *values, size_t step,
                         const struct middles *middles)
 {
@@ -203,7 +213,7 @@ static void take_others(struct place_matrix *place_matrix, const int64_t *values
     }
 }
 
-/* What a unit takes in its quiet steps: beyond the others, and in all. */
+/* Measures the quiet steps of a unit: excess over the others, and pace. */
 static void measure_quiet(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                           size_t unit)
 {
@@ -221,7 +231,7 @@ static void measure_quiet(struct place_matrix *place_matrix, const struct place_
     place_matrix->quiet_pace[unit] = known ? pick_quiet(place_matrix->list, known) : 0;
 }
 
-/* Of several ranks that nobody else is in an operation with, who waits there says nothing. */
+/* If all ranks of an operation belong to the unit, a wait inside it does not limit the excess. */
 static void take_bounds(struct place_matrix *place_matrix, const struct role *role)
 {
     const struct place_times *times = place_matrix->times;
@@ -236,7 +246,7 @@ static void take_bounds(struct place_matrix *place_matrix, const struct role *ro
     }
 }
 
-/* By how much each unit was enqueued later than the others. */
+/* By how much later than the others each unit was enqueued. */
 static void compare_lateness(struct place_matrix *place_matrix, size_t step)
 {
     struct middles middles = find_middles(place_matrix, place_matrix->late_more, step);
@@ -297,7 +307,10 @@ int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t
     return beyond_ns > most_ns ? place_matrix->quiet[unit] + most_ns : apart_ns;
 }
 
-/* As for suspicions (host_or_gpu.h): half, and within a step an eighth. */
+/*
+ * An excess is the host's if lateness makes up half of it or, within a step, an eighth. The same limits hold
+ * for suspicions.
+ */
 enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 
 int place_matrix_lateness_is(const struct place_matrix *place_matrix, int64_t late_ns, int64_t excess_ns)
@@ -370,7 +383,7 @@ void place_times_release(struct place_times *times)
     *times = (struct place_times){0};
 }
 
-/* Whether an operation of a group that another rank is in does not say when it was over. */
+/* Whether a group contains an operation with another rank and an unknown end. */
 static int has_open_end(const struct job *job, int32_t of_group)
 {
     size_t at = (size_t)job->operations[of_group].group;
@@ -382,7 +395,7 @@ static int has_open_end(const struct job *job, int32_t of_group)
     return 0;
 }
 
-/* Own time may hold the rest of a send or a receive whose end only its proxy or the host tells. */
+/* Own time may contain the rest of a send or receive whose end only the proxy or the host recorded. */
 static int may_hide_end(const struct job *job, const struct job_operation *operation)
 {
     if (operation->previous < 0)
@@ -401,12 +414,13 @@ static int64_t bound_of(const struct place_matrix_source *source, int32_t at)
     return is_grouped || longest_ns == INT64_MAX ? INT64_MAX : longest_ns - arrival_stay_ns(job, at);
 }
 
-/* A slow transfer of this part of an own time that follows may be in it. */
+/* A slow transfer of more than this part of the following own time may be contained in it. */
 enum { HELD_PART = 4 };
 
 /*
- * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a
- * group it is not known, or a link was slow in it and the step over, which not all members' kernels show.
+ * Whether an operation may have continued beyond its recorded end for a large part of the following own time:
+ * the end of a group is not known, or a link was slow at the end of a step, which not every member's kernel
+ * shows.
  */
 static int may_go_on(const struct place_matrix_source *source, int32_t operation, int64_t own_ns, int within)
 {
@@ -415,7 +429,7 @@ static int may_go_on(const struct place_matrix_source *source, int32_t operation
            (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
 }
 
-/* How long the operation before lasted that a rank computes beside. */
+/* Duration of the operation before, which the rank may compute beside. */
 static int64_t beside_ns(const struct job *job, const struct job_operation *operation)
 {
     if (operation->previous < 0)
@@ -424,7 +438,7 @@ static int64_t beside_ns(const struct job *job, const struct job_operation *oper
     return duration_ns == TIME_UNKNOWN ? 0 : duration_ns;
 }
 
-/* An own time without what received data explain of it: that is load, and nobody's fault. */
+/* Own time minus what received data explain: that is load, not a fault. */
 static int64_t without_load(const struct baseline *baseline, int32_t at, int64_t own_ns)
 {
     int64_t rest_ns = baseline->explained_ns ? own_ns - baseline->explained_ns[at] : own_ns;

@@ -1,3 +1,8 @@
+/*
+ * Measures where wait time comes from, for `ncclprof stragglers`: for every wait, which ranks, transfers or
+ * unknown causes delayed the rank that arrived last. A trace without timestamps gets a simpler measurement,
+ * read directly from the store.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/delay.h"
@@ -10,13 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a wait can be blamed on besides a rank. */
+/* Causes of a wait other than a rank. */
 enum { BLAME_NETWORK = -1, BLAME_NOTHING = -2 };
 
 /*
- * A rank remembers so many of the delays that it had last; older ones go unexplained. A wait has so many
- * causes, the others go unexplained. What is less than one in so many parts of a wait is passed on without a
- * name.
+ * A rank keeps this many of its latest delays, and a wait this many causes; older delays and further causes
+ * are unexplained. Causes of less than one part in LEAST_PART of a wait are passed on without a name.
  */
 enum { DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32, LEAST_PART = 64 };
 
@@ -27,7 +31,7 @@ struct delay_event {
 
 struct memory {
     struct delay_event events[DELAYS_REMEMBERED];
-    uint64_t count; /* of all time */
+    uint64_t count; /* number of all delays ever stored */
 };
 
 struct delays {
@@ -35,14 +39,15 @@ struct delays {
     size_t communicator_count;
     struct delay *items;
     struct memory *memories; /* per rank */
-    struct map numbers;      /* of seats: a rank on its communicator, of a pair with its peer */
-    int64_t *met;            /* per seat: count when it was last there */
+    struct map
+        numbers;  /* index of each member: a rank on its communicator, for sends and receives also its peer */
+    int64_t *met; /* per member: `count` of its rank when it was last in an operation there */
     size_t met_count;
     size_t met_capacity;
-    int64_t *met_all;     /* per rank: count when all ranks were last in one operation */
+    int64_t *met_all;     /* per rank: `count` when all ranks were last in one operation */
     struct map inherited; /* (rank, from) -> ns */
 
-    /* Of the steps that are added: */
+    /* For the steps that are being added: */
     const struct job *job;
     const struct excess_list *excess;
     const struct transfer_excess *transfers; /* per instance */
@@ -56,7 +61,10 @@ static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
         memory->events[memory->count++ % DELAYS_REMEMBERED] = (struct delay_event){blame, time_ns};
 }
 
-/* The last to arrive, -1 where that cannot be read: of ends that the network tells durations say little. */
+/*
+ * The last member to arrive; -1 where it cannot be determined. Durations are not reliable where ends come
+ * from the network.
+ */
 static int32_t last_to_arrive(const struct job *job, const struct job_instance *instance)
 {
     if (instance->members != instance->expected)
@@ -67,15 +75,14 @@ static int32_t last_to_arrive(const struct job *job, const struct job_instance *
     return arrival_last(job, instance);
 }
 
-/* The other side of a pair; -1. */
+/* The other rank of a send or receive; -1: none. */
 static int32_t peer_of(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance = &job->instances[operation->instance];
     return instance->sender == operation->rank ? instance->receiver : instance->sender;
 }
 
-/* Numbers the seats, and makes room for them in met[]: who sits there for the first time has not met anybody.
- */
+/* Numbers the members and makes room for them in met[]. A new member has not met any other rank. */
 static int number_communicator_members(struct delays *delays)
 {
     const struct job *job = delays->job;
@@ -118,7 +125,7 @@ static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t ti
     return 0;
 }
 
-/* Books one share of a wait for `last` in its account, and with whoever it is blamed on. */
+/* Books one share of a wait for `last`: in its account and in that of the rank that caused it. */
 static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time_ns)
 {
     struct delay *delay = &delays->items[last];
@@ -136,10 +143,7 @@ static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time
     return blame == last ? 0 : inherit(delays, last, blame, time_ns);
 }
 
-/*
- * Adds a cause to a list: to its own entry, else to a free one, else to the nameless rest. Whether there was
- * room for it.
- */
+/* Adds time to the entry of a cause, or to a new one. Returns 0 where there was no room. */
 static int add_cause(struct delay_event *causes, size_t *count, int32_t blame, int64_t time_ns)
 {
     for (size_t i = 0; i < *count; i++)
@@ -154,9 +158,9 @@ static int add_cause(struct delay_event *causes, size_t *count, int32_t blame, i
 }
 
 /*
- * Shares a wait out over what delayed the last to arrive since it met those who wait, in proportion where
- * that is more than the wait; what is left over has no explanation. `forgets`: some delays are not remembered
- * any more, or had no room.
+ * Splits a wait among the delays of the last rank since it met the waiting rank, in proportion if they exceed
+ * the wait. The remainder is unexplained. Sets *forgets if some delays are no longer kept or there was no
+ * room for them.
  */
 static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_ns,
                       struct delay_event *causes, int *forgets)
@@ -180,14 +184,17 @@ static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_
     return count;
 }
 
-/* When the last to arrive had met those who now wait for it: there, or where all ranks were. */
+/*
+ * When the last rank had last met those that wait for it: in this communicator, or in an operation of all
+ * ranks.
+ */
 static uint64_t since_met(struct delays *delays, int32_t last_at)
 {
     int64_t here = *met_at(delays, last_at), all = delays->met_all[delays->job->operations[last_at].rank];
     return (uint64_t)(here > all ? here : all);
 }
 
-/* One member's wait for the last to arrive: booked, and remembered by who waited. */
+/* Books the wait of one member for the last to arrive, and stores its causes as delays of the member. */
 static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
 {
     struct delay_event causes[CAUSES_OF_A_WAIT + 1];
@@ -226,7 +233,9 @@ static int meet(struct delays *delays, int32_t number)
         delays->items[job->operations[last].rank].times_last++;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *operation = &job->operations[members[i]];
-        /* What all of them went through together explains nobody's lateness among them, only towards others.
+        /*
+         * A delay that all members share explains lateness only towards other ranks, so it is stored before
+         * the meeting is counted.
          */
         if (beyond_ns != TIME_UNKNOWN)
             remember(&delays->memories[operation->rank], BLAME_NETWORK, beyond_ns);
@@ -327,20 +336,20 @@ struct delay *delays_measure(const struct job *job, const struct excess_list *ex
     return NULL;
 }
 
-/* What the join says of an instance whose waiting can be read. */
+/* What the store holds about an instance whose waits can be measured. */
 struct meeting {
     int64_t id;
     int64_t shortest_ns;
-    int32_t last; /* job rank; -1: cannot be read */
+    int32_t last; /* job rank; -1: cannot be determined */
 };
 
 struct waits {
     struct loader loader;
     struct delay *delays;
-    struct meeting *meetings; /* owned, by id */
+    struct meeting *meetings; /* owned, sorted by id */
     size_t count;
     size_t capacity;
-    size_t latest; /* found last: the next operation's is as a rule the next */
+    size_t latest; /* found last: the next operation usually belongs to the next one */
 };
 
 static int add_meetings(struct waits *waits, struct block_scan *scan, struct error *error)
@@ -393,7 +402,7 @@ static int says_when(const struct block_scan *scan, size_t row)
     return 0;
 }
 
-/* 1: go on; 0: an operation says when it ran. */
+/* Returns 1 to continue, 0 if an operation has a timestamp, -1 on error. */
 static int take_block(struct waits *waits, struct job *job, struct block_scan *scan, struct error *error)
 {
     static const int columns[] = {OPERATION_DEVICE_BEGIN, OPERATION_GPU_BEGIN, OPERATION_KERNEL_CHANNELS,
@@ -429,7 +438,7 @@ static int take_meetings(struct waits *waits, const struct job *job, struct erro
     return more;
 }
 
-/* 1: all of them; 0: some say when they ran. */
+/* Returns 1 if no operation has a timestamp, 0 if one has, -1 on error. */
 static int take_operations(struct waits *waits, struct job *job, struct error *error)
 {
     struct block_scan scan;
@@ -449,7 +458,7 @@ static int late_arrivals_measure(struct waits *waits, struct job *job, struct er
         waits->delays[i].inherited_from = -1;
     if (loader_init(&waits->loader, job, error))
         return -1;
-    /* Network steps may say when operations ended. */
+    /* Network steps may contain the ends of operations. */
     if (waits->loader.has_traffic)
         return 0;
     return take_meetings(waits, job, error) ? -1 : take_operations(waits, job, error);
@@ -466,7 +475,7 @@ int waits_measure(struct job *job, struct delay **delays, struct error *error)
         return 1;
     }
     free(waits.delays);
-    /* Who goes on to job_load_rest has them counted anew. */
+    /* job_load_rest counts them again. */
     for (size_t i = 0; i < job->rank_count; i++)
         job->ranks[i].count = 0;
     return outcome;

@@ -1,3 +1,7 @@
+/*
+ * Replays a job with changed own times and transfer times, to estimate what it would gain without a fault.
+ * replay_order.c finds the order of the operations; cost.c and explain.c run the replays.
+ */
 #include "base/base.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
@@ -8,21 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of a move's operation among those that do not wait for the others; -1: it does. */
+/*
+ * Index of the operation of a move among the leavers, which do not wait for the other members; -1: it waits.
+ */
 static inline int32_t replay_leaver(const struct replay_move *move)
 {
     return move->own_or_leaver < 0 ? -1 - move->own_or_leaver : -1;
 }
 
-/* Whose own time comes before a move: the first of its operation's group. */
+/* The operation whose own time comes before a move: the first of its group. */
 static inline int32_t replay_own(const struct replay *replay, const struct replay_move *move)
 {
     return move->own_or_leaver < 0 ? replay->job->operations[move->operation].group : move->own_or_leaver;
 }
 
 /*
- * An operation's end, or where that is unknown the next start on its stream; where no kernel tells the end of
- * a send, no later than that; and where it held its stream beyond its end, until then.
+ * Fills in the ends of operations. An unknown end is the next start on the stream. A send whose end no kernel
+ * recorded ends no later than that. An operation that held its stream beyond its end ends when it released
+ * the stream.
  */
 static void fill_ends(const struct job *job, const struct job_rank *rank, int64_t *ends)
 {
@@ -43,9 +50,9 @@ static void fill_ends(const struct job *job, const struct job_rank *rank, int64_
     }
 }
 
-/* When operations of a rank began and ended, in order; with room for the rank that has most. */
+/* Starts and ends of the operations of a rank, sorted; with room for the rank with most operations. */
 struct moments {
-    struct sort_entry *starts; /* owned, as are these: */
+    struct sort_entry *starts; /* owned, as are those below */
     struct sort_entry *stops;
     struct sort_entry *scratch;
 };
@@ -63,8 +70,10 @@ static size_t list_moments(const struct job *job, const struct job_rank *rank, c
     return count;
 }
 
-/* Each operation comes after the one that had ended last when it started; where times are unknown, the one
- * before. */
+/*
+ * Each operation follows the one that had ended last when it started; where times are unknown, the one before
+ * it.
+ */
 static void find_order(struct replay *replay, const struct job_rank *rank, const struct moments *moments)
 {
     const struct job *job = replay->job;
@@ -100,20 +109,21 @@ static void take_own_times(struct replay *replay, const struct job_rank *rank)
         int known =
             operation->start_ns != TIME_UNKNOWN && since != TIME_UNKNOWN && operation->start_ns > since;
         replay->own_ns[i] = known ? operation->start_ns - since : 0;
-        /* A receive may hold the stream for longer than its kernel's stop says, and its transfer shows that.
+        /*
+         * A receive may hold the stream for longer than its kernel records. Its transfer contains that time.
          */
         if (after >= 0 && after == operation->previous && job->operations[after].function == FUNCTION_RECV &&
             operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
-        /* Lateness of hidden origin that was found to be the rank's own. */
+        /* Lateness of hidden origin that was attributed to the rank. */
         if (operation->own_ns == TIME_UNKNOWN && excess_ns_at(replay->excess, i) > replay->own_ns[i])
             replay->own_ns[i] = excess_ns_at(replay->excess, i);
     }
 }
 
 /*
- * What is sent ahead of the receive has come a part of the way before that begins: to the receiver the
- * transfer takes no longer than its receive. A receive that shares its kernel does not tell when it ended.
+ * Data sent before the receive begins are partly transferred by then. For the receiver the transfer takes no
+ * longer than its receive. The end of a receive that shares its kernel is unknown.
  */
 static int64_t still_to_come(const struct job *job, const struct job_instance *instance, const int64_t *ends,
                              int64_t transfer_ns)
@@ -156,8 +166,9 @@ static int take_transfers(void *context, size_t worker, size_t first, size_t end
 }
 
 /*
- * An operation that held its stream beyond its end is over with its transfer in the replay, and what a slow
- * link held it for. What held it for longer is nobody's, and comes before whatever comes after it.
+ * In the replay, an operation that held its stream beyond its end is over after its transfer and the time for
+ * which a slow link held it. The rest of the hold has no known cause; it becomes own time of the next
+ * operation.
  */
 static int take_holds(void *context, size_t worker, size_t first, size_t end)
 {
@@ -176,7 +187,7 @@ static int take_holds(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* How long the transfer of a pair took, by who sends about how much to whom. */
+/* Transfer time of a pair, grouped by sender, receiver and approximate size. */
 struct pair_time {
     uint64_t pair;
     int64_t time_ns;
@@ -191,7 +202,10 @@ static int by_pair(const void *a, const void *b)
     return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
 }
 
-/* What an exchange sends differs from batch to batch: sizes up to twice as large are one. */
+/*
+ * The amount of data in an exchange differs from batch to batch: sizes within a factor of two are treated as
+ * equal.
+ */
 static uint64_t magnitude_of(int64_t bytes)
 {
     uint64_t magnitude = 0;
@@ -200,7 +214,7 @@ static uint64_t magnitude_of(int64_t bytes)
     return magnitude;
 }
 
-/* The pair of an instance whose members all share their kernels with others; 0: it is none. */
+/* The key of a pair if all members of the instance share their kernels with others; 0: not such a pair. */
 static uint64_t pair_in_groups(const struct job *job, const struct job_instance *instance)
 {
     uint64_t pair = hash_mix((uint64_t)instance->communicator, 1);
@@ -216,7 +230,10 @@ static uint64_t pair_in_groups(const struct job *job, const struct job_instance 
     return pair | 1;
 }
 
-/* Of one pair, sorted: no more than its lower quartile, as some may wait in most steps. */
+/*
+ * Limits the times of one pair, which are sorted, to their lower quartile, because some may include a wait in
+ * most steps.
+ */
 static void bound_pair(struct replay *replay, const struct pair_time *times, size_t count)
 {
     int64_t usual_ns = times[(count - 1) / 4].time_ns;
@@ -229,8 +246,8 @@ static void bound_pair(struct replay *replay, const struct pair_time *times, siz
 }
 
 /*
- * Where both sides share their kernels with other transfers, either may have waited for one of those: unless
- * a link is known to have been slow, the transfer took no longer than it usually does.
+ * If both sides share their kernels with other transfers, either may have waited for one of these. Unless a
+ * link is known to be slow, the transfer time is limited to its baseline.
  */
 static int bound_groups(struct replay *replay)
 {
@@ -253,7 +270,7 @@ static int bound_groups(struct replay *replay)
     return failed;
 }
 
-/* The most operations that a rank has. */
+/* The largest number of operations of a rank. */
 static size_t longest_rank(const struct job *job)
 {
     size_t longest = 0;
@@ -263,10 +280,10 @@ static size_t longest_rank(const struct job *job)
     return longest;
 }
 
-/* What threads measure by. */
+/* The measurement, with the memory of its threads. */
 struct measuring {
     struct replay *replay;
-    struct moments *moments; /* owned; of each thread */
+    struct moments *moments; /* owned; one per thread */
     size_t threads;
 };
 
@@ -283,7 +300,7 @@ static int measure_ranks(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* With fewer ranks for each thread their memory would be much beside that of the job. */
+/* With fewer ranks per thread, the memory of the threads would be large compared with that of the job. */
 enum { RANKS_A_THREAD = 4, OPERATIONS_A_PIECE = 8192 };
 
 static int measuring_init(struct measuring *measuring)
@@ -326,7 +343,9 @@ static int measure(struct replay *replay)
            bound_groups(replay);
 }
 
-/* What runs need. No analysis holds more than while moves are found: these come after that. */
+/*
+ * Allocates what replays need. Peak memory is reached while moves are found, so this is allocated afterwards.
+ */
 static int make_room(struct replay *replay)
 {
     replay->change_ns = array_new(replay->job->instance_count, sizeof *replay->change_ns);
@@ -378,7 +397,7 @@ void replay_release(struct replay *replay)
     *replay = (struct replay){0};
 }
 
-/* NULL when memory is out. */
+/* Returns NULL when memory runs out. */
 static void *copy_of(const void *items, size_t count, size_t item_bytes)
 {
     void *copy = array_new(count, item_bytes);
@@ -418,8 +437,8 @@ void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_n
 }
 
 /*
- * How much later than the transfer a member ended: a slow link delays those behind it, at most by what their
- * durations are longer than the shortest.
+ * How much later than the transfer a member ended. A slow link delays the members behind it, each by at most
+ * the difference of its duration to the shortest one.
  */
 static int64_t tail_of(const struct replay *replay, int32_t number, const struct job_operation *member)
 {
@@ -438,7 +457,7 @@ static int64_t transfer_of(const struct replay *replay, int32_t number)
     return transfer_ns > 0 ? transfer_ns : 0;
 }
 
-/* When an operation was over; its instance is, unless it left alone. */
+/* When an operation ended: with its instance, unless it did not wait for the others. */
 static int64_t end_of(const struct replay *replay, const struct replay_move *move)
 {
     int32_t leaver = replay_leaver(move);
@@ -450,7 +469,9 @@ static int64_t end_of(const struct replay *replay, const struct replay_move *mov
     return end_ns;
 }
 
-/* How long a send that leaves alone takes: what its network takes less now, it takes less, too. */
+/*
+ * How long a send that does not wait takes. If its transfer is shortened, it is shortened by the same time.
+ */
 static int64_t time_to_leave(const struct replay *replay, const struct replay_move *move)
 {
     int64_t change_ns = replay->change_ns[move->instance];
@@ -458,7 +479,7 @@ static int64_t time_to_leave(const struct replay *replay, const struct replay_mo
     return stay_ns > 0 ? stay_ns : 0;
 }
 
-/* When the last member of an instance is over that all have come to, whether or not anything comes after. */
+/* When the last member of a complete instance ended, whether or not anything follows it. */
 static int64_t end_of_instance(const struct replay *replay, int32_t number)
 {
     const struct job *job = replay->job;
@@ -501,7 +522,7 @@ static int64_t start_of(const struct replay *replay, const struct replay_move *m
            (move->after >= 0 ? end_of(replay, &replay->moves[move->after]) : 0);
 }
 
-/* The instance that ended last. -1: none. */
+/* The instance that ended last; -1: none. */
 static int32_t last_instance(const struct replay *replay)
 {
     int64_t last_ns = 0;

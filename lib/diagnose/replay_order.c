@@ -1,3 +1,7 @@
+/*
+ * Finds the order in which the operations of a job can be replayed, and the operations that do not wait for
+ * the other members of their instance. replay.c uses both.
+ */
 #include "base/base.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
@@ -6,9 +10,7 @@
 
 #include <stdlib.h>
 
-/* In which order a job can be played again, and which operations do not wait for others in it. */
-
-/* Marks the first operations of the groups in which something is received. */
+/* Marks the first operation of each group that contains a receive. */
 static void mark_receiving(const struct job *job, unsigned char *receives)
 {
     for (size_t i = 0; i < job->operation_count; i++)
@@ -17,8 +19,8 @@ static void mark_receiving(const struct job *job, unsigned char *receives)
 }
 
 /*
- * A send whose end is known is done when its data is in buffers, whenever the receiver comes. What shares its
- * kernel with a receive may have ended with that.
+ * A send with a known end is over when its data are in buffers, even if the receiver arrives later. This does
+ * not hold if it shares its kernel with a receive.
  */
 static int leaves_alone(const struct replay *replay, int32_t at)
 {
@@ -47,22 +49,23 @@ static int is_leaver_before(const void *leaver, const void *operation)
     return ((const struct replay_leaver *)leaver)->operation < *(const int32_t *)operation;
 }
 
-/* The number of an operation that leaves alone among those that do. */
+/* Index of an operation in the list of leavers. */
 static int32_t leaver_of(const struct replay *replay, int32_t operation)
 {
     return (int32_t)lower_bound(replay->leavers, replay->leaver_count, sizeof *replay->leavers,
                                 is_leaver_before, &operation);
 }
 
-/* Operations that come after others, while the order of all is found. */
+/* The operations that follow each operation, while the order is built. */
 struct sequel {
-    int32_t *first_child; /* per operation: one that comes after it; -1 */
-    int32_t *sibling;     /* per operation: another one that comes after the same; of a ready one, the next */
-    int32_t ready;        /* the first of the operations to place; -1 */
-    int32_t *arrived;     /* per instance: members that are placed */
-    int32_t *latest;      /* per rank: its operation that was placed last; -1 */
-    size_t turn;          /* how many operations of each rank have been asked whether they are stuck */
-    size_t asked;         /* ranks asked in this turn */
+    int32_t *first_child; /* per operation: one that follows it; -1: none */
+    int32_t *sibling; /* per operation: the next one that follows the same operation; in the ready list, the
+                         next entry */
+    int32_t ready;    /* first operation of the ready list; -1: empty */
+    int32_t *arrived; /* per instance: number of members that are in the order */
+    int32_t *latest;  /* per rank: its last operation in the order; -1: none */
+    size_t turn;      /* offset within each rank of the operation to check next for being stuck */
+    size_t asked;     /* number of ranks checked at this offset */
 };
 
 static void sequel_release(struct sequel *sequel)
@@ -96,7 +99,7 @@ static int sequel_init(struct sequel *sequel, const struct replay *replay)
     return 0;
 }
 
-/* Where an operation was placed; -1: nowhere yet. */
+/* Index of an operation in the order; -1: not in it yet. */
 static int32_t place_of(const struct replay *replay, int32_t at)
 {
     return replay->after[at] <= -2 ? -2 - replay->after[at] : -1;
@@ -112,7 +115,9 @@ static void follow(struct sequel *sequel, int32_t at)
     }
 }
 
-/* An operation starts. When it is its instance's last member, all members end and what comes after is ready.
+/*
+ * Adds an operation to the order. If it is the last member of its instance, all members end and the
+ * operations after them become ready.
  */
 static void place(struct replay *replay, struct sequel *sequel, int32_t at)
 {
@@ -143,7 +148,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     }
 }
 
-/* The next operation that is not placed, by its number in its rank; -1. */
+/* The next operation that is not in the order, by its offset in its rank; -1: none. */
 static int32_t stuck(struct sequel *sequel, const struct replay *replay)
 {
     const struct job *job = replay->job;
@@ -160,8 +165,8 @@ static int32_t stuck(struct sequel *sequel, const struct replay *replay)
 }
 
 /*
- * Times that contradict each other (a start noticed late) make operations wait for each other in a circle.
- * The first of them comes after what of its rank could be placed.
+ * Contradictory times (a start recorded late) can make operations wait for each other in a cycle. To break
+ * it, the first of them is made to follow the last operation of its rank in the order.
  */
 static int32_t cut_circle(struct replay *replay, struct sequel *sequel)
 {
@@ -172,15 +177,18 @@ static int32_t cut_circle(struct replay *replay, struct sequel *sequel)
 }
 
 /*
- * Who comes after whom and who is waited for does not depend on times: the order in which operations can be
- * played is found once, and each run goes through it from front to back.
+ * The dependencies do not change with the times. So the order is found once, and each replay goes through it
+ * from the front to the back.
  */
 int replay_find_moves(struct replay *replay)
 {
     struct sequel sequel;
     int failed = sequel_init(&sequel, replay);
     int32_t at;
-    /* Who cuts a circle still stands in the list of those that come after another. */
+    /*
+     * An operation that broke a cycle is still in the list of those that follow another, so place() ignores
+     * it the second time.
+     */
     while (!failed && (at = sequel.ready >= 0 ? sequel.ready : cut_circle(replay, &sequel)) >= 0) {
         if (at == sequel.ready)
             sequel.ready = sequel.sibling[at];

@@ -1,3 +1,7 @@
+/*
+ * Sums the excess of each unit (place_matrix.c) over the places of a step, which gives the residuals that
+ * explain_search.c scans for faults. Also computes what a given fault takes at each operation.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/score.h"
@@ -6,11 +10,11 @@
 
 #include <stdlib.h>
 
-/* What a panel is summed up in. */
+/* Sums for one matrix. */
 struct sums {
-    int64_t *apart_ns; /* [unit * steps + step]: own time less the others', of all places */
-    int32_t *known;    /* likewise: places that tell of some steps */
-    int64_t *list;     /* scratch: a step, or a unit */
+    int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
+    int32_t *known;    /* same index: number of places that count for single steps */
+    int64_t *list;     /* scratch: one value per step or per unit */
 };
 
 static int sums_init(struct sums *sums, const struct place_matrix *place_matrix)
@@ -85,7 +89,7 @@ static void add_steps(struct residual_matrix *residual_matrix, struct sums *sums
         }
 }
 
-/* The median over steps of a unit's values, less the others' where `others` is given; TIME_UNKNOWN. */
+/* The median over steps of a unit's values, minus those of the others if `others` is given; TIME_UNKNOWN. */
 static int64_t usual_of(struct place_matrix *place_matrix, const int64_t *values, const int64_t *others,
                         size_t unit)
 {
@@ -98,7 +102,10 @@ static int64_t usual_of(struct place_matrix *place_matrix, const int64_t *values
     return pick_quantile(place_matrix->list, known, 0.5);
 }
 
-/* A place is slower where it takes longer by so much of what the others take: a few percent are no clock. */
+/*
+ * A place counts as slower from this excess on, as part of the others' own time: a few percent do not
+ * indicate a slow clock.
+ */
 static const double SLOWER = 0.04;
 
 static void add_levels(struct residual_matrix *residual_matrix, struct place_matrix *place_matrix)
@@ -126,7 +133,10 @@ static void add_levels(struct residual_matrix *residual_matrix, struct place_mat
     }
 }
 
-/* Cells of which half of what is known of the unit in any step is not known. */
+/*
+ * Sets cells to TIME_UNKNOWN in which at most half of the places are known that are known in the unit's best
+ * step.
+ */
 static void forget_gaps(struct residual_matrix *residual_matrix, const struct sums *sums, size_t steps,
                         size_t unit)
 {
@@ -138,14 +148,14 @@ static void forget_gaps(struct residual_matrix *residual_matrix, const struct su
             residual_matrix->beyond[unit * steps + step] = TIME_UNKNOWN;
 }
 
-/* A residual is what is beyond the quiet steps. */
+/* Turns sums into residuals by subtracting the quiet steps. */
 static void settle_unit(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps,
                         size_t first_step, size_t unit)
 {
     size_t count = 0;
     for (size_t step = first_step; step < steps; step++)
         sums->list[count++] = sums->apart_ns[unit * steps + step];
-    /* A fault of fewer than three quarters of the steps is not in the level. */
+    /* The lower quartile excludes a fault in fewer than three quarters of the steps. */
     residual_matrix->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     count = 0;
     forget_gaps(residual_matrix, sums, steps, unit);
@@ -158,7 +168,10 @@ static void settle_unit(struct residual_matrix *residual_matrix, struct sums *su
             residual_matrix->beyond[cell] -= quiet_ns;
 }
 
-/* Quiet steps are fewer than half: what noise alone makes of that, as most units show it, is no residual. */
+/*
+ * Quiet steps are fewer than half, so noise alone leaves a positive residual. The median over units of this
+ * residual is subtracted.
+ */
 static void take_off_usual(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps)
 {
     int64_t *middles = array_new(residual_matrix->units, sizeof *middles);
@@ -186,10 +199,10 @@ static void settle(struct residual_matrix *residual_matrix, struct sums *sums, s
     take_off_usual(residual_matrix, sums, steps);
 }
 
-/* What residual_matrices_init() goes through a role with. */
+/* Working memory of residual_matrices_init() for one role. */
 struct work {
     struct place_times times;
-    struct place_matrix *place_matrices; /* owned: of each partition, as the sums */
+    struct place_matrix *place_matrices; /* owned: one per partition, as is `sums` */
     struct sums *sums;                   /* owned */
 };
 
@@ -245,13 +258,13 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
     return failed;
 }
 
-/* What a unit takes at a place in the steps that are not marked. */
+/* The baseline of a unit at a place: the steps that are not marked. */
 struct usual {
-    int64_t apart_ns; /* beyond the others */
+    int64_t apart_ns; /* above the others */
     int64_t pace_ns;
 };
 
-/* Of what goes through all steps, the middle one of all; in its quiet steps where few are not marked. */
+/* For a fault in all steps, the median of all steps. If few steps are not marked, the quiet steps. */
 static struct usual usual_at(const struct fault *fault, struct place_matrix *place_matrix)
 {
     size_t known = 0, steps = 0;
@@ -277,7 +290,7 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *pla
     return usual;
 }
 
-/* What an own time is too long by, in a step. */
+/* By how much an own time is too long in a step. */
 static int64_t too_long(const struct fault *fault, const struct place_matrix *place_matrix,
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
 {
@@ -290,7 +303,7 @@ static int64_t too_long(const struct fault *fault, const struct place_matrix *pl
     return fault_ns;
 }
 
-/* What a member takes too long in a cell, as far as the unit does. */
+/* By how much a member is too slow in a cell, at most what its unit shows. */
 static int64_t fault_at(const struct fault *fault, const struct place_matrix *place_matrix,
                         const struct usual *usual, size_t cell)
 {
@@ -303,7 +316,7 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *pl
     return fault_ns < place_matrix->bound[cell] ? fault_ns : place_matrix->bound[cell];
 }
 
-/* What one place of a unit, the only one of the sheet, takes longer than it should. */
+/* Reports the fault at one place of a unit, which is the only one of the matrix. */
 static void take_place(const struct fault *fault, const struct place_matrix_source *source,
                        struct place_matrix *place_matrix, size_t role, int32_t position, fault_taker take,
                        void *context)

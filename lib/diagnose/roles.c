@@ -1,3 +1,7 @@
+/*
+ * Finds the call sequences of each rank and groups ranks with the same sequences into roles. Gives each
+ * operation its position in its role. Runs as part of baseline_init.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -5,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* So many steps in a row make a regular stretch: fewer do not tell what is usual in it. */
+/* Minimum length of a regular stretch in steps: fewer are not enough for a baseline. */
 enum { FEWEST_STEPS = 6 };
 
 static int is_as(const struct stretch *stretch, const struct stretch *other)
@@ -13,7 +17,7 @@ static int is_as(const struct stretch *stretch, const struct stretch *other)
     return stretch->signature == other->signature && stretch->count == other->count;
 }
 
-/* Which of them a step under a load is as; -1: none. */
+/* The call sequence that a step under this load matches; -1: none. */
 static int32_t find(const struct call_sequences *call_sequences, struct stretch stretch, int32_t load)
 {
     for (int32_t i = 0; i < call_sequences->count; i++)
@@ -22,7 +26,7 @@ static int32_t find(const struct call_sequences *call_sequences, struct stretch 
     return -1;
 }
 
-/* How many steps from that one on are as it is, none with a gap. */
+/* The number of consecutive steps from `step` on that are like it; none of them has a gap. */
 static int32_t count_alike(const struct stretch *stretches, const int32_t *loads, int32_t step,
                            int32_t step_count)
 {
@@ -33,7 +37,7 @@ static int32_t count_alike(const struct stretch *stretches, const int32_t *loads
     return count;
 }
 
-/* The load that most steps are under which are as most of all are. */
+/* The load of most of the steps that have the canonical sequence. */
 static int32_t main_load(const struct stretch *stretches, const struct stretch *canonical,
                          const int32_t *loads, int32_t first_step, int32_t step_count)
 {
@@ -101,7 +105,9 @@ void call_sequences_release(struct call_sequences *call_sequences)
     *call_sequences = (struct call_sequences){.count = 0};
 }
 
-/* What two ranks of one role have in common at a position: its size, if that is what it usually is. */
+/*
+ * What two ranks of one role have in common at a position. The size is included only if most steps have it.
+ */
 static uint64_t hash_role(const struct job *job, const struct job_operation *operation, int is_usual_size)
 {
     uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
@@ -109,31 +115,35 @@ static uint64_t hash_role(const struct job *job, const struct job_operation *ope
                     hash_mix(is_usual_size ? (uint64_t)operation->bytes : 0, operation->kind));
 }
 
-/* Cells that a rank may have for each of its operations, and however few those are. */
+/* Limit for the number of cells of a rank: per operation, plus a constant. */
 enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 14 };
 
-/* Steps that are all alike fill their cells. One that holds nearly all there is leaves nearly all empty. */
+/*
+ * Whether steps repeat. Repeated steps fill their cells; one step that holds nearly all operations would
+ * leave nearly all cells empty.
+ */
 static int recurs(const struct job *job, const struct job_rank *rank, int32_t positions)
 {
     uint64_t cells = (uint64_t)positions * (uint64_t)job->step_count;
     return cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)rank->count;
 }
 
-/* A rank whose role is looked for. */
+/* A rank whose role is being determined. */
 struct player {
     const struct job *job;
     struct baseline *baseline;
-    struct map *roles; /* (sequence, FIRST_OF or IN_ANY) -> role; (sequence, role) -> its begin there */
+    struct map *roles; /* (sequence, FIRST_OF or IN_ANY) -> role; (sequence, role) -> first position of the
+                          sequence in the role */
     size_t *capacity;  /* of baseline->roles */
-    struct stretch *stretches; /* of each step; and as much scratch twice */
-    const int32_t *loads;      /* of each step */
+    struct stretch *stretches; /* one per step, followed by the same amount of scratch space */
+    const int32_t *loads;      /* one per step */
     struct call_sequences call_sequences;
-    int32_t begins[MOST_PROGRAMMES]; /* its programmes' positions in its role */
+    int32_t begins[MOST_PROGRAMMES]; /* first positions of its call sequences in its role */
     size_t rank;
     int32_t stage;
 };
 
-/* One more place that came before a position: the majority's is left (Boyer and Moore, 1981). */
+/* One vote in a majority vote (Boyer and Moore, 1981): `before` keeps the majority's candidate. */
 static void vote(int32_t *before, int32_t *votes, int32_t position)
 {
     if (*votes == 0)
@@ -142,9 +152,9 @@ static void vote(int32_t *before, int32_t *votes, int32_t position)
 }
 
 /*
- * Which position mostly comes before each on its stream, in steps like the canonical one of its programme;
- * for the first on a stream the last of it, in the step before, which is not less. -1: only operations
- * without a place do.
+ * Counts which position comes before each position on its stream, in steps with the canonical sequence. For
+ * the first operation of a stream that is the last one of the step before, whose position is not less. -1:
+ * only operations without a place come before it.
  */
 static void vote_in_step(const struct player *player, int32_t step, int32_t *before, int32_t *votes)
 {
@@ -179,8 +189,9 @@ static int note_predecessors(struct player *player)
 }
 
 /*
- * Whether half of the programme's steps and more, of those with as many calls, have the canonical one's size
- * at a position: where data decide how much is sent, sizes tell no role.
+ * Whether at least half of the steps of the sequence, of those with the same number of operations, have the
+ * size of the canonical one at a position. Where the data decide how much is sent, sizes do not distinguish
+ * roles.
  */
 static int is_usual_size(const struct player *player, int32_t call_sequence, int32_t at)
 {
@@ -206,8 +217,9 @@ static uint64_t hash_sequence(const struct player *player, int32_t call_sequence
     return hash;
 }
 
-/* What is known of a sequence: the role of which it is the first one; one that has it; where it begins in
- * one.
+/*
+ * What the map stores for a sequence: the role that it is the first sequence of (FIRST_OF), any role that has
+ * it (IN_ANY), or, under the number of a role, its first position there.
  */
 enum { FIRST_OF = -1, IN_ANY = -2 };
 
@@ -219,9 +231,9 @@ static struct map_key key_of(const struct player *player, int32_t call_sequence,
 }
 
 /*
- * The role that has the rank's sequences; -1: there is none yet. Ranks that come or go as communicators are
- * made anew do only part of what the others do: theirs may be another's second, or have its first for one. A
- * second of both is not enough: an evaluation may be all that ranks of two roles have in common.
+ * The role with the sequences of the rank; -1: none yet. Ranks that join or leave when communicators are
+ * recreated do only part of the work: their first sequence may be the second of another rank, or the other
+ * way round. A shared second sequence is not enough, because two roles may have only an evaluation in common.
  */
 static int32_t find_role(const struct player *player)
 {
@@ -250,7 +262,7 @@ static int join_role(struct player *player)
     return 0;
 }
 
-/* One more programme of a role. */
+/* Adds a call sequence to a role. */
 static int add_call_sequence(struct role *role, int32_t count)
 {
     int32_t *begins = realloc(role->begins, ((size_t)role->call_sequences + 1) * sizeof *begins);
@@ -263,9 +275,9 @@ static int add_call_sequence(struct role *role, int32_t count)
 }
 
 /*
- * Where the positions of the rank's programmes begin in its role: they are told from each other by what they
- * are, as those of the same steps need not have been found at all of its ranks. One that would leave nearly
- * all its cells empty has none (-1).
+ * Determines where the positions of the rank's call sequences begin in its role. Sequences are identified by
+ * content because not every rank needs to have all of them in the same steps. A sequence that would leave
+ * nearly all of its cells empty gets no positions (-1).
  */
 static int take_call_sequences(struct player *player)
 {
@@ -292,8 +304,8 @@ static int take_call_sequences(struct player *player)
 }
 
 /*
- * Positions of a step within its programme become those within the role. Of steps whose calls come between
- * each other's the run holds calls of others, too, which have a place in their own.
+ * Converts positions within a call sequence to positions within the role. Where the calls of two steps are
+ * interleaved, the stretch contains operations of the other step, which have a position in their own.
  */
 static void shift_positions(const struct job *job, struct stretch own, int32_t step, int32_t begin,
                             int32_t *positions)
@@ -303,7 +315,7 @@ static void shift_positions(const struct job *job, struct stretch own, int32_t s
             positions[i] = job->operations[i].step == step ? positions[i] + begin : -1;
 }
 
-/* The positions of the operations in the steps of one programme. */
+/* Sets the positions of the operations in the steps of one call sequence. */
 static int place_call_sequence(struct player *player, int32_t call_sequence)
 {
     const struct job *job = player->job;
@@ -334,7 +346,7 @@ static int32_t count_placed(const int32_t *positions, struct stretch stretch)
     return placed;
 }
 
-/* Steps that hold the whole sequence; where records are missing, operations that have a place in it. */
+/* Counts steps with the complete sequence or, where records are missing, operations with a position in it. */
 static void count_whole(struct regularity *regularity, const struct player *player)
 {
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
@@ -366,7 +378,9 @@ static int place_rank(struct player *player)
     return note_predecessors(player);
 }
 
-/* The first rank with the most operations: it was there from the first step to the last, if any was. */
+/*
+ * The first of the ranks with the most operations: present from the first step to the last, if any rank was.
+ */
 static size_t busiest_rank(const struct job *job)
 {
     size_t busiest = 0;

@@ -1,3 +1,8 @@
+/*
+ * Scans a row of residuals for the set of steps that a fault explains best: an interval or a period
+ * (scan_row). Also divides the ranks of a job into units that may be at fault together (partitions_init).
+ * explain_search.c and slow_senders.c use both.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
@@ -10,13 +15,15 @@
 #include <string.h>
 
 /*
- * Sizes of a fault that are tried, in sigma: from one, which is what a step's sum can tell, each half as much
- * again; beyond the greatest the score hardly grows.
+ * Sizes of a fault to try, in sigma: from 1, the smallest that a sum over steps can detect, by factors of
+ * 1.5. Above the largest size the score hardly grows.
  */
 static const double LEAST_SIZE = 1, SIZE_STEP = 1.5, MOST_SIZE = 512;
 
-/* Occurrences that make a set; and periods up to so many steps: checkpoints and evaluations that come more
- * rarely are single steps in traces of usual length. */
+/*
+ * Minimum number of occurrences of a set, and the longest period: checkpoints and evaluations that are rarer
+ * appear as single steps in traces of common length.
+ */
 enum { LEAST_STEPS = 3, MOST_PERIOD = 64 };
 
 static int32_t longest_period(int32_t steps)
@@ -24,7 +31,7 @@ static int32_t longest_period(int32_t steps)
     return steps / LEAST_STEPS < MOST_PERIOD ? steps / LEAST_STEPS : MOST_PERIOD;
 }
 
-/* Intervals are half of the steps squared, and those of one period its part of that. */
+/* There are steps squared / 2 intervals, and 1 / period of that number for each period. */
 double scan_sets(int32_t steps)
 {
     double sets = 1;
@@ -34,8 +41,8 @@ double scan_sets(int32_t steps)
 }
 
 /*
- * Of simulated rows (independent t of two degrees of freedom, scaled by their median distance): 0.6 for 20
- * steps, 2.1 for 40, 2.8 for 80, 3.6 for 200, 5.4 for 800.
+ * Fitted to simulated rows (independent t with two degrees of freedom, scaled by their median distance): 0.6
+ * for 20 steps, 2.1 for 40, 2.8 for 80, 3.6 for 200, 5.4 for 800.
  */
 double scan_expected(int32_t steps)
 {
@@ -43,18 +50,18 @@ double scan_expected(int32_t steps)
     return expected > 1 ? expected : 1;
 }
 
-/* A row, and its strongest steps: what recurs shows in two of them at least. */
+/* A row and its strongest steps: a recurring fault shows in at least two of them. */
 enum { STRONGEST = 12 };
 
 struct scan {
     const double *row;
     const int32_t *numbers;
-    const double *base; /* log of the density without a fault, of each step */
-    double *ratio;      /* of each step, for the size that is tried */
+    const double *base; /* per step: log of the density without a fault */
+    double *ratio;      /* per step: contribution for the current size */
     int32_t steps;
     double tail;
     double size;
-    int32_t most; /* steps of a set */
+    int32_t most; /* maximum number of steps of a set */
     int32_t strongest[STRONGEST];
     int strong_count;
 };
@@ -67,22 +74,25 @@ static void measure_ratios(const struct scan *scan)
     }
 }
 
-/* A run of occurrences that is being summed (Kadane's scan). */
+/* Consecutive occurrences that are being summed (Kadane's algorithm). */
 struct run {
     double score;
     int32_t first;
-    int32_t count;    /* steps */
-    int32_t speaking; /* those that speak for the fault */
+    int32_t count;    /* number of steps */
+    int32_t speaking; /* number of steps that support the fault */
 };
 
-/* Of the steps of a set so many speak for it: what comes and goes otherwise is none of these sets. */
+/*
+ * Whether enough steps of a set support the fault: a fault that comes and goes in another way is not one of
+ * these sets.
+ */
 static int is_set(const struct scan *scan, const struct run *run, int32_t period)
 {
     return run->speaking >= LEAST_STEPS && run->count <= scan->most &&
            run->speaking * 4 >= run->count * (period > 1 ? 3 : 2);
 }
 
-/* The first step that every `period`-th to `step` begins with. */
+/* The first step of the row with the same phase as `step`. */
 static int32_t phase_of(const struct scan *scan, int32_t step, int32_t period)
 {
     int32_t first = 0;
@@ -91,7 +101,7 @@ static int32_t phase_of(const struct scan *scan, int32_t step, int32_t period)
     return first;
 }
 
-/* The best run of every `period`-th step from `phase` on. */
+/* Finds the best set among every `period`-th step from `phase` on. */
 static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, struct step_set *best)
 {
     struct run run = {0};
@@ -129,7 +139,9 @@ static void find_strongest(struct scan *scan)
     }
 }
 
-/* Whether exactly one of the strongest steps before this one is of the same phase: each is scanned once. */
+/*
+ * Whether exactly one of the earlier strongest steps has the same phase, so that each phase is scanned once.
+ */
 static int is_second_of_phase(const struct scan *scan, int strong, int32_t period)
 {
     int before = 0;
@@ -138,7 +150,7 @@ static int is_second_of_phase(const struct scan *scan, int strong, int32_t perio
     return before == 1;
 }
 
-/* Every period and phase that two of the strongest steps are of. */
+/* Scans every period and phase that contains two of the strongest steps. */
 static void scan_periods(const struct scan *scan, struct step_set *best)
 {
     for (int32_t period = 2; period <= longest_period(scan->steps); period++)
@@ -147,7 +159,7 @@ static void scan_periods(const struct scan *scan, struct step_set *best)
                 scan_phase(scan, period, phase_of(scan, scan->strongest[i], period), best);
 }
 
-/* A step speaks for sizes below twice its own: what is beyond that of all is not tried. */
+/* A step supports sizes below twice its own value, so larger sizes than that are not tried. */
 static double most_size(const struct scan *scan)
 {
     double most = 0;
@@ -202,10 +214,10 @@ void scan_set(const double *row, double tail, struct step_set *set)
     }
 }
 
-/* Blocks grow by this factor: tensor groups, cards and hosts have powers of two as sizes. */
+/* Blocks grow by this factor: tensor-parallel groups, cards and hosts have powers of two as sizes. */
 enum { GROWTH = 2 };
 
-/* Fills in members from unit_of, which has numbers below `count`. */
+/* Fills in `first` and `ranks` from unit_of, whose entries are below `count`. */
 static int list_members(struct partition *partition, size_t ranks)
 {
     partition->first = array_new(partition->count + 2, sizeof *partition->first);
@@ -262,7 +274,7 @@ static int add_blocks(struct partitions *partitions, const struct job *job, size
     return partition ? finish(partition, job) : -1;
 }
 
-/* Whether the network joins two ranks of one block of that size: they are on two hosts then. */
+/* Whether the network connects two ranks of one block of this size, which are then on two hosts. */
 static int has_edge_within(const struct edges *edges, size_t size)
 {
     for (size_t i = 0; i < edges->count; i++)
@@ -278,7 +290,10 @@ static void number_by_clocks(const struct job *job, int32_t *hosts)
         hosts[rank] = job->ranks[rank].clock;
 }
 
-/* As files name them: each rank's, or what is left could be on any. -1: out of memory. */
+/*
+ * By the host names in the files: all ranks must have one, otherwise some could be on any host. Returns -1
+ * when memory runs out.
+ */
 static int number_by_names(const struct job *job, int32_t *hosts)
 {
     struct intern names;
@@ -293,7 +308,7 @@ static int number_by_names(const struct job *job, int32_t *hosts)
     return number < 0 ? -1 : 0;
 }
 
-/* Whether there are several hosts, and one of several ranks. */
+/* Whether there are several hosts, and at least one of them has several ranks. */
 static int tells_hosts(const int32_t *hosts, size_t ranks)
 {
     int several = 0, shared = 0;
@@ -318,7 +333,7 @@ static int add_partition(struct partitions *partitions, const struct job *job, c
     return partition ? finish(partition, job) : -1;
 }
 
-/* Clocks are asked first: names of containers tell of hosts what whoever made them likes. */
+/* Clocks come first because container names need not identify hosts. */
 static int add_hosts(struct partitions *partitions, const struct job *job)
 {
     int32_t *hosts = array_new(job->rank_count, sizeof *hosts);

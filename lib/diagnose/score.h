@@ -16,25 +16,26 @@ struct transfer_excess;
 /* -------------------- scan.c -------------------- */
 
 /*
- * How well a fault in some steps explains a row of residuals, one for each step in units of the noise's
- * standard deviation: the sum over its steps of log(t(y - m) / t(y)), t the density of Student's t. The power
- * law of its tail holds what single steps can say within bounds (one of 30 sigma says as much as 1.5 log
- * 450); steps add up. m is the size of the fault.
+ * How well a fault in some steps explains a row of residuals, one per step, in units of the standard
+ * deviation of the noise: the sum over its steps of log(t(y - m) / t(y)), where t is the density of Student's
+ * t and m the size of the fault. The power-law tail of t limits what a single step can contribute (a step of
+ * 30 sigma contributes as much as 1.5 log 450); steps add up.
  *
- * The sets of steps are all intervals, and of every period and phase all runs of occurrences; those in which
- * fewer than three steps speak for the fault are no sets: what one or two steps say is left to others. Nor
- * are those that leave less than a quarter of the steps to be the usual.
+ * The candidate sets are all intervals, and for every period and phase all runs of consecutive occurrences. A
+ * set needs at least three steps that support the fault; one or two steps are left to other tests. A set must
+ * also leave at least a quarter of the steps as a baseline.
  */
 struct step_set {
-    double score; /* 0: there is none */
-    double size;  /* m */
+    double score; /* 0: there is no set */
+    double size;  /* size of the fault, m */
     int32_t first;
     int32_t last;
-    int32_t period;         /* 1: an interval */
-    const int32_t *numbers; /* borrowed: what periods count by, of each step; NULL: steps themselves */
+    int32_t period;         /* 1: an interval; N: every Nth step */
+    const int32_t *numbers; /* borrowed: number of each step, by which periods are counted; NULL: the index of
+                               the step */
 };
 
-/* Whether a step is some periods from another; those of number -1 recur with none. */
+/* Whether `step` is a multiple of `period` away from `first`. Steps with number -1 never recur. */
 static inline int step_recurs(const int32_t *numbers, int32_t first, int32_t step, int32_t period)
 {
     if (!numbers || period < 2)
@@ -42,7 +43,7 @@ static inline int step_recurs(const int32_t *numbers, int32_t first, int32_t ste
     return numbers[first] >= 0 && numbers[step] >= 0 && (numbers[step] - numbers[first]) % period == 0;
 }
 
-/* Whether a step is of a set, and how many are. */
+/* Whether a step belongs to a set; below, the number of steps that do. */
 static inline int step_set_has(const struct step_set *set, int32_t step)
 {
     return step >= set->first && step <= set->last &&
@@ -60,50 +61,51 @@ static inline int32_t step_set_count(const struct step_set *set)
 }
 
 /*
- * Residuals that are not known are NAN. `numbers`, ascending but for those of -1, is what periods count by
- * (step_set); NULL: steps. -1 when memory is out.
+ * Finds the best set of a row. Unknown residuals are NAN. `numbers`, ascending except for entries of -1, are
+ * the numbers by which periods are counted (struct step_set); NULL: the index of the step. `tail` is the
+ * degrees of freedom of t. Returns -1 when memory runs out.
  */
 int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best);
 
-/* The score of a set of steps for another row, of the best size: into `set`. */
+/* Scores the steps of `set` in another row, with the best size. Fills in set->score and set->size. */
 void scan_set(const double *row, double tail, struct step_set *set);
 
-/* The logarithm of how many sets there are in so many steps. */
+/* Returns the logarithm of the number of candidate sets in this many steps. */
 double scan_sets(int32_t steps);
 
-/* The median of the best score of a row of independent t residuals. */
+/* Returns the median of the best score of a row of independent t residuals. */
 double scan_expected(int32_t steps);
 
 /*
- * What may be at fault as one: a rank, or ranks that share a host, a network card or a switch. A partition
- * puts each rank of the job in one unit of its kind.
+ * What may be at fault as a unit: one rank, or ranks that share a host, a network card or a switch. A
+ * partition assigns each rank of the job to one unit of its kind.
  */
 enum unit_kind {
     UNIT_RANK = 0,
-    UNIT_HOST, /* ranks whose traces say that they ran on one host */
-    UNIT_BLOCK /* neighbours by number that no network edge joins: a host, or a part of one */
+    UNIT_HOST, /* ranks on one host, by the traces */
+    UNIT_BLOCK /* ranks with consecutive numbers and no network edge between them: a host or part of one */
 };
 
 struct partition {
     enum unit_kind kind;
     size_t count;
-    size_t *first;    /* owned: where in `ranks` the members of each unit begin; one more than there are */
-    int32_t *ranks;   /* owned: job ranks, by unit */
-    int32_t *unit_of; /* owned: of each rank */
-    int32_t *within;  /* owned: of each communicator, the unit that all its ranks are of; -1: of several */
+    size_t *first;  /* owned: index in `ranks` of the first member of each unit; one extra entry at the end */
+    int32_t *ranks; /* owned: job ranks, sorted by unit */
+    int32_t *unit_of; /* owned: unit of each rank */
+    int32_t *within;  /* owned: per communicator, the unit that all its ranks belong to; -1: several units */
 };
 
 enum { MOST_PARTITIONS = 16 };
 
 struct partitions {
-    struct partition *items; /* owned: ranks first, then the larger units */
+    struct partition *items; /* owned: single ranks first, then larger units */
     size_t count;
 };
 
 /*
- * Each rank by itself; hosts where the job knows several, else blocks of 2, 4, 8 and so on ranks, up to half
- * of the job, as far as no edge of the network lies within one. -1 when memory is out; to be released all the
- * same.
+ * Makes one partition of single ranks, one of hosts if the job has several, and partitions of blocks of 2, 4,
+ * 8 and more ranks, up to half of the job, as long as no network edge lies within a block. Returns -1 when
+ * memory runs out; release it in that case too.
  */
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges);
 void partitions_release(struct partitions *partitions);
@@ -115,67 +117,71 @@ static inline size_t unit_size(const struct partition *partition, size_t unit)
 
 /* -------------------- explain.c -------------------- */
 
-/* One hypothesis (explain.c): who, in which steps, how certain, at what cost. */
+/* A hypothesis (explain.c): which unit was slow, in which steps, how certain that is and what it costs. */
 struct explanation {
-    const struct partition *partition; /* of the explanations' */
+    const struct partition *partition; /* one of explanations.partitions */
     size_t unit;
     struct step_set steps;
-    int32_t counted;    /* steps */
-    int is_steady;      /* through all steps: against other units, not against its past */
-    double slower_part; /* of the others' own time, at places where it takes longer: 1 of a slow clock, less
-                           of what is heavier by design */
-    double most_part;   /* of an own time, that it may be */
-    double certainty;   /* log of odds, penalties paid */
-    int64_t gain_ns;    /* of the job, by replay, beyond what those before it gain */
-    int64_t margin_ns; /* by how much its ranks came after everybody else: what their partners lost at once */
+    int32_t counted;    /* number of steps */
+    int is_steady;      /* slow in all steps: compared with other units, not with its own past */
+    double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
+                           for a slow clock, less for a heavier load by design */
+    double most_part;   /* the largest part of an own time that the fault may be */
+    double certainty;   /* log odds, after penalties */
+    int64_t gain_ns;    /* gain of the job by replay, beyond the gain of the explanations before it */
     int64_t
-        slow_ns; /* by how much its ranks were slow in its steps, as long as somebody waited; mean of them */
-    int64_t more_ns;  /* the same without places where they took less */
-    int64_t host_ns;  /* of that, before operations that its hosts enqueued late */
-    int32_t rank;     /* the one of them that was slowest */
-    int32_t position; /* of the place at which that was slow by most; -1 */
-    int32_t tag;      /* of the phase in which most of it is; -1 */
+        margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
+    int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
+    int64_t more_ns; /* same, only places with an excess above 0 */
+    int64_t host_ns; /* part of more_ns before operations that its hosts enqueued late */
+    int32_t rank;    /* the slowest of its ranks */
+    int32_t position; /* place where that rank was slowest; -1: none */
+    int32_t tag;      /* phase with the largest part of the excess; -1: none */
 };
 
-/* Whether its hosts are to blame, and whether it is worth what its partners lost where that is more than the
- * gain. */
+/*
+ * Whether its hosts are to blame; and whether the loss of its partners may count as its cost where that is
+ * greater than the gain.
+ */
 int explanation_is_hosts(const struct explanation *explanation);
 int explanation_counts_partners(const struct explanation *explanation);
 
-/* Whether it is of that rank, and of that step. */
+/* Whether a rank, or a step, belongs to it. */
 int explanation_has_rank(const struct explanation *explanation, int32_t rank);
 int explanation_has_step(const struct explanation *explanation, int32_t step);
 
-/* How many steps it is of. */
+/* Returns the number of its steps. */
 int32_t explanation_count(const struct explanation *explanation);
 
 /*
- * One score for every hypothesis: a unit of ranks (scan.c) was slow, by itself, in a set of steps (scan.c).
- * The score is deflated by what innocent units reach (genomic control: Devlin and Roeder, Biometrics 55,
- * 1999) and paid for by the logarithm of the number of hypotheses: certainty is what is left. The greatest is
- * believed first; what it explains is taken out of the replay, of the others' peers and of the noise, until
- * nothing is left that is certain.
+ * One score for every hypothesis: a unit of ranks (struct partition) was slow by itself in a set of steps
+ * (struct step_set). The score is divided by the deflation, which is measured on units without a fault
+ * (genomic control: Devlin and Roeder, Biometrics 55, 1999). The logarithm of the number of hypotheses is
+ * subtracted. The result is the certainty. The hypothesis with the greatest certainty is accepted first. What
+ * it explains is removed from the replay, from the peers of other units and from the noise. This repeats
+ * until no hypothesis is certain.
  */
 
-/* From where on something is believed. */
+/* Thresholds for accepting a hypothesis. */
 struct acceptance_limits {
-    double certainty; /* of all */
-    int64_t worth_ns; /* gain in each step */
-    double sure; /* from this certainty on, where partners lost worth_waited_ns, the least gain will do */
+    double certainty; /* minimum for all */
+    int64_t worth_ns; /* minimum gain per step */
+    double sure;      /* from this certainty on, least_ns is enough gain per step if the partners lost
+                         worth_waited_ns per step */
     int64_t worth_waited_ns;
     int64_t least_ns;
 };
 
 struct explanations {
     struct partitions partitions;
-    struct explanation *items; /* owned: as they were believed */
+    struct explanation *items; /* owned: in the order of acceptance */
     size_t count;
     size_t capacity;
 };
 
 /*
- * What is to be believed, the greatest certainty first. What is believed is taken out of `replay`, which is
- * of the job as it was. Release it whatever comes back.
+ * Finds the hypotheses to accept, greatest certainty first. `replay` must be of the unchanged job; what is
+ * accepted is removed from it. Release `explanations` in all cases, also on error.
  */
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
@@ -185,110 +191,124 @@ void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
 
-/* What the residuals of a job rest on. */
+/* The data that the residuals of a job are computed from. */
 struct place_matrix_source {
     const struct job *job;
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
-    const unsigned char *explained; /* [rank * steps + step]: a fault that has been found */
-    const int64_t *longest_stay_ns; /* per instance, max_member_durations() */
+    const unsigned char *explained; /* [rank * steps + step]: 1 where a fault has already been found */
+    const int64_t *longest_stay_ns; /* per instance, from max_member_durations() */
 };
 
-/* The longest stay of a member of each instance (arrival.h); INT64_MAX where the trace cannot tell. Owned by
- * the caller; NULL when memory is out. */
+/*
+ * Returns, per instance, the longest time that a member stayed in it (arrival_stay_ns); INT64_MAX where the
+ * trace cannot tell. The caller frees it; NULL when memory runs out.
+ */
 int64_t *max_member_durations(const struct job *job);
 
 /*
- * Own times of ranks of a role at one place of the step, and what bounds them. In nanoseconds, TIME_UNKNOWN
- * where there is none: also after a send or a receive whose end no kernel tells.
+ * Own times of ranks of a role at one place of the step, and what limits them. In nanoseconds; TIME_UNKNOWN
+ * where there is none, also after a send or receive whose end no kernel records.
  */
 struct place_times {
     size_t ranks;
     size_t steps;
-    int32_t *place; /* owned: of each in the role */
-    /* Owned: [rank of these * steps + step]. Beside an own time that is not known only `open` says something:
-     * 0. */
+    int32_t *place; /* owned: index of each of these ranks in the role */
+    /*
+     * Owned: [rank of these * steps + step]. Where own time is unknown, only `own` and `open` (0) are valid.
+     */
     int64_t *own;
-    int64_t *pace;  /* own time; of ranks that compute beside communication, from the begin of the operation
-                       before: who comes last is in that for less time, and computes for longer after it */
-    int64_t *late;  /* of the own time, what had passed when it was enqueued */
-    int64_t *bound; /* the longest that another member of the operation waited; INT64_MAX: not known */
-    int32_t *communicator; /* of its operation */
-    unsigned char *open;   /* it may hold the rest of an operation that does not say when it was over, or that
-                              a slow link held for others */
-    unsigned char within;  /* what comes before the place is of the same step */
+    int64_t
+        *pace; /* own time plus the duration of the operation before it, which the rank may compute beside: a
+                  rank that arrives last spends less time in that operation and computes longer after it */
+    int64_t *late;         /* part of the own time that had passed when the operation was enqueued */
+    int64_t *bound;        /* longest wait of another member of the operation; INT64_MAX: unknown */
+    int32_t *communicator; /* communicator of the operation */
+    unsigned char *open;   /* the own time may contain the rest of an operation whose end is unknown or that a
+                              slow link held for other members */
+    unsigned char within;  /* the operation before the place belongs to the same step */
 };
 
-/* Instead of one unit of a partition. */
+/* In place of a unit number: all units of a partition. */
 #define SHEET_ALL SIZE_MAX
 
-/* Room for a role's ranks, or for those of a unit alone; -1 when memory is out: to be released all the same.
+/*
+ * Allocates room for the ranks of a role, all or those of one unit. Returns -1 when memory runs out; release
+ * it in that case too.
  */
 int place_times_init(struct place_times *times, const struct place_matrix_source *source, size_t role,
                      const struct partition *partition, size_t unit);
 void place_times_release(struct place_times *times);
 
+/* Fills in the times of one place. */
 void place_times_read(struct place_times *times, const struct place_matrix_source *source, size_t role,
                       int32_t position);
 
-/* A rank's operations at a place, by step; -1: none. */
+/* Returns the operations of a rank (index in the times) at a place, by step; -1: none. */
 const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,
                                       size_t role, int32_t position, size_t rank);
 
 /*
- * Own times at one place of the step, for the units of a partition that have ranks in its role. A unit's time
- * is the lower quartile of its members', so that three of four have to show what is said of it; the others'
- * is the median over the other units of their medians. What has been explained counts for no others. Times
- * in nanoseconds, TIME_UNKNOWN where there is none.
+ * Own times at one place of the step, for the units of a partition that have ranks in its role. The time of a
+ * unit is the lower quartile of its members, so that three of four members must show it. The time of the
+ * others is the median over the other units of their medians. What has been explained does not count for the
+ * others. Times in nanoseconds; TIME_UNKNOWN where there is none.
  */
 struct place_matrix {
     size_t steps;
     size_t units;
     const struct partition *partition; /* borrowed */
     const struct place_times *times;   /* borrowed */
-    int32_t *unit;                     /* owned: numbers in the partition */
-    int32_t *first;      /* owned: where in `member` those of each unit begin; one more than there are */
-    int32_t *member;     /* owned: ranks of the times, by unit */
-    int64_t *bound;      /* owned: of these ranks' times; INT64_MAX also where all of an operation are of the
-                            unit, and make others wait later */
-    int64_t *value;      /* owned: [unit * steps + step], as all below */
-    int64_t *unit_pace;  /* owned: lower quartile of its members' */
-    int64_t *middle;     /* owned */
-    int64_t *others;     /* owned */
-    int64_t *late_more;  /* owned: lateness less the others' */
-    int64_t *waited;     /* owned: lower quartile of its members' bounds */
-    int64_t *quiet;      /* owned: [unit], own time beyond the others' in its quiet steps */
+    int32_t *unit;                     /* owned: number of each unit in the partition */
+    int32_t
+        *first; /* owned: index in `member` of the first member of each unit; one extra entry at the end */
+    int32_t *member; /* owned: index of the rank in the times, sorted by unit */
+    int64_t *bound;  /* owned: bounds of these ranks; INT64_MAX also where all ranks of an operation belong to
+                        the unit, so that any rank that waits does so later */
+    int64_t *value;  /* owned: [unit * steps + step], as are those below */
+    int64_t *unit_pace;  /* owned: lower quartile of the members' pace */
+    int64_t *middle;     /* owned: median of the members that are not explained */
+    int64_t *others;     /* owned: median of the other units */
+    int64_t *late_more;  /* owned: lateness minus that of the others */
+    int64_t *waited;     /* owned: lower quartile of the members' bounds */
+    int64_t *quiet;      /* owned: [unit], own time minus that of the others in its quiet steps */
     int64_t *quiet_pace; /* owned: [unit], pace in its quiet steps */
-    int64_t *list;       /* owned: scratch, as is: */
+    int64_t *list;       /* owned: scratch, as is `known` */
     size_t *known;       /* owned: cells of the times */
 };
 
-/* Room for what has been read of a role, `times`; -1 when memory is out: to be released all the same. */
+/* Allocates room for the ranks of `times`. Returns -1 when memory runs out; release it in that case too. */
 int place_matrix_init(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                       const struct partition *partition, const struct place_times *times, size_t role);
 void place_matrix_release(struct place_matrix *place_matrix);
 
 /*
- * Measures all units of a role at the place that its times were read of last, against each other; and notes
- * in `middles` what that takes, of each step.
+ * Measures all units of a role against each other at the place that `times` was last filled for. Stores in
+ * `middles`, one per step, what place_matrix_measure_alone needs.
  */
 void place_matrix_measure(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                           size_t role, struct middles *middles);
-/* The same of a unit whose times alone are read, against the others as noted, but for its lateness. */
+/* Same for a matrix of only one unit, against the stored `middles`. Lateness is not compared. */
 void place_matrix_measure_alone(struct place_matrix *place_matrix, const struct place_matrix_source *source,
                                 size_t role, const struct middles *middles);
 
 /*
- * By how much a unit takes longer than the others in a cell; what is beyond its quiet steps is no more than
- * somebody waited, and no more than it grew by itself: who waits for it computes meanwhile, and then shows
- * less own time. TIME_UNKNOWN.
+ * Returns by how much a unit took longer than the others in a step; TIME_UNKNOWN. What exceeds its quiet
+ * steps is limited to what other ranks waited and to the growth of its own pace: a rank that waits for this
+ * unit computes in the meantime and then shows less own time.
  */
 int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t unit, size_t step);
 
-/* Whether own time of a member in a cell may be something else (open): it tells of all steps, not of some. */
+/*
+ * Whether the own time of any member may contain something else (place_times.open). Such a cell counts for
+ * the level over all steps but not for single steps.
+ */
 int place_matrix_is_open(const struct place_matrix *place_matrix, size_t unit, size_t step);
 
-/* Whether an excess is the host's: by how much it was later than the others' says so; in a cell. */
+/*
+ * Whether an excess is the host's, judged by how much later than the others its operations were enqueued;
+ * below, for one cell.
+ */
 int place_matrix_lateness_is(const struct place_matrix *place_matrix, int64_t late_ns, int64_t excess_ns);
 int place_matrix_is_late(const struct place_matrix *place_matrix, size_t unit, size_t step,
                          int64_t excess_ns);
@@ -296,72 +316,78 @@ int place_matrix_is_late(const struct place_matrix *place_matrix, size_t unit, s
 /* -------------------- residual_matrix.c -------------------- */
 
 /*
- * Residuals of own time by unit and step: what place_matrix.c has of each place, summed over the places of a
- * step. They keep their sign, so that noise cancels. In nanoseconds.
+ * Residuals of own time by unit and step: the excesses of struct place_matrix, summed over the places of a
+ * step. They keep their sign so that noise cancels. In nanoseconds.
  */
 struct residual_matrix {
-    size_t units;  /* of the role; 0 or 1: nothing to compare with */
+    size_t units;  /* with ranks in the role; 0 or 1: nothing to compare with */
     int32_t *unit; /* owned: their numbers in the partition */
     /* Owned: [unit of the role * steps + step]. */
-    int64_t *beyond; /* beyond the others and its quiet steps, about 0 where nothing is wrong; TIME_UNKNOWN */
-    int64_t *more;   /* sum over the places where it was beyond those */
-    int64_t *host;   /* of that, what came before operations that were enqueued late */
+    int64_t *beyond;         /* beyond the others and beyond its quiet steps, about 0 where nothing is wrong;
+                                TIME_UNKNOWN */
+    int64_t *more;           /* sum over the places with an excess beyond the quiet steps */
+    int64_t *host;           /* part of `more` before operations that were enqueued late */
     struct level *level;     /* owned: [unit of the role] */
-    struct middles *middles; /* owned: [position * steps + step], what fault_each() holds a unit against */
+    struct middles *middles; /* owned: [position * steps + step], what fault_each() compares a unit with */
 };
 
-/* How far a unit is from the others through all steps; of places, the sums of their medians over steps. */
+/* How far a unit is from the others over all steps: sums, over places, of medians over steps. */
 struct level {
-    int64_t apart_ns;       /* own time less the others' */
-    int64_t quiet_ns;       /* the same, of a step: lower quartile over steps */
-    int64_t more_ns;        /* of places where it is more */
-    int64_t host_ns;        /* of that, before operations that were enqueued later than the others' */
-    int64_t widest_ns;      /* own time of the others at the place where that is longest */
-    int64_t widest_more_ns; /* the unit's there, less the others' */
+    int64_t apart_ns;       /* own time minus that of the others */
+    int64_t quiet_ns;       /* apart per step, lower quartile over steps */
+    int64_t more_ns;        /* apart_ns, only places where it is positive */
+    int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
+    int64_t widest_ns;      /* own time of the others at the place where it is longest */
+    int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
     int64_t others_ns;      /* own time of the others */
-    int64_t slower_ns;      /* of that, at places where the unit takes longer (SLOWER) */
+    int64_t slower_ns;      /* part of others_ns at places where the unit is slower (SLOWER) */
 };
 
-/* Of a role, one panel for each partition; `panels` has room. -1 when memory is out: release them all the
- * same. */
+/*
+ * Makes one matrix per partition for a role; `residual_matrices` has room for them. Returns -1 when memory
+ * runs out; release them in that case too.
+ */
 int residual_matrices_init(struct residual_matrix *residual_matrices,
                            const struct place_matrix_source *source, const struct partitions *partitions,
                            size_t role);
 void residual_matrix_release(struct residual_matrix *residual_matrix);
 
 /*
- * What an explanation takes away: what the ranks of a unit took longer than the others in the steps marked;
- * and longer than in the other steps, unless they are slow in all. Of several ranks no more than what three
- * of four show. Less where they took less: noise cancels.
+ * The time that an explanation removes: by how much the ranks of a unit took longer than the others in the
+ * marked steps, and longer than in their other steps unless they are slow in all steps. For several ranks, at
+ * most what three of four show. It is negative where they took less, so that noise cancels.
  */
 struct fault {
     const struct partition *partition;
     size_t unit;
-    const struct residual_matrix
-        *residual_matrices; /* of the partition, in the first role; those of the next are `apart` further */
+    const struct residual_matrix *residual_matrices; /* of the partition, for the first role; those of the
+                                                        next role are `apart` entries further */
     size_t apart;
     const unsigned char *steps;
     int is_steady;
-    double most_part; /* of an own time */
+    double most_part; /* the largest part of an own time that may be removed */
 };
 
 typedef void (*fault_taker)(void *context, int32_t operation, int64_t fault_ns);
 
-/* Calls `take` for each operation of the fault. -1 when memory is out. */
+/* Calls `take` for each operation of the fault. Returns -1 when memory runs out. */
 int fault_each(const struct fault *fault, const struct place_matrix_source *source, fault_taker take,
                void *context);
 
 /* -------------------- explain_search.c -------------------- */
 
 /*
- * What explanations_find() knows meanwhile: what has been found and explained, what the residuals are of what
- * is left, and which hypothesis is the most certain then.
+ * State of the search in explanations_find(): what has been accepted and explained, the residuals that are
+ * left, and what was rejected.
  */
 
-/* So many that gain nothing are enough to look at: each takes replays, and is more certain than the next. */
+/*
+ * The search stops after this many certain hypotheses without enough gain. Each costs replays, and each is
+ * more certain than all that would follow.
+ */
 enum { MOST_IDLE = 8 };
 
-/* What was certain and gained nothing: it is not believed, and explains nothing. */
+/* A hypothesis that was certain but does not gain enough: it is not accepted and explains nothing. */
 struct idle {
     const struct partition *partition;
     size_t unit;
@@ -378,96 +404,99 @@ struct explaining {
     unsigned char *explained;                  /* owned: [rank * steps + step] */
     int64_t *longest_stay_ns;                  /* owned */
     struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
-    int64_t *sigma_ns;                         /* owned: likewise */
-    unsigned char *dirty;                      /* owned: [role] */
-    unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], whether it is explained in most steps */
-    struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], the best; NULL: not known */
+    int64_t *sigma_ns;                         /* owned: same; standard deviation of the residuals */
+    unsigned char *dirty;                      /* owned: [role], matrices to be measured again */
+    unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], explained in most steps */
+    struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], its best set; NULL: not computed */
     double *row;                               /* owned: scratch, [step] */
     double *residuals;                         /* owned: scratch */
     size_t residual_room;
     double *by_role;       /* owned: scratch, [role] */
-    int64_t *list;         /* owned: scratch, a cell each */
+    int64_t *list;         /* owned: scratch, [rank * steps + step] */
     unsigned char *marked; /* owned: scratch, [step] */
-    int64_t **kept_ns; /* owned: own times of the replay that all but put back, [rank][operation of it]; NULL:
-                          they have not been changed since explaining_settle */
-    int32_t *path;     /* owned: the replay's critical path, operations */
+    int64_t **kept_ns; /* owned: own times to restore in the replay after an attempt, [rank][operation of it];
+                          NULL: unchanged since explaining_settle */
+    int32_t *path;     /* owned: operations on the critical path of the replay */
     size_t path_length;
     struct replay *replay;
-    int64_t lasts_ns; /* of the replay, without what is explained */
+    int64_t lasts_ns; /* duration of the replay without what is explained */
 };
 
-/* The partitions of what is found are made already. -1 when memory is out: release it all the same. */
+/* The partitions of it->found must exist. Returns -1 when memory runs out; release it in that case too. */
 int explaining_init(struct explaining *it, const struct job *job, const struct baseline *baseline,
                     const struct transfer_excess *transfers);
 void explaining_release(struct explaining *it);
 
-/* What was taken out of the replay is not to be put back any more. */
+/* Makes all removals from the replay permanent by dropping the own times kept to restore them. */
 void explaining_forget_kept(struct explaining *it);
 
-/* The residuals of a role by the units of a partition; and the number of a unit in these, or -1. */
+/* Returns the residuals of a role by the units of a partition; below, the index of a unit in these, or -1. */
 struct residual_matrix *explaining_residual_matrix(const struct explaining *it, size_t role,
                                                    size_t partition);
 int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size_t unit);
 
 /*
- * The most certain one that is left, of those above the belief's certainty and not idle: of what goes through
- * all steps first, as that is what noise in some of them is about. Returns 1 if there is one, 0, or -1 when
- * memory is out.
+ * Finds the most certain hypothesis that is above the certainty limit and not idle. Units that are slow in
+ * all steps come first because they explain noise in single steps. Returns 1 if there is one, 0 if not, -1
+ * when memory runs out.
  */
 int explaining_best(struct explaining *it, struct explanation *best);
 
-/* The same fault at another unit, with the certainty that it has there. -1 when memory is out. */
+/* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault);
 
 /* -------------------- slow_senders.c -------------------- */
 
 /*
- * How much longer a rank's network steps waited (SendWait) than those of other senders of the same kind of
- * operation (function, bytes, size of the communicator) in the same step: the logarithm of their ratio, mean
- * over its network steps. Logarithms, because a slow link multiplies what it has to do. Where fewer than
- * three others send there is nothing to hold it against: the middle one of two is one of them.
+ * How much longer the network steps of a rank waited (SendWait) than those of other senders, in the same step
+ * and for the same kind of operation (function, bytes, communicator size): the logarithm of the ratio, mean
+ * over its network steps. Logarithms are used because a slow link multiplies the wait. At least three other
+ * senders are needed to compare with, because the lower median of two is always one of them.
  */
 struct senders {
     size_t ranks;
     int32_t steps;
-    const int32_t *numbers; /* borrowed: of each step (job.h); NULL: the same */
-    int32_t first_step;     /* after the warm-up */
-    double *ratio;          /* owned: [rank * steps + step]; NAN: not known, and in the warm-up */
-    double *beyond; /* owned: the same beyond the rank's own quiet quartile, about 0 where nothing is wrong */
+    const int32_t *numbers; /* borrowed: number of each step (job.h); NULL: the index of the step */
+    int32_t first_step;     /* first step after warm-up */
+    double *ratio;          /* owned: [rank * steps + step]; NAN: unknown, or warm-up */
+    double *beyond; /* owned: ratio minus the lower quartile of the rank, about 0 where nothing is wrong */
     double *usual;  /* owned: [rank], that quartile; NAN: it sends too little */
-    double spread;  /* standard deviation of `beyond`, from the median of its distances from 0;
-                             0: there is nothing to tell */
-    double steady_spread;  /* of `ratio` */
-    struct step_set *best; /* owned: [rank], the best row of steps; its period 0: there is none */
-    double deflation;      /* what innocent senders' best rows of steps reach, in what they should */
-    size_t count;          /* ranks that have a usual */
+    double spread;  /* standard deviation of `beyond`, from the median of its distances from 0; 0: nothing can
+                       be determined */
+    double steady_spread;  /* same, of `ratio` */
+    struct step_set *best; /* owned: [rank], the best set of steps; period 0: there is none */
+    double deflation;      /* best scores of senders without a fault, divided by what they should be */
+    size_t count;          /* ranks with a known `usual` */
 };
 
-/* Steps before the first are warm-up. -1 when memory is out; release it whatever comes back. */
+/* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */
 int senders_init(struct senders *senders, const struct job *job, int32_t first_step,
                  const struct edges *edges);
 void senders_release(struct senders *senders);
 
-/* The score of a rank in steps that are given, beyond its quiet ones; or against the others. -1 when memory
- * is out. */
+/*
+ * Scores the steps of `set` for a rank, against its own quiet steps or, if `is_steady`, against the others.
+ * Returns -1 when memory runs out.
+ */
 int senders_score(const struct senders *senders, size_t rank, int is_steady, struct step_set *set);
 
+/* Returns the certainty of a scored set: log odds, after deflation and penalties. */
 double senders_certainty(const struct senders *senders, int is_steady, const struct step_set *set);
 
-/* Senders of one host that were slow in the same steps: they may share a network interface. */
+/* Senders of one host that were slow in the same steps. They may share a network interface. */
 struct slow_senders {
     unsigned char *has; /* owned: [rank] */
     size_t count;
-    int32_t rank; /* the first of them */
+    int32_t rank; /* the lowest of them */
     struct step_set steps;
-    int is_steady;    /* through all steps: against other senders, not against their past */
-    double certainty; /* log of odds, penalties paid: what their scores add up to */
+    int is_steady;    /* slow in all steps: compared with other senders, not with their own past */
+    double certainty; /* log odds, after penalties, of the sum of their scores */
 };
 
-/* From where on senders are named. */
+/* Thresholds for naming senders. */
 struct sender_belief {
     double certainty;
-    double times; /* as long as others they wait, of those through all steps */
+    double times; /* for senders slow in all steps: minimum ratio of their wait to that of others */
 };
 
 struct sender_search {
@@ -475,33 +504,35 @@ struct sender_search {
     const struct edges *edges;
     struct sender_belief acceptance_limits;
     struct senders senders;
-    struct partitions partitions; /* made where one sender is certain */
-    unsigned char *told;          /* owned: [rank] */
+    struct partitions partitions; /* made when the first sender is certain */
+    unsigned char *told;          /* owned: [rank], already returned */
 };
 
-/* -1 when memory is out: release it all the same. */
+/* Returns -1 when memory runs out; release it in that case too. */
 int sender_search_init(struct sender_search *search, const struct job *job, const struct baseline *baseline,
                        const struct edges *edges, struct sender_belief acceptance_limits);
 void sender_search_release(struct sender_search *search);
 
 /*
- * The most certain ones that are left, each rank once. `found->has` has room for all ranks. Returns 1 if
- * there are any, 0, or -1 when memory is out.
+ * Finds the most certain senders that are left. Each rank is returned once. `found->has` has room for all
+ * ranks. Returns 1 if there are any, 0 if not, -1 when memory runs out.
  */
 int slow_senders_next(struct sender_search *search, struct slow_senders *found);
 
 /*
- * How many others of their host, which are as quick as those of other hosts, send to a host that they send
- * to: where there are none, all of it may have the longer way. 0 of one alone: where a GPU is plugged in
- * decides about its way. -1 when memory is out.
+ * Counts other senders on their host that are as fast as those of other hosts and send to a host that these
+ * send to. If there are none, the whole host may have a longer path. Returns 0 if only one rank was found,
+ * because the slot of a GPU decides its path. Returns -1 when memory runs out.
  */
 int slow_senders_on_way(const struct sender_search *search, const struct slow_senders *found);
 
-/* Whether they were slow in that step. */
+/* Whether they were slow in this step. */
 int slow_senders_have_step(const struct slow_senders *found, int32_t step);
 
-/* How much longer than usual, or than those of others, a rank's network steps waited in a step: the logarithm
- * of the ratio; 0 where they did not, or that is not known. */
+/*
+ * Returns how much longer than its baseline, or than the others, the network steps of a rank waited in a
+ * step: the logarithm of the ratio; 0 if they did not, or if it is unknown.
+ */
 double slow_senders_excess(const struct sender_search *search, const struct slow_senders *found, int32_t rank,
                            int32_t step);
 

@@ -1,3 +1,7 @@
+/*
+ * Cuts the operations of a rank into steps, finds the sequence that most steps have, and matches the
+ * operations of the other steps to it. Handles missing records. roles.c uses the result.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -9,9 +13,9 @@
 #include <string.h>
 
 /*
- * The communicator that an operation has in the sequence of its step: of one made anew the one that it
- * succeeds, but where records are missing between others. There numbers tell which they are, and those begin
- * anew.
+ * The communicator of an operation for comparing sequences. A recreated communicator counts as the one that
+ * it replaces, except where records are missing: there operations are identified by sequence numbers, which
+ * start again with each communicator.
  */
 static int32_t communicator_of_step(const struct job *job, const struct job_operation *operation)
 {
@@ -41,8 +45,8 @@ static void cut(const struct job *job, const struct job_rank *rank, struct stret
 }
 
 /*
- * Notes at their edges the steps that an operation and the one before it in its sequence are in, and all
- * between, when others are missing between the two.
+ * If operations are missing between two consecutive ones of a sequence, marks the first step and the step
+ * after the last one affected; sum_gaps fills in the steps between.
  */
 static void note_gap(const struct job *job, int32_t before, int32_t after, struct stretch *stretches)
 {
@@ -56,17 +60,17 @@ static void note_gap(const struct job *job, int32_t before, int32_t after, struc
         stretches[next->step + 1].has_gap--;
 }
 
-/* How many gaps are over each step, from where they begin and end. */
+/* Turns the marks into the number of gaps that affect each step. */
 static void sum_gaps(const struct job *job, struct stretch *stretches)
 {
     for (int32_t step = 1; step < job->step_count; step++)
         stretches[step].has_gap += stretches[step - 1].has_gap;
-    /* Nothing comes after the last to tell. */
+    /* No operation follows the last step to show whether it is complete. */
     if (job->missing_sequence && job->step_count)
         stretches[job->step_count - 1].has_gap++;
 }
 
-/* Where records are missing between others the steps that lost some are no example of a whole one. */
+/* Marks the steps that lost records: they are no example of a complete step. */
 static int mark_gaps(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
 {
     struct map last; /* (communicator, function) -> operation */
@@ -113,7 +117,9 @@ static int is_any_whole(const struct stretch *stretches, int32_t count)
     return 0;
 }
 
-/* By how many steps have it, then the longest, then the earliest: signatures depend on the order of reading.
+/*
+ * Prefers the sequence of more steps, then the longer, then the earlier one. Signatures must not decide
+ * because they depend on the order of reading.
  */
 static int is_better(struct stretch stretch, int32_t votes, struct stretch than, int32_t than_votes)
 {
@@ -145,21 +151,22 @@ struct stretch stretches_canonical(const struct stretch *stretches, int32_t firs
     return best;
 }
 
-/* Which operations of the canonical sequence those of other steps are. */
+/* Matching of operations to the canonical sequence. */
 
-/* A step of more than so many times the operations is none like the others. */
+/* A step with more than this many times the operations is not matched. */
 enum { LONGEST = 4 };
 
 enum told_by { TOLD_BY_SIZE, TOLD_BY_CALL, TOLD_BY_NUMBER };
 
-/* How often a function of a communicator comes in a step, and its first number in the canonical sequence. */
+/* How often a function occurs on a communicator in a step, and its first number in the canonical sequence. */
 struct uses {
     int64_t base;
     int64_t count;
-    int64_t lowest; /* numbers of it in the step at hand; none where count_here is 0 */
+    int64_t lowest; /* numbers in the current step; valid if count_here is not 0 */
     int64_t highest;
     int64_t count_here;
-    double steps; /* sums over steps: of how many it is in, their numbers, what is in the middle of its own */
+    double steps; /* sums over steps, for a regression: number of steps, step numbers, and the middle of the
+                     function's numbers in each step */
     double step;
     double step_squared;
     double middle;
@@ -167,20 +174,23 @@ struct uses {
     double step_middle;
 };
 
-/* The canonical sequence. Owned: all but job. What is told alike shares a key, numbered from 0. */
+/*
+ * The canonical sequence, indexed. Owns all but `job`. Operations that cannot be distinguished share a key;
+ * keys are numbered from 0.
+ */
 struct sequence {
     const struct job *job;
     struct stretch canonical;
     enum told_by by;
-    int is_settled;       /* no step is whole, but numbers say how often each function comes in one */
+    int is_settled; /* no step is complete, but sequence numbers show how often each function occurs in one */
     struct map functions; /* (communicator, function) -> index into uses */
     struct uses *uses;
     struct map keys;
     int32_t *key_at; /* [position] */
     int32_t *first;  /* [key]: its first position */
-    int32_t *next;   /* [position]: the next one of its key; -1 */
+    int32_t *next;   /* [position]: next position with the same key; -1: none */
     int32_t *cursor; /* scratch, [key] */
-    int32_t *heard;  /* scratch: the key of each operation of a step; -1 */
+    int32_t *heard;  /* scratch: key of each operation of a step; -1: none */
 };
 
 static struct map_key function_key(const struct job *job, const struct job_operation *operation)
@@ -188,7 +198,10 @@ static struct map_key function_key(const struct job *job, const struct job_opera
     return (struct map_key){{(uint64_t)communicator_of_step(job, operation), operation->function}};
 }
 
-/* Which of its function's in a step an operation is, by its number; as it is, or wrapped round. */
+/*
+ * Index of an operation among those of its function in a step, from its sequence number: as it is, or modulo
+ * the number per step.
+ */
 static int64_t slot_of(const struct sequence *sequence, const struct job_operation *operation, int wraps)
 {
     const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
@@ -265,15 +278,18 @@ static void add_step(struct uses *uses, int32_t step)
     uses->count_here = 0;
 }
 
-/* As many operations of the function are between the same of two steps, but for a quarter of one. */
+/* The number of operations per step must be this close to an integer. */
 static const double WHOLE = 0.25;
 
-/* Where the middles of steps are off by more of a step, some count to the one beside them. */
+/*
+ * If the middles of steps are off by more than this part of a step, some operations belong to a neighboring
+ * step.
+ */
 static const double EVEN = 0.25;
 
 /*
- * By how much the numbers grow from step to step: least squares, where the middles of steps are no further
- * off than the quarter of a step. 0: no such number.
+ * By how much the sequence numbers grow per step: least squares, valid if the middles of steps are off by at
+ * most a quarter of a step. 0: unknown.
  */
 static int64_t growth_of(const struct uses *uses)
 {
@@ -290,8 +306,8 @@ static int64_t growth_of(const struct uses *uses)
 }
 
 /*
- * Where no step is whole the canonical one does not say how often a function comes: the growth of its numbers
- * does. Whether that is so of all of them.
+ * If no step is complete, the canonical sequence does not show how often a function occurs, but the growth of
+ * its numbers does. Returns whether the growth of all functions is known.
  */
 static int measure_growth(struct sequence *sequence, const struct stretch *stretches)
 {
@@ -315,7 +331,7 @@ static int measure_growth(struct sequence *sequence, const struct stretch *stret
     return settled;
 }
 
-/* From the last position to the first, so that those of a key are found in order. */
+/* Goes from the last position to the first, so that the positions of a key are linked in ascending order. */
 static int chain_positions(struct sequence *sequence)
 {
     int32_t found = 0;
@@ -380,7 +396,7 @@ static void hear(struct sequence *sequence, struct stretch stretch)
     memcpy(sequence->cursor, sequence->first, sequence->keys.count * sizeof *sequence->cursor);
 }
 
-/* The first position of a key from `from` on; -1. Asked for ever later ones. */
+/* The first position of a key not before `from`; -1: none. `from` must not decrease between calls. */
 static int32_t next_position(struct sequence *sequence, int32_t key, int32_t from)
 {
     int32_t *at = &sequence->cursor[key];
@@ -390,9 +406,9 @@ static int32_t next_position(struct sequence *sequence, int32_t key, int32_t fro
 }
 
 /*
- * The positions of a step's operations, -1 for none, in order: what it has in common with the canonical
- * sequence at its beginning and its end, and in between the next position that each one fits. Returns how
- * many fit.
+ * Finds the positions of the operations of a step, in ascending order; -1: none. First the common beginning
+ * and the common end with the canonical sequence are matched, then each operation between them is given the
+ * next position that it fits. Returns the number of matches.
  */
 static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t *positions)
 {
@@ -420,8 +436,8 @@ static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t 
 }
 
 /*
- * By size; or where none was lost by call alone, if more find their place so: batches differ, and a step may
- * hold what others do not. `list` has room for two steps.
+ * Matches by size; without missing records also by call alone if that gives more matches, because batches
+ * differ in size and a step may contain additional operations. `list` has room for two steps.
  */
 static void match_step(struct sequence *sequence, struct sequence *by_call, struct stretch stretch,
                        int32_t *list, int32_t *positions)
@@ -434,7 +450,10 @@ static void match_step(struct sequence *sequence, struct sequence *by_call, stru
     memcpy(positions + stretch.first, list, (size_t)stretch.count * sizeof *list);
 }
 
-/* Two that lost as many need not have lost the same: where numbers tell that, they do. */
+/*
+ * Two steps that lost equally many records need not have lost the same ones. Where sequence numbers can tell,
+ * the step is matched by number.
+ */
 static int is_canonical(struct stretch stretch, const struct sequence *sequence)
 {
     const struct stretch *canonical = &sequence->canonical;
@@ -443,7 +462,7 @@ static int is_canonical(struct stretch stretch, const struct sequence *sequence)
     return stretch.signature == canonical->signature && stretch.count == canonical->count;
 }
 
-/* Steps that are as the canonical one; returns how many others there are. */
+/* Sets the positions of steps equal to the canonical one. Returns the number of other steps. */
 static int32_t take_canonical(const struct job *job, const struct stretch *stretches,
                               const struct sequence *sequence, int32_t *positions)
 {

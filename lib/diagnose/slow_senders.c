@@ -1,3 +1,7 @@
+/*
+ * Finds senders whose network steps waited longer than those of others, in a set of steps or in all, and
+ * groups those of one host. explained_network.c turns the result into findings.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
@@ -8,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Power of the tail of networks' moments (Cauchy): heavier than of own time. */
+/*
+ * Degrees of freedom of Student's t for network waits (1: Cauchy): their tail is heavier than that of own
+ * time.
+ */
 static const double TAIL = 1;
-/* Rows of steps, and all steps. */
+/* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
 enum { KINDS = 2 };
-/* The middle one of two is one of them. */
+/* With two others, the lower median is always one of them. */
 enum { LEAST_OTHERS = 3 };
 
 /* What a rank waited for one kind of operation in a step. */
@@ -44,7 +51,7 @@ static int by_kind_and_rank(const void *a, const void *b)
     return order ? order : (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* One for each sender, kind and step. Returns how many. */
+/* Lists one entry per sender, kind and step. Returns their number. */
 static size_t list_waits(const struct job *job, const struct edges *edges, struct wait *waits)
 {
     size_t count = 0, kept = 0;
@@ -78,7 +85,9 @@ static double mean_of(const struct wait *wait)
     return wait->wait_ns / wait->steps;
 }
 
-/* Adds the ratios of senders of one kind in one step to their sums. `list` has room for them. */
+/*
+ * Adds the ratios of senders of one kind in one step to their sums. `list` has room for one value per sender.
+ */
 static void add_kind(struct senders *senders, const struct wait *waits, size_t count, double *steps,
                      double *list)
 {
@@ -88,7 +97,7 @@ static void add_kind(struct senders *senders, const struct wait *waits, size_t c
         list[i] = mean_of(&waits[i]);
     sort_reals(list, count);
     for (size_t i = 0; i < count; i++) {
-        /* The lower middle one of the others. */
+        /* The lower median of the others. */
         size_t middle = (count - 2) / 2;
         double others = list[middle] < mean_of(&waits[i]) ? list[middle] : list[middle + 1];
         size_t cell = (size_t)waits[i].rank * (size_t)senders->steps + (size_t)waits[i].step;
@@ -119,7 +128,7 @@ static int fill_ratios(struct senders *senders, const struct job *job, const str
     return failed ? -1 : 0;
 }
 
-/* The known ones of a row, ascending. */
+/* Copies the known values of a row, ascending. */
 static size_t sort_known(const double *row, size_t count, double *list)
 {
     size_t known = 0;
@@ -150,7 +159,10 @@ static double spread_of(const double *values, size_t count, double *list)
     return known ? SIGMA_OF_DISTANCE * list[known / 2] : 0;
 }
 
-/* Innocent cells are a little beyond the quiet ones: they are to be about 0. */
+/*
+ * Cells without a fault are slightly above the quiet quartile. Subtracting their median moves them to about
+ * 0.
+ */
 static void centre(struct senders *senders, size_t cells, double *list)
 {
     size_t known = sort_known(senders->beyond, cells, list);
@@ -169,7 +181,7 @@ static double *scaled_row(const struct senders *senders, size_t rank, int is_ste
     return row;
 }
 
-/* The best row of steps of each rank. */
+/* Finds the best set of steps of each rank. */
 static int find_sets(struct senders *senders)
 {
     for (size_t rank = 0; senders->spread > 0 && rank < senders->ranks; rank++) {
@@ -184,7 +196,7 @@ static int find_sets(struct senders *senders)
     return 0;
 }
 
-/* Genomic control, as for own time (explain.c). */
+/* Genomic control, as for own time (score.h). */
 static void take_deflation(struct senders *senders, double *list)
 {
     size_t count = 0;
@@ -206,7 +218,7 @@ static int allocate(struct senders *senders)
     return senders->ratio && senders->beyond && senders->usual && senders->best ? 0 : -1;
 }
 
-/* Connections are made in the warm-up. */
+/* Connections are established during warm-up. */
 static void forget_warm_up(struct senders *senders, size_t rank)
 {
     for (int32_t step = 0; step < senders->first_step && step < senders->steps; step++)
@@ -262,7 +274,7 @@ int senders_score(const struct senders *senders, size_t rank, int is_steady, str
     return row ? 0 : -1;
 }
 
-/* What the choice among rows of steps costs; and the log of odds, penalties paid. */
+/* The penalty for choosing among sets of steps, in log odds. */
 static double senders_penalty(const struct senders *senders, int is_steady)
 {
     return is_steady ? 0 : scan_sets(senders->steps);
@@ -290,7 +302,7 @@ void sender_search_release(struct sender_search *search)
     *search = (struct sender_search){0};
 }
 
-/* Hosts, as far as they are known; else the largest blocks of ranks that the network does not join. */
+/* Hosts where they are known; else the largest blocks of ranks without a network edge inside. */
 static const struct partition *hosts_of(const struct sender_search *search)
 {
     const struct partitions *partitions = &search->partitions;
@@ -300,7 +312,9 @@ static const struct partition *hosts_of(const struct sender_search *search)
     return &partitions->items[partitions->count - 1];
 }
 
-/* The certainty of a rank in steps that are given; 0 where it is told, or cannot be. -1 when memory is out.
+/*
+ * The certainty of a rank for the steps of `set`; 0 where the rank was already returned or cannot be rated.
+ * Returns -1 when memory runs out.
  */
 static int rate(const struct sender_search *search, size_t rank, int is_steady, struct step_set *set,
                 double *certainty)
@@ -327,7 +341,7 @@ static void keep_best(struct slow_senders *best, size_t rank, int is_steady, con
     best->rank = (int32_t)rank;
 }
 
-/* The most certain of all ranks that are not told yet. */
+/* The most certain of the ranks that were not returned yet. */
 static int find_best(const struct sender_search *search, struct slow_senders *best)
 {
     const struct senders *senders = &search->senders;
@@ -345,7 +359,10 @@ static int find_best(const struct sender_search *search, struct slow_senders *be
     return 0;
 }
 
-/* Those of its host that were slow in the same steps: these are given, and cost no penalty again. */
+/*
+ * Collects the senders of the same host that were slow in the same steps. The steps are given, so they pay no
+ * penalty again.
+ */
 static int gather(const struct sender_search *search, struct slow_senders *found)
 {
     const struct partition *hosts = hosts_of(search);
@@ -371,7 +388,7 @@ static int gather(const struct sender_search *search, struct slow_senders *found
     return 0;
 }
 
-/* Whether a rank is on their host and none of them, and as quick as others. */
+/* Whether a rank is on the same host, not one of the slow ones, and as fast as others. */
 static int is_quick_beside(const struct sender_search *search, const struct slow_senders *found, int32_t rank)
 {
     const struct partition *hosts = hosts_of(search);

@@ -1,3 +1,8 @@
+/*
+ * Finds instances whose transfers were slow, from durations and from slow links, and, where no network steps
+ * are recorded, the rank whose sends made them slow. Runs after the baseline and the edges; suspicions about
+ * networks use the result.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -7,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* The transfer of an instance is told once: at the first of its members. */
+/* The transfer of an instance counts once: at its first member. */
 static int64_t transfer_at(const struct job *job, int32_t cell)
 {
     const struct job_instance *instance = &job->instances[job->operations[cell].instance];
@@ -16,7 +21,7 @@ static int64_t transfer_at(const struct job *job, int32_t cell)
                                                                              : TIME_UNKNOWN;
 }
 
-/* What is measured, and what each thread does so with. */
+/* The measurement, with the memory of its threads. */
 struct measuring {
     const struct job *job;
     const struct baseline *baseline;
@@ -40,7 +45,7 @@ static void take_place(const struct measuring *measuring, struct place *place, i
     warm_up_drop(baseline, place->value, ranks, place->list);
 }
 
-/* Whose transfer an instance is: it is written at that place alone. */
+/* Each instance is written at one place only (transfer_at), so threads need no lock. */
 static void measure_place(void *context, size_t worker, size_t role, int32_t position)
 {
     const struct measuring *measuring = context;
@@ -87,8 +92,8 @@ int transfers_find_slow(const struct job *job, const struct baseline *baseline, 
 }
 
 /*
- * How long a member was at it; -1 unknown. Where its kernel does not say all, as the leaf of a tree does not,
- * until the next of its stream began.
+ * How long a member was in the operation; -1: unknown. If the end of its kernel is not the real end, as for
+ * the leaf of a tree, until the next operation of its stream began.
  */
 static int64_t stay_of(const struct job_operation *member, int64_t next_ns)
 {
@@ -99,8 +104,8 @@ static int64_t stay_of(const struct job_operation *member, int64_t next_ns)
 }
 
 /*
- * No operation was delayed by more than its longest member lasted, and no receive by more than it lasted
- * itself: before it came, its sender waited for it. INT64_MAX where the trace cannot tell.
+ * An operation was delayed by at most the duration of its longest member, and a receive by at most its own
+ * duration: before it started, its sender waited for it. INT64_MAX where the trace cannot tell.
  */
 static int64_t longest_member(const struct job *job, const struct job_instance *instance,
                               const int64_t *next_starts)
@@ -115,7 +120,10 @@ static int64_t longest_member(const struct job *job, const struct job_instance *
     return longest < 0 || received_ns < longest ? received_ns : longest;
 }
 
-/* Whether nobody called anything after it, for want of a member: that is what its links waited for. */
+/*
+ * Whether the instance hung because a member is missing, and no member called another operation after it. Its
+ * links then waited for that member.
+ */
 static int never_ended(const struct job *job, const struct job_instance *instance, const int64_t *next_starts)
 {
     for (int32_t i = 0; i < instance->members; i++)
@@ -137,7 +145,7 @@ int transfers_find_slow_links(const struct job *job, const struct edges *edges,
                 over = edges->items[j].over_ns;
                 busy = edges->items[j].busy_ns;
             }
-        /* Where nobody was done before the link was, all members show it. */
+        /* If no member ended before the link did, all members show the delay. */
         int holds_some = instance->transfer_ns < busy;
         if (over <= 0 || (excess->slow_ns && (!holds_some || excess->slow_ns >= over / 2)))
             continue;
@@ -149,7 +157,7 @@ int transfers_find_slow_links(const struct job *job, const struct edges *edges,
             continue;
         excess->some_ns = holds_some ? over - excess->slow_ns : 0;
         excess->slow_ns = over;
-        /* Less is also what is not known. */
+        /* TIME_UNKNOWN is less, too. */
         if (excess->beyond_ns < over)
             excess->beyond_ns = over;
     }
@@ -188,11 +196,14 @@ int32_t *transfers_slow_by_step(const struct job *job, const struct transfer_exc
 }
 
 /*
- * Without network steps. The instances of a step that were slow are gone through from the slowest: of the
- * ranks that may have sent slowly in it, the one that would explain clearly more of the step's slow instances
- * than any other, and in more than one communicator, is to blame for all that it explains. Where two explain
- * about the same, own time that grew beside it tells nothing: who waits for a slow sender has it, too. A lone
- * pair is its sender's. An instance that nobody can be blamed for leaves the others to be explained.
+ * Slow senders without network steps.
+ *
+ * The slow instances of a step are visited from the slowest on. A rank that may have sent slowly in the
+ * instance is blamed if it explains clearly more of the slow instances of the step than any other rank, in
+ * more than one communicator. It then takes the blame for all that it explains. If two ranks explain about
+ * the same, longer own time does not decide, because a rank that waits for a slow sender has it as well. A
+ * single pair is blamed on its sender. An instance without a culprit is skipped, and the others are still to
+ * be explained.
  */
 struct cover {
     const struct job *job;
@@ -200,23 +211,23 @@ struct cover {
     const int32_t *slow; /* the step's slow instances */
     size_t count;
     int32_t step;
-    int64_t *explained_ns;  /* per rank: of what nobody is to blame for yet */
-    int32_t *communicator;  /* per rank: the one it was slow in, SEVERAL, or NOWHERE */
-    int32_t *blamed;        /* per rank: the last step in which it was to blame; -1 */
-    unsigned char *is_left; /* per slow instance: it may still be explained */
-    unsigned char *cleared; /* per operation: it was at neither end of the slow link of its ring */
+    int64_t *explained_ns;  /* per rank: what it explains of the instances without a culprit */
+    int32_t *communicator;  /* per rank: the communicator in which it was slow, SEVERAL or NOWHERE */
+    int32_t *blamed;        /* per rank: the last step in which it was blamed; -1 */
+    unsigned char *is_left; /* per slow instance: it still needs an explanation */
+    unsigned char *cleared; /* per operation: its rank is at neither end of the slow link of the ring */
 };
 
 enum { NOWHERE = -1, SEVERAL = -2, MOST_CULPRITS = 16 };
 
-/* Its host enqueued it only then: it waited for nothing on the GPU. */
+/* Whether the host enqueued the operation late, so that it did not wait for anything on the GPU. */
 static int is_hosts(const struct job_operation *operation, int64_t hidden_ns)
 {
     return operation->enqueued_ns != TIME_UNKNOWN && operation->start_ns != TIME_UNKNOWN &&
            operation->start_ns - operation->enqueued_ns < hidden_ns / 2;
 }
 
-/* A receive that does not say when it ended is slow by the lateness that came through it. */
+/* A receive with an unknown end is as slow as the lateness that it passed on. */
 static void take_hidden(const struct job *job, const struct hidden_lateness *hidden,
                         struct transfer_excess *transfers)
 {
@@ -232,7 +243,7 @@ static void take_hidden(const struct job *job, const struct hidden_lateness *hid
     }
 }
 
-/* Where the order of ends tells who was at neither end of a ring's slow link. */
+/* Finds the ranks at neither end of a ring's slow link, where the order of ends is conclusive. */
 static int clear_members(struct cover *cover)
 {
     int failed = 0;
@@ -244,8 +255,8 @@ static int clear_members(struct cover *cover)
 }
 
 /*
- * Who may have sent slowly, one after the other: the sender of a pair, all members of a collective that are
- * not cleared; -1 past the last. `next` starts at 0.
+ * Iterates over the ranks that may have sent slowly: the sender of a pair, or all members of a collective
+ * that are not cleared; -1 after the last. `next` starts at 0.
  */
 static int32_t next_sender(const struct cover *cover, const struct job_instance *instance, int32_t *next)
 {
@@ -269,7 +280,7 @@ static int64_t slow_ns_at(const struct cover *cover, size_t at)
     return cover->transfers[cover->slow[at]].slow_ns;
 }
 
-/* Adds what a slow instance explains of each sender, or takes it away again. */
+/* Adds the time of a slow instance to each possible sender, or subtracts it. */
 static void explain(struct cover *cover, size_t at, int sign)
 {
     const struct job_instance *instance = slow_at(cover, at);
@@ -295,12 +306,15 @@ static void forget(struct cover *cover)
     }
 }
 
-/* Who explains more than so many tenths of what the best does may be the best but for chance. */
+/*
+ * A rank that explains more than this many tenths of what the best one explains cannot be distinguished from
+ * it.
+ */
 enum { ALIKE_TENTHS = 8 };
 
 /*
- * Whether both sides of a pair were at it for longer than usual, by half of what it took too long: neither
- * was merely late. The sender is done a little earlier, when its data is in the network's buffers.
+ * Whether both sides of a pair took longer than the baseline by at least half of the slowness, so that
+ * neither side was merely late. The sender ends a little earlier, when its data are in the network's buffers.
  */
 static int took_both_long(const struct job *job, const struct job_instance *instance, int64_t slow_ns)
 {
@@ -316,7 +330,10 @@ static int took_both_long(const struct job *job, const struct job_instance *inst
     return instance->function == FUNCTION_SEND && instance->members == 2;
 }
 
-/* Only the lateness that came through the receive is slow, and its rank was to blame for more already. */
+/*
+ * Whether the instance is slow only by the lateness that passed through the receive, and its receiver was
+ * already blamed for more in this step.
+ */
 static int is_receivers_own(const struct cover *cover, size_t at)
 {
     const struct job_instance *instance = slow_at(cover, at);

@@ -1,3 +1,7 @@
+/*
+ * Finds steps after the first in which longer times are warm-up, and the steps at which the load of the job
+ * changes. Part of baseline_init: these keep one-time costs and changes of the work out of the baseline.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -6,10 +10,12 @@
 
 #include <stdlib.h>
 
-/* What takes so many times as long as in the middle one of all steps is longer for a reason. */
+/* A value more than this many times the median over steps needs a reason other than noise. */
 enum { LONGER_TIMES = 2 };
 
-/* So many long steps a job begins with at most: caches, clocks, compilers and profilers are there after. */
+/*
+ * A job begins with at most this many long steps. Later, caches, clocks, compilers and profilers are ready.
+ */
 enum { STEPS_TO_START = 4 };
 
 static int is_longer(int64_t value, int64_t middle)
@@ -60,7 +66,7 @@ int warm_up_find_first(struct baseline *baseline)
     return 0;
 }
 
-/* The middle one of a row; TIME_UNKNOWN where it has none. */
+/* The median of a row; TIME_UNKNOWN where it is empty. */
 static int64_t middle_of(const int64_t *row, int32_t first_step, int32_t steps, int64_t *list)
 {
     size_t count = 0;
@@ -70,7 +76,7 @@ static int64_t middle_of(const int64_t *row, int32_t first_step, int32_t steps, 
     return median_of(list, count);
 }
 
-/* Whether a row goes on as long in the step after. */
+/* Whether a row is as long in the next step. */
 static int goes_on(const int64_t *row, int32_t step, int32_t steps, int64_t middle)
 {
     return step + 1 < steps && is_longer(row[step + 1], middle) && row[step + 1] >= row[step] / LONGER_TIMES;
@@ -99,22 +105,22 @@ void warm_up_drop(const struct baseline *baseline, int64_t *values, size_t rows,
         drop_step(baseline, values, rows, baseline->warm_up[i], list);
 }
 
-/* So many steps on either side tell a load: as many as a regular stretch has at least. */
+/* Steps on each side of a change of load: the minimum length of a regular stretch. */
 enum { WINDOW = 6 };
 
-/* Healthy steps differ by less, in the middle one of so many. */
+/* Medians of healthy windows of this length differ by less than this factor. */
 static const double CHANGED = 1.2;
 
-/* Ranks that do the same work differ by less in how it grows. */
+/* The growth of ranks with the same work differs by less than this factor. */
 static const double ALIKE = 1.15;
 
-/* Three ranks in four have to change alike. */
+/* Three of four ranks must change alike. */
 enum { OF_RANKS = 4, RANKS_ALIKE = 3 };
 
 struct loads {
     const struct job *job;
-    int64_t *own;    /* owned, as is all: [rank * steps + step], what it took by itself; TIME_UNKNOWN */
-    int64_t *common; /* by step, that of the middle one of the ranks */
+    int64_t *own;    /* owned, as are those below: [rank * steps + step], own time; TIME_UNKNOWN */
+    int64_t *common; /* by step, median over ranks */
     int64_t *list;
     double *ratios; /* by rank */
     int32_t *of_step;
@@ -153,7 +159,7 @@ static void find_common(struct loads *loads)
     }
 }
 
-/* The middle one of a window of a row; TIME_UNKNOWN where half of it are not known. */
+/* The median of a window of a row; TIME_UNKNOWN where at least half of the window is unknown. */
 static int64_t loads_middle_of(const int64_t *row, int32_t first)
 {
     int64_t list[WINDOW];
@@ -164,7 +170,7 @@ static int64_t loads_middle_of(const int64_t *row, int32_t first)
     return count * 2 > WINDOW ? median_of(list, count) : TIME_UNKNOWN;
 }
 
-/* By what factor a row is greater from a step on than before it; 0: not known. */
+/* Factor by which a row is greater in the window from `step` than in the window from `before`; 0: unknown. */
 static double growth_at(const int64_t *row, int32_t before, int32_t step)
 {
     int64_t first = loads_middle_of(row, before), then = loads_middle_of(row, step);
@@ -178,7 +184,7 @@ static int is_changed(double growth)
     return growth > CHANGED || (growth > 0 && growth < 1 / CHANGED);
 }
 
-/* Whether the ranks have it in common. */
+/* Whether the ranks share the change. */
 static int is_common(struct loads *loads, int32_t before, int32_t step)
 {
     size_t steps = (size_t)loads->job->step_count, count = 0, alike = 0;
@@ -196,7 +202,7 @@ static int is_common(struct loads *loads, int32_t before, int32_t step)
     return is_changed(middle) && alike * OF_RANKS >= count * RANKS_ALIKE;
 }
 
-/* Nearer to what comes than to what was, in proportion. */
+/* Whether a value is closer, by ratio, to the load after the change than to that before. */
 static int is_of_next(int64_t value, int64_t before, int64_t after)
 {
     double ratio = (double)value / (double)before;
@@ -204,7 +210,7 @@ static int is_of_next(int64_t value, int64_t before, int64_t after)
                                                     : ratio * ratio < (double)after / (double)before);
 }
 
-/* The step from which on a window is of another load than the one before it: its first that is. */
+/* The first step of the new load within the window from `step`. */
 static int32_t boundary_at(const struct loads *loads, int32_t before, int32_t step)
 {
     int64_t first = loads_middle_of(loads->common, before), then = loads_middle_of(loads->common, step);
