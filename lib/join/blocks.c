@@ -127,8 +127,8 @@ static int open_blocks(struct blocks *blocks, int64_t block_id, int joined, stru
 }
 
 /*
- * An operation was issued when its call began, else at the earliest time in its record. Columns of times that
- * no operation of the block needs stay packed.
+ * The issue time of an operation is when its call began, else when it was enqueued, else when it began or
+ * ended on the device. Columns that no operation of the block needs stay packed.
  */
 static int find_issue(struct operation_rows *rows, struct error *error)
 {

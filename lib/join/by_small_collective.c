@@ -317,7 +317,7 @@ static int try_key(struct marking *marking, const struct key *key, size_t *start
 }
 
 /*
- * Lists the kinds of marks, alone and with the call that they follow. Returns how many; SIZE_MAX: out of
+ * Lists the kinds of marks, without and with the call that they follow. Returns how many; SIZE_MAX: out of
  * memory.
  */
 static size_t list_keys(const struct marking *marking, struct key *keys)

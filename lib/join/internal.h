@@ -59,7 +59,7 @@ struct work_member {
     int64_t rank;
     int32_t process;
     int32_t job_rank;
-    int64_t told_rank; /* global rank that files declare for this member alone; -1: none */
+    int64_t told_rank; /* global rank that files declare for this member only; -1: none */
     int64_t affinity;  /* host clock minus GPU clock, in ns (split_runs.c); INT64_MIN: unknown */
     int64_t first_ns;  /* when its first operation was issued, on the clock of its process; 0: unknown */
     int64_t last_ns;
@@ -665,7 +665,7 @@ struct pending_instance {
     uint8_t function;
     int is_done;          /* no more operations can come */
     int32_t seen;         /* operations that have come */
-    int32_t first_member; /* the member with the lowest rank: its kind, function and size count */
+    int32_t first_member; /* with the lowest rank: kind, function and size are taken from it */
     int32_t tag_member;
     int32_t tag;
     int32_t step;

@@ -184,7 +184,7 @@ static int compare_block(struct search *search, const struct log_block *block, s
     return 0;
 }
 
-/* Removes duplicate network traffic of a file once its operations have been handled. */
+/* Removes the network traffic of the operations that were removed from a file. */
 static int drop_traffic(struct search *search, int64_t file_id, struct error *error)
 {
     return logs_run(search->logs->store, schema_join_logs_keep_proxies, file_id, error) ||

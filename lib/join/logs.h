@@ -83,8 +83,8 @@ int64_t logs_series(const struct block_reader *rows, size_t row);
         OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END
 
 /*
- * The time at which an operation was issued: when its call began, else the earliest time in the record; 0:
- * none.
+ * The time at which an operation was issued: when its call began, else when it was enqueued, else when it
+ * began or ended on the device; 0: unknown.
  */
 int64_t logs_issued_ns(const struct block_reader *rows, size_t row);
 

@@ -219,7 +219,7 @@ static void take_dialect(struct recorder_run *run, const char *dialect)
     }
 }
 
-/* Reads rows that begin with a process, and hands each to the run of that process. */
+/* Reads rows that begin with a process, and passes each to the run of that process. */
 static int read_of_runs(struct recorder_runs *runs, const struct work *work, struct store *store,
                         const char *sql, void (*take)(struct recorder_run *, struct statement *),
                         struct error *error)

@@ -219,7 +219,7 @@ static size_t earliest_of(const struct recurrence *all, size_t first, size_t per
 
 /*
  * Where a stretch begins that follows another one: at the end of a step of that one, where its own first step
- * is most similar to the previous step. The first operations of the new stretch may look like the end of the
+ * is most similar to such a step. The first operations of the new stretch may look like the end of the
  * old one, or continue it.
  */
 static size_t begin_after(const struct recurrence *all, size_t step, size_t length,
