@@ -1,3 +1,8 @@
+/*
+ * Reads blocks of operations from the store for the join, in the order of issue, and writes what the join
+ * finds: results for operations, instances, and at the end the other derived tables. All worker threads use
+ * the store through blocks_enter and blocks_leave.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -9,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So often does who waits for the store ask for it before falling asleep: for some 50 microseconds. */
+/* How often a thread tries to lock the store before it sleeps: about 50 microseconds. */
 enum { ASK_AGAIN = 1000 };
 
 int blocks_init(struct blocks *blocks, struct store *store, pthread_mutex_t *inside, struct intern *texts,
@@ -53,9 +58,8 @@ static void wait_a_moment(void)
 }
 
 /*
- * Others are inside for less time than it takes to fall asleep and be woken: who waits asks again for a
- * while. (An adaptive mutex gives up too soon; sched_yield() gives the processor to whoever else is on the
- * machine.)
+ * Another thread holds the lock for less time than it takes to fall asleep and wake up, so spin for a while
+ * first. An adaptive mutex gives up too soon, and sched_yield() gives the processor to other programs.
  */
 void blocks_enter(struct blocks *blocks)
 {
@@ -96,7 +100,7 @@ int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **p
     return outcome;
 }
 
-/* Takes the block that a statement finds under a number out of the store. 1, 0 when there is none, -1. */
+/* Reads the block with a number. 1; 0 if there is none; -1 on error. */
 static int take_block(struct statement *statement, int64_t block_id, struct block_reader *reader,
                       struct error *error)
 {
@@ -110,7 +114,7 @@ static int take_block(struct statement *statement, int64_t block_id, struct bloc
     return failed ? -1 : 1;
 }
 
-/* Takes a block of operations, with `joined` also what was said of them: both at one go. */
+/* Reads a block of operations and, with `joined`, its results, under one lock. */
 static int open_blocks(struct blocks *blocks, int64_t block_id, int joined, struct operation_rows *rows,
                        struct error *error)
 {
@@ -123,8 +127,8 @@ static int open_blocks(struct blocks *blocks, int64_t block_id, int joined, stru
 }
 
 /*
- * An operation counts as issued when its call began, or as soon as the record says. Times that say it for no
- * operation of the block stay packed.
+ * The issue time of an operation is when its call began, else when it was enqueued, else when it began or
+ * ended on the device. Columns that no operation of the block needs stay packed.
  */
 static int find_issue(struct operation_rows *rows, struct error *error)
 {
@@ -149,7 +153,7 @@ static int find_issue(struct operation_rows *rows, struct error *error)
     return 0;
 }
 
-/* When an operation ran tells how long, where nothing else does. */
+/* Unpacks the device times if some operations have no duration. */
 static int find_durations(struct operation_rows *rows, struct error *error)
 {
     static const int columns[] = {OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
@@ -197,8 +201,8 @@ int64_t operation_rows_call(const struct operation_rows *rows, size_t row)
 }
 
 /*
- * Sends and receives of one moment, or of none that is known, which were written as they ended, go by their
- * own numbers, into the places that they have among them.
+ * Sends and receives issued at the same time, or at an unknown time, are recorded in the order in which they
+ * ended. Sorts them by their own numbers into the places that they have among the rows.
  */
 static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
 {
@@ -213,7 +217,7 @@ static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
             rows->order[i] = calls[taken++].row;
 }
 
-/* Rows stand by ordinal, and mostly their operations were issued in that order. */
+/* Rows are stored by ordinal, which is usually the order of issue as well. */
 static void order_rows(struct operation_rows *rows)
 {
     size_t count = rows->reader.count;
@@ -234,7 +238,7 @@ static void order_rows(struct operation_rows *rows)
     }
 }
 
-/* The numbers of a block's texts among all. */
+/* Maps the texts of a block to their numbers in `texts`. */
 static int intern_texts(struct intern *texts, const struct block_reader *reader, int32_t *numbers,
                         struct error *error)
 {
@@ -285,7 +289,7 @@ int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct oper
     return intern_texts(blocks->texts, &rows->reader, rows->tags, error);
 }
 
-/* Puts a block made of a writer's rows into a row of two or three columns: number, [owner,] block. */
+/* Packs the rows of a writer and inserts them as one row: number, [owner,] block. */
 static int write_block(struct blocks *blocks, struct statement *statement, struct block_writer *writer,
                        int64_t block_id, const int64_t *owner_id, struct error *error)
 {
@@ -340,7 +344,7 @@ void operation_rows_free(struct operation_rows *rows)
     free(rows);
 }
 
-/* Binds and runs one INSERT. The first failure sticks, so that a row reads as a list of its columns. */
+/* Binds and runs one INSERT. Keeps the first error, so that callers list the columns without checks. */
 struct save_row {
     struct statement *statement;
     struct error *error;
@@ -353,7 +357,7 @@ static void put(struct save_row *row, int parameter, int64_t value)
         row->failed = statement_bind_integer(row->statement, parameter, value, row->error);
 }
 
-/* Negative: NULL. */
+/* A negative value becomes NULL. */
 static void put_known(struct save_row *row, int parameter, int64_t value)
 {
     if (value >= 0)
@@ -457,7 +461,7 @@ static int save_rows(const struct work *work, struct store *store, const char *s
     return row.failed ? -1 : 0;
 }
 
-/* A communicator without members has no run; nothing refers to it. */
+/* A communicator without members has no run, and nothing refers to it. These come last. */
 static size_t joined_communicators(const struct work *work)
 {
     size_t count = work->communicator_count;

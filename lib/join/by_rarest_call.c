@@ -1,13 +1,21 @@
+/*
+ * Detects steps between which other operations may lie: the rarest call that is not small marks each step
+ * (the anchor), and the shortest sequence that often lies between two anchors is the model of a step. Used by
+ * recurrence.c.
+ */
 #include "base/base.h"
 #include "join/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What comes more seldom is passed over. */
+/* Calls that occur less often are ignored. */
 enum { SELDOM = 3 };
 
-/* One stretch in so many has to be as the model is, and one in so many may be unlike it. */
+/*
+ * At least one sequence between anchors in MODEL_SHARE must equal the model; at most one in UNLIKE_SHARE may
+ * differ.
+ */
 enum { MODEL_SHARE = 8, UNLIKE_SHARE = 8 };
 
 /* Operations between an anchor and the next one. */
@@ -18,12 +26,12 @@ struct between {
 
 struct anchoring {
     const struct recurrence *recurrence;
-    uint64_t *symbols; /* owned, as is all below */
-    int64_t *times;    /* how often each symbol comes, several in a row counted once */
-    size_t *anchors;   /* operations, the first of several in a row */
+    uint64_t *symbols; /* owned, like the arrays below */
+    int64_t *times;    /* how often each symbol occurs; several in a row count once */
+    size_t *anchors;   /* operations; the first of several in a row */
     size_t anchor_count;
-    struct between model; /* what all steps have */
-    size_t opening;       /* operations at its end that begin a step, before the step's anchor */
+    struct between model; /* the operations that all steps have */
+    size_t opening;       /* operations at the end of the model that begin a step, before its anchor */
 };
 
 static int begins_row(const struct anchoring *anchoring, size_t at)
@@ -40,7 +48,7 @@ static int count_rows(struct anchoring *anchoring)
             symbols[rows++] = anchoring->symbols[i];
     int failed = !symbols || map_count(symbols, rows, anchoring->times);
     free(symbols);
-    /* From the rows to their operations. */
+    /* Spread the counts from the rows back to their operations. */
     for (size_t i = count; !failed && i > 0; i--) {
         anchoring->times[i - 1] = anchoring->times[rows - 1];
         rows -= (size_t)begins_row(anchoring, i - 1);
@@ -75,7 +83,7 @@ static int is_call_of_steps(const struct anchoring *anchoring, size_t at)
     return !anchoring->recurrence->is_small[at] && anchoring->times[at] >= SELDOM;
 }
 
-/* All that are as the first of the calls that come least often. */
+/* The anchors: all operations equal to the first of the rarest calls. */
 static void find_anchors(struct anchoring *anchoring)
 {
     size_t count = anchoring->recurrence->count, best = count;
@@ -93,7 +101,7 @@ static struct between between(const struct anchoring *anchoring, size_t anchor)
     return (struct between){.first = first, .count = anchoring->anchors[anchor + 1] - first};
 }
 
-/* The shortest of what often lies between two anchors; *has_model 0 where nothing does. */
+/* The shortest sequence that often lies between two anchors; *has_model is 0 if there is none. */
 static int find_model(struct anchoring *anchoring, int *has_model)
 {
     size_t count = anchoring->anchor_count - 1;
@@ -121,7 +129,7 @@ static int find_model(struct anchoring *anchoring, int *has_model)
     return failed ? -1 : 0;
 }
 
-/* Whether a step has something small, as a part of one has not. */
+/* Whether the model has a small operation. A part of a step has none. */
 static int has_small(const struct anchoring *anchoring)
 {
     for (size_t i = 0; i < anchoring->model.count; i++)
@@ -131,8 +139,8 @@ static int has_small(const struct anchoring *anchoring)
 }
 
 /*
- * How many operations before the first anchor are as those at the model's end. Of those that share a moment
- * the order may differ.
+ * How many operations before the first anchor equal those at the end of the model. Operations issued at the
+ * same time may be in a different order, so some may differ.
  */
 static size_t first_opening(const struct anchoring *anchoring)
 {
@@ -147,7 +155,7 @@ static size_t first_opening(const struct anchoring *anchoring)
     return opening;
 }
 
-/* Operations at the end of what is `here` that are as those at the model's end. */
+/* How many operations at the end of `here` equal those at the end of the model. */
 static size_t common_end(const struct anchoring *anchoring, struct between here)
 {
     const uint64_t *end = anchoring->symbols + anchoring->model.first + anchoring->model.count;
@@ -160,8 +168,8 @@ static size_t common_end(const struct anchoring *anchoring, struct between here)
 }
 
 /*
- * What begins a step is what the first one begins with; and no more than what mostly comes after that which
- * steps do not have. -1: out of memory.
+ * The operations that begin a step are those that begin the first step, but no more than usually follow the
+ * operations between steps. -1: out of memory.
  */
 static int find_opening(struct anchoring *anchoring)
 {
@@ -182,7 +190,10 @@ static int find_opening(struct anchoring *anchoring)
     return 0;
 }
 
-/* One past what ends the model's step, other operations among it; SIZE_MAX where that is not all there. */
+/*
+ * The index after the operation that ends the model's step, with other operations in between; SIZE_MAX if
+ * some are missing.
+ */
 static size_t end_of_step(const struct anchoring *anchoring, struct between here)
 {
     const uint64_t *model = anchoring->symbols + anchoring->model.first;
@@ -192,7 +203,10 @@ static size_t end_of_step(const struct anchoring *anchoring, struct between here
     return matched == ending ? at : SIZE_MAX;
 }
 
-/* Where what begins the next one does, found from the anchor backwards. *is_like 0: that is not all there. */
+/*
+ * The index at which the operations that begin the next step start, searched backwards from the anchor.
+ * *is_like is 0 if some are missing.
+ */
 static size_t start_of_step(const struct anchoring *anchoring, struct between here, int *is_like)
 {
     const uint64_t *end = anchoring->symbols + anchoring->model.first + anchoring->model.count;
@@ -207,7 +221,10 @@ static size_t start_of_step(const struct anchoring *anchoring, struct between he
     return *is_like || start > soonest ? start : soonest;
 }
 
-/* The first step begins before its anchor, the others in between the anchors. Returns how many are unlike. */
+/*
+ * The first step begins before its anchor, the others between the anchors. Returns how many do not match the
+ * model.
+ */
 static size_t take_starts(const struct anchoring *anchoring, size_t *starts)
 {
     size_t unlike = 0;
@@ -223,7 +240,7 @@ static size_t take_starts(const struct anchoring *anchoring, size_t *starts)
 
 /*
  * Whether the model, with the anchor before it, is more than a micro-batch: its collectives are on several
- * communicators, or what is small is on theirs.
+ * communicators, or its small operations are on the same one as they are.
  */
 static int spans_step(const struct anchoring *anchoring)
 {
@@ -238,7 +255,7 @@ static int spans_step(const struct anchoring *anchoring)
     return 0;
 }
 
-/* What comes once in a step is of one size, as far as batches are. */
+/* Whether the anchors have one size. A call that occurs once per step does, unless the batch size varies. */
 static int are_of_one_size(const struct anchoring *anchoring)
 {
     const uint64_t *sizes = anchoring->recurrence->sizes;
@@ -248,7 +265,7 @@ static int are_of_one_size(const struct anchoring *anchoring)
     return 1;
 }
 
-/* Returns whether there are steps; -1 when memory is out. */
+/* Returns whether there are steps; -1 if out of memory. */
 static int take_steps(struct anchoring *anchoring, size_t *starts, size_t *found)
 {
     int has_model;

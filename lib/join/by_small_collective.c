@@ -1,27 +1,31 @@
+/*
+ * Detects steps by a small collective of all ranks that occurs in each of them (a mark), such as a norm or a
+ * loss. The operations between most marks are equal (the body). Used by recurrence.c.
+ */
 #include "base/base.h"
 #include "join/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* So many kinds of small collectives are tried. */
+/* How many kinds of small collectives are tried. */
 enum { MARKS_TRIED = 16 };
 
-/* The body comes so often at least. */
+/* How often the body must occur at least. */
 enum { FEWEST_BODIES = 3 };
 
-/* A step has so many micro-batches at most: what comes once in more of them is a checkpoint. */
+/* The most micro-batches of a step. Something that occurs once in more of them is a checkpoint. */
 enum { PARTS_MOST = 16 };
 
 /* A small collective of all ranks. */
 struct mark {
-    size_t before; /* operations before it that are not small */
+    size_t before; /* how many operations that are not small come before it */
     uint64_t kind;
-    uint64_t place; /* the same and the call that it comes after */
+    uint64_t place; /* hash of the kind and of the call that it follows */
     int32_t communicator;
 };
 
-/* Operations that are not small, from `first` to before `end` among those. */
+/* Operations that are not small: indexes `first` to `end` - 1 among them. */
 struct span {
     size_t first;
     size_t end;
@@ -30,14 +34,15 @@ struct span {
 struct marking {
     const struct recurrence *recurrence;
     const uint64_t *way;
-    uint64_t *sums; /* owned, as is all below: of the symbols of operations that are not small, up to each */
-    size_t *places; /* which they are of all */
+    /* owned, like the arrays below; sums of the symbols of the operations that are not small, up to each */
+    uint64_t *sums;
+    size_t *places; /* index of each of them among all operations */
     size_t count;
     struct mark *marks;
     size_t mark_count;
-    struct span *spans; /* between marks */
+    struct span *spans; /* between consecutive marks */
     size_t span_count;
-    uint64_t *digests; /* of spans, and how often they come */
+    uint64_t *digests; /* hash of each span; `times`: how often it occurs */
     int64_t *times;
     size_t *starts;
     int has_found;
@@ -105,7 +110,10 @@ static void cut_spans(struct marking *marking, uint64_t key)
     }
 }
 
-/* What makes the most of all that lies between marks; its `end` 0 where nothing comes often enough. */
+/*
+ * The span that covers most operations between marks, counting repetitions; its `end` is 0 if none occurs
+ * often enough.
+ */
 static int find_body(struct marking *marking, struct span *body)
 {
     size_t most = 0;
@@ -135,7 +143,7 @@ static int is_exact(const struct marking *marking, size_t first, size_t than, si
     return 1;
 }
 
-/* Of operations that share a moment the order may differ: it is passed over. */
+/* Compares sums, so that the order does not matter: it may differ for operations issued at the same time. */
 static int is_same(const struct marking *marking, size_t first, size_t than, size_t count)
 {
     return marking->sums[first + count] - marking->sums[first] ==
@@ -143,8 +151,8 @@ static int is_same(const struct marking *marking, size_t first, size_t than, siz
 }
 
 /*
- * Where the body is in a span: at its begin, or at its end after something else (which is not the body once
- * more); SIZE_MAX where it is not.
+ * Where the body is in a span: at the beginning, or at the end after other operations (but not after another
+ * body); SIZE_MAX if it is in neither place.
  */
 static size_t body_in(const struct marking *marking, struct span body, struct span span)
 {
@@ -160,7 +168,7 @@ static size_t body_in(const struct marking *marking, struct span body, struct sp
     return !is_long && is_same(marking, span.first, body.first, length) ? span.first : SIZE_MAX;
 }
 
-/* Whether a span has calls that the body has not, which has them all in `calls`. */
+/* Whether a span has calls that are not in `calls`, the calls of the body. */
 static int is_foreign(const struct marking *marking, const struct map *calls, struct span span)
 {
     for (size_t i = span.first; i < span.end; i++)
@@ -170,8 +178,8 @@ static int is_foreign(const struct marking *marking, const struct map *calls, st
 }
 
 /*
- * Whether something that the body has not comes as often as steps may: then the body may be a micro-batch,
- * and the gradients are what comes once in a step. -1: out of memory.
+ * Whether calls that the body does not have occur about as often as steps could. Then the body may be a
+ * micro-batch, and those calls reduce the gradients once per step. -1: out of memory.
  */
 static int is_part(const struct marking *marking, struct span body)
 {
@@ -189,8 +197,8 @@ static int is_part(const struct marking *marking, struct span body)
 }
 
 /*
- * Whether the body is more than a micro-batch may be: its collectives are on several communicators, or on
- * that of the mark, or its first send or receive comes more than once.
+ * Whether the body must be more than a micro-batch: its collectives are on several communicators, or on that
+ * of the mark, or its first send or receive occurs more than once.
  */
 static int spans_step(const struct marking *marking, struct span body, int32_t communicator)
 {
@@ -211,8 +219,8 @@ static int spans_step(const struct marking *marking, struct span body, int32_t c
 }
 
 /*
- * Operations at the begin of the body that end the step before: those that the first mark does not have
- * before it, where it has half of them or more.
+ * How many operations at the beginning of the body end the previous step: those that are missing before the
+ * first mark, if at least half of the body is there.
  */
 static size_t count_ending(const struct marking *marking, struct span body)
 {
@@ -223,7 +231,9 @@ static size_t count_ending(const struct marking *marking, struct span body)
     return common * 2 >= length ? length - common : 0;
 }
 
-/* Whether what comes after the last mark begins a step, more than half of one; an evaluation does not. */
+/*
+ * Whether the operations after the last mark begin a step: more than half of the body, and not an evaluation.
+ */
 static int begins_step(const struct marking *marking, struct span body, struct span rest)
 {
     size_t length = body.end - body.first, count = rest.end - rest.first;
@@ -238,7 +248,10 @@ static int begins_step(const struct marking *marking, struct span body, struct s
     return 1;
 }
 
-/* Steps of what is before the first mark, of the spans that the body is in, and of what is after the last. */
+/*
+ * Takes steps from the operations before the first mark, from the spans that contain the body, and from the
+ * operations after the last mark. 0: the body covers too little.
+ */
 static size_t take_starts(struct marking *marking, struct span body)
 {
     size_t found = 0, like = 0, between = 0, length = body.end - body.first;
@@ -261,15 +274,15 @@ static size_t take_starts(struct marking *marking, struct span body)
     return found;
 }
 
-/* What is to be tried, and how often it comes. */
+/* A kind of mark to try, and how often it occurs. */
 struct key {
     uint64_t value;
     int64_t times;
-    size_t first; /* where it comes first */
+    size_t first; /* index of its first occurrence */
     int32_t communicator;
 };
 
-/* The most frequent first. */
+/* Most frequent first. */
 static int by_times(const void *a, const void *b)
 {
     const struct key *left = a, *right = b;
@@ -278,7 +291,9 @@ static int by_times(const void *a, const void *b)
     return (left->first > right->first) - (left->first < right->first);
 }
 
-/* Keeps in `starts` the steps by a key where they are more than what is there, or as many and begin sooner.
+/*
+ * Tries one kind of mark. Keeps its steps in `starts` if there are more than before, or as many that begin
+ * earlier.
  */
 static int try_key(struct marking *marking, const struct key *key, size_t *starts, size_t *most)
 {
@@ -301,7 +316,10 @@ static int try_key(struct marking *marking, const struct key *key, size_t *start
     return 0;
 }
 
-/* All kinds of marks, by themselves and by what they come after. Returns how many; SIZE_MAX: no memory. */
+/*
+ * Lists the kinds of marks, without and with the call that they follow. Returns how many; SIZE_MAX: out of
+ * memory.
+ */
 static size_t list_keys(const struct marking *marking, struct key *keys)
 {
     size_t count = 2 * marking->mark_count, kept = 0;
@@ -325,7 +343,7 @@ static size_t list_keys(const struct marking *marking, struct key *keys)
     return failed ? SIZE_MAX : kept;
 }
 
-/* Tries the kinds that come most often. */
+/* Tries the most frequent kinds. */
 static int try_marks(struct marking *marking, size_t *starts, size_t *most)
 {
     struct key *keys = array_new(2 * marking->mark_count, sizeof *keys);

@@ -1,3 +1,7 @@
+/*
+ * Loads the descriptions of calls (marks of a profiler, lines printed by a program) and finds the rank of
+ * each. call_match.c then finds the operations.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/logs.h"
@@ -14,7 +18,7 @@ static const char several_jobs[] = "call description of one of several jobs";
 
 enum { NO_RUN = -1, SEVERAL_RUNS = -2 };
 
-/* Directories that the beginnings of two paths have in common, in letters. */
+/* How much of the directories of two paths is equal, in bytes. */
 static size_t common_path(const char *one, const char *other)
 {
     size_t common = 0;
@@ -39,7 +43,7 @@ static int list_ranks(const struct work *work, struct map *ranks)
     return 0;
 }
 
-/* How close each run's files lie to a path, at most, in `closeness`. */
+/* The run with files closest to a path, or SEVERAL_RUNS. `closeness` has room for all runs. */
 static int32_t closest_run(const struct work *work, const char *path, size_t *closeness)
 {
     size_t most = 0;
@@ -61,7 +65,7 @@ static int32_t closest_run(const struct work *work, const char *path, size_t *cl
     return best;
 }
 
-/* The file of what was printed, and its run. */
+/* The file in which a description was printed, and its run. */
 struct home {
     struct statement *path;
     size_t *closeness; /* owned */
@@ -83,7 +87,7 @@ static int enter_file(struct home *home, const struct work *work, int64_t file_i
     return 0;
 }
 
-/* Of a process that drives several ranks, the one that it says. */
+/* The rank of a process; if it drives several ranks, the one that the description states. */
 static int32_t rank_of_process(const struct work *work, const struct call *call)
 {
     const struct grouping *of = &work->by_process;
@@ -127,8 +131,9 @@ static int settle_all(struct call_list *list, const struct work *work, const str
 }
 
 /*
- * Finds the rank of the job that each description is of: of a mark that of its process; of what was printed
- * the global rank that it says, in the job whose files lie closest to the file where it was printed.
+ * Finds the job rank of each description. A mark belongs to the rank of its process. A printed description
+ * belongs to the global rank that it states, in the run whose files are closest to the file in which it was
+ * printed.
  */
 static int call_list_find_homes(struct call_list *list, const struct work *work, struct store *store,
                                 struct error *error)
@@ -175,7 +180,7 @@ int64_t call_group(struct call_list *list, int64_t *ranks, size_t count)
     return number;
 }
 
-/* Of a group that a description lists; of all where it lists none. */
+/* The group that a description lists; GROUP_OF_ALL if it has no list. */
 static int read_group(struct call_list *list, const char *text, int32_t *group)
 {
     int64_t *ranks = NULL;
@@ -191,7 +196,7 @@ static int read_group(struct call_list *list, const char *text, int32_t *group)
     return count && number < 0 ? -1 : 0;
 }
 
-/* Numbers of columns of the statement that lists descriptions. */
+/* Columns of the statement that lists descriptions. */
 enum { ID, PROCESS, RANK, NAME, BYTES, SAID, GROUP, PEER, CORRELATION, AT };
 
 static int take(struct call_list *list, const struct work *work, struct statement *row)

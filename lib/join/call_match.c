@@ -1,3 +1,7 @@
+/*
+ * Matches descriptions of calls to operations. The last part of the join: writes tables call_join and
+ * call_place, from which reports get the source line of an operation.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/logs.h"
@@ -11,21 +15,26 @@
 static const char not_recorded[] = "call description without an operation";
 static const char ambiguous[] = "call description that matches several operations";
 
-/* What is said in whole seconds was said within the second. */
+/* Printed times are whole seconds: the call came within that second. */
 static const int64_t SECOND_NS = 1000000000;
 
-/* What clocks of the same host are apart that were read one after the other, and more. */
+/* More than clocks of one host differ when they are read one after the other. */
 static const int64_t SLACK_NS = 100000000;
 
-/* Descriptions of one class and one file, in their order, and the operations of the class. */
+/* Descriptions of one class and one file in order, and the operations of the class. */
 struct place_matrix {
     const struct call_operations *operations;
     struct call **calls;
     size_t call_count;
     const struct call_operation *items;
     size_t item_count;
-    int64_t *latest_ns; /* of each description: the operation was issued by then; TIME_UNKNOWN */
-    int64_t *leftmost;  /* the earliest place that it can have, all others having one; -1 */
+    /* for each description: latest time at which its operation was issued; TIME_UNKNOWN */
+    int64_t *latest_ns;
+    /*
+     * for each description: its earliest possible operation if all others get one; -1: none. rightmost: the
+     * latest
+     */
+    int64_t *leftmost;
     int64_t *rightmost;
 };
 
@@ -106,7 +115,10 @@ static void find_rightmost(const struct place_matrix *place_matrix)
     }
 }
 
-/* More descriptions than operations, which are missing at one end only: 1 at the last, -1 at the first. */
+/*
+ * If there are more descriptions than operations and the operations are missing at one end only: 1 at the
+ * end, -1 at the beginning; else 0.
+ */
 static int missing_end(const struct place_matrix *place_matrix)
 {
     return place_matrix->call_count > place_matrix->item_count && place_matrix->item_count
@@ -131,10 +143,10 @@ static void match_printed(const struct place_matrix *place_matrix)
 
 struct matcher {
     const struct call_operations *operations;
-    struct call **calls; /* owned: those with a class, by class, file, moment of a mark and id */
+    struct call **calls; /* owned; those with a class, sorted by class, file, time of a mark and id */
     size_t count;
-    int64_t *latest_ns; /* owned: of each of those */
-    int64_t *leftmost;  /* owned, of one sheet */
+    int64_t *latest_ns; /* owned; one for each of `calls` */
+    int64_t *leftmost;  /* owned; for one place_matrix at a time */
     int64_t *rightmost;
 };
 
@@ -153,7 +165,10 @@ static int by_class(const void *a, const void *b)
     return order ? order : compare(left->id, right->id);
 }
 
-/* Who describes calls makes them one after the other: each before the next is described. */
+/*
+ * A program makes the calls that it describes one after the other, so each was made before the next was
+ * described.
+ */
 static int64_t latest(const struct call *next)
 {
     int64_t latest_ns;
@@ -163,10 +178,10 @@ static int64_t latest(const struct call *next)
                : TIME_UNKNOWN;
 }
 
-/* Of what each rank printed into a file, the next: in `next`, by number in the list; NULL: none. */
+/* For each description, the next one that the same rank printed into the same file; NULL: none. */
 static int find_next(struct call_list *list, const struct call **next)
 {
-    struct map last; /* rank -> number of the description behind */
+    struct map last; /* rank -> index of the description after it */
     int failed = 0;
     map_init(&last);
     for (size_t i = list->count; i-- > 0 && !failed;) {
@@ -204,7 +219,7 @@ static int prepare(struct matcher *matcher, struct call_list *list)
     return failed ? -1 : 0;
 }
 
-/* Descriptions from `begin` on; returns how many are of one class and file. */
+/* Matches the descriptions of one class and file, from `begin` on; returns how many these are. */
 static size_t match_place_matrix(const struct matcher *matcher, size_t begin)
 {
     const struct call *first = matcher->calls[begin];

@@ -1,3 +1,7 @@
+/*
+ * Finds the operations that descriptions of calls may refer to, by class: rank, group, function, size and
+ * peer. call_list.c loads the descriptions, call_match.c chooses among the operations.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/logs.h"
@@ -8,19 +12,18 @@
 
 #include <stdlib.h>
 
-/* The first day of times that can only be wall clocks: 2001. Other clocks count from the start of a machine.
- */
+/* From 2001 on a time can only be on the wall clock. Other clocks count from the start of the machine. */
 static const int64_t EPOCH_FROM_NS = INT64_C(1000000000) * 1000000000;
 
 struct finder {
     const struct work *work;
     struct call_list *list;
     struct call_operations *operations;
-    struct map classes; /* digest of a call_class -> its number */
-    struct map anchors; /* process -> wall clock minus its own */
-    struct map series;  /* member, function -> index */
-    char *is_described; /* owned: of each rank of the work: some description is of it */
-    int32_t *groups;    /* owned: of each communicator its members as a group; GROUP_DAMAGED: not known */
+    struct map classes; /* hash of a call_class -> its number */
+    struct map anchors; /* process -> wall clock minus its own clock */
+    struct map series;  /* (member, function) -> index */
+    char *is_described; /* owned; for each rank: some description is of it */
+    int32_t *groups;    /* owned; for each communicator the group of its members; GROUP_DAMAGED: unknown */
     int64_t member;     /* of the block that is being read */
 };
 
@@ -40,7 +43,7 @@ static struct map_key key_of(const struct call_class *of)
                              (uint64_t)of->message_bytes, (uint64_t)of->peer}};
 }
 
-/* How many ranks each group has. */
+/* The number of ranks in each group. */
 static int64_t *group_sizes(const struct intern *groups)
 {
     int64_t *sizes = array_new(groups->count, sizeof *sizes);
@@ -51,8 +54,8 @@ static int64_t *group_sizes(const struct intern *groups)
 }
 
 /*
- * A group of all ranks of a run is that of all, whether it is listed or not. Sends and receives are told by
- * their peer alone: torch has communicators of two for them.
+ * A listed group of all ranks of a run is the same as GROUP_OF_ALL. Sends and receives are distinguished by
+ * peer only, because PyTorch makes communicators of two ranks for them.
  */
 static int32_t group_of(const struct finder *finder, const struct call *call, const int64_t *sizes)
 {
@@ -84,7 +87,7 @@ static int number_classes(struct finder *finder, const int64_t *sizes)
     return 0;
 }
 
-/* The global ranks of a communicator's members, as far as they are known. -1: no memory. */
+/* The global ranks of a communicator's members, as far as known. NULL: out of memory. */
 static int64_t *members_of(const struct work *work, size_t communicator, size_t *count)
 {
     const struct work_communicator *told = &work->communicators[communicator];
@@ -145,7 +148,7 @@ static int64_t wall_clock(const struct finder *finder, int64_t process_id, int64
     return at_ns >= EPOCH_FROM_NS ? at_ns : TIME_UNKNOWN;
 }
 
-/* The class of an operation among descriptions that name a group so; -1. */
+/* The class of an operation with `group` in place of its own group; -1: none. */
 static int64_t find_class(const struct finder *finder, struct call_class of, int32_t group)
 {
     of.group = group;
@@ -166,7 +169,7 @@ static int64_t find_in_groups(const struct finder *finder, const struct call_cla
     return class < 0 ? find_class(finder, *of, GROUP_ANY) : class;
 }
 
-/* A send or receive that is described without its peer's rank has that of none. */
+/* A description of a send or receive without a peer only matches operations whose peer is unknown. */
 static int64_t class_of(const struct finder *finder, const struct block_reader *rows, size_t row,
                         int64_t global_peer)
 {
@@ -186,7 +189,7 @@ static int64_t class_of(const struct finder *finder, const struct block_reader *
     return find_in_groups(finder, &of, (size_t)member->communicator);
 }
 
-/* The global rank of a peer in the communicator; COUNT_UNKNOWN. */
+/* The global rank of an operation's peer; COUNT_UNKNOWN. */
 static int64_t peer_of(const struct finder *finder, const struct block_reader *rows, size_t row)
 {
     const struct work *work = finder->work;
@@ -272,7 +275,7 @@ static int take_block(struct finder *finder, struct block_scan *scan, struct err
     return 0;
 }
 
-/* Of the runs with descriptions. */
+/* Only the blocks of runs with descriptions. */
 static int take_blocks(struct finder *finder, struct store *store, struct error *error)
 {
     const struct work *work = finder->work;

@@ -1,3 +1,8 @@
+/*
+ * Finds the period of a sequence of symbols: tags of a rank, or hashes of its operations. Steps are detected
+ * with it in steps.c, recurrence.c, stretches.c and steps_by_all_ranks.c. Also handles sequences with missing
+ * symbols, and merges cycles that are parts of a step.
+ */
 #include "base/base.h"
 #include "join/steps.h"
 
@@ -6,7 +11,7 @@
 
 enum { TRAILING_SYMBOLS = 8, LOOKALIKE_SYMBOLS = 16 };
 
-/* So many rotations that look alike are told apart: as many parts as a cycle mostly has at most. */
+/* How many equally similar rotations are compared further: as many as a cycle usually has parts, at most. */
 enum { LOOKALIKES = 64 };
 
 static uint64_t at(const uint64_t *symbols, size_t count, size_t i)
@@ -14,7 +19,7 @@ static uint64_t at(const uint64_t *symbols, size_t count, size_t i)
     return symbols[count - 1 - i];
 }
 
-/* The longest stretch at the end of the sequence that holds at least two of its own periods. */
+/* The longest part at the end of the sequence that has at least two of its own periods. */
 static void longest_repetition(const uint64_t *symbols, size_t count, size_t *border, struct cycle *best)
 {
     border[0] = 0;
@@ -29,7 +34,7 @@ static void longest_repetition(const uint64_t *symbols, size_t count, size_t *bo
     }
 }
 
-/* How many of the first symbols from a rotation on are as those at the sequence's beginning. */
+/* How many of the first `most` symbols of a rotation equal those at the beginning of the sequence. */
 static size_t likeness(const uint64_t *symbols, size_t count, const struct cycle *cycle, size_t rotation,
                        size_t most)
 {
@@ -41,7 +46,10 @@ static size_t likeness(const uint64_t *symbols, size_t count, const struct cycle
     return score;
 }
 
-/* The rotation that looks most like the beginning: by a few symbols, and of those alike (parts) by all. */
+/*
+ * The rotation most similar to the beginning, by a few symbols; among equally similar ones (parts of a step),
+ * by all.
+ */
 static size_t best_rotation(const uint64_t *symbols, size_t count, const struct cycle *cycle)
 {
     size_t best = 0, score = 0, whole = 0, tied = 0;
@@ -70,12 +78,15 @@ int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle)
     size_t *border = array_new(count, sizeof *border);
     if (!border)
         return -1;
-    /* Fewer symbols cannot repeat over a longer stretch than all of them. */
+    /* Without its last symbols the sequence is tried only if more of it can repeat than was found. */
     for (size_t trailing = 0; trailing < TRAILING_SYMBOLS && trailing + 2 <= count; trailing++)
         if (cycle->extent < count - trailing)
             longest_repetition(symbols, count - trailing, border, cycle);
     free(border);
-    /* Whole cycles from the first symbol that repeats to the last are cycles; else they are cut somewhere. */
+    /*
+     * If whole cycles fit between the first and the last symbol that repeat, these are the cycles. Else
+     * choose where to divide.
+     */
     if (cycle->period && cycle->extent % cycle->period)
         cycle->first += best_rotation(symbols, count, cycle);
     return 0;
@@ -97,10 +108,10 @@ size_t cycle_starts_early(const struct cycle *cycle, size_t count, size_t *start
     return early + cycle_starts(cycle, count, starts + early);
 }
 
-/* Long gaps are so many times as long as short ones, at least. */
+/* Long gaps are at least this many times as long as short ones. */
 enum { LONG_TO_SHORT = 3 };
 
-/* How many ways of telling long gaps from short ones are tried. */
+/* How many ways to separate long gaps from short ones are tried. */
 enum { SPLITS = 4 };
 
 static void sort_gaps(const int64_t *gaps, size_t count, int64_t *sorted)
@@ -111,14 +122,14 @@ static void sort_gaps(const int64_t *gaps, size_t count, int64_t *sorted)
 }
 
 /*
- * The least of the long gaps, where they are told from the short ones by the widest ratio below `narrower`,
- * which it becomes; INT64_MAX when there is none.
+ * The shortest of the long gaps, if long and short gaps are separated by the widest ratio below `narrower`;
+ * INT64_MAX if there is none. Sets `narrower` to that ratio.
  */
 static int64_t least_long(const int64_t *sorted, size_t count, double *narrower)
 {
     double widest = 0;
     int64_t least = INT64_MAX;
-    /* At least two of either kind, so that one outlier makes no kind. */
+    /* At least two gaps of either kind, so that one outlier is not a kind. */
     for (size_t i = 2; i + 2 <= count; i++) {
         double ratio = (double)sorted[i] / (double)sorted[i - 1];
         if (ratio >= LONG_TO_SHORT && ratio < *narrower && ratio >= widest) {
@@ -130,7 +141,7 @@ static int64_t least_long(const int64_t *sorted, size_t count, double *narrower)
     return least;
 }
 
-/* The distance that cycles with a long gap before them mostly have; 0 where there are fewer than two. */
+/* The most frequent distance between cycles with a long gap before them; 0 if there are fewer than two. */
 static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, int64_t *distances)
 {
     size_t found = 0, last = 0;
@@ -153,8 +164,10 @@ static size_t next_long(const int64_t *gaps, size_t count, int64_t least, size_t
 }
 
 /*
- * Warm-up may pause within its step: the first long gap that begins one has the next at a whole distance.
- * Where the very first cycle has so too, those between them lack their long gaps.
+ * The index of the first long gap that begins a step. A pause inside a warm-up step is a long gap as well,
+ * but it is not a multiple of the distance before the next one. If the index is itself a multiple of the
+ * distance, the very first cycle begins a step too and long gaps in between are missing: then the second
+ * step begins one distance after it.
  */
 static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size_t distance)
 {
@@ -166,10 +179,10 @@ static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size
     return first % distance ? first : distance;
 }
 
-/* Three steps tell two distances: fewer may be even by chance. Of those four in five have to be. */
+/* Three steps have two distances; fewer may be even by chance. Four of five distances must be even. */
 enum { EVEN_STEPS = 3, EVEN_OF = 5, EVEN = 4 };
 
-/* Where steps begin when gaps from `least` on are long, if they are spaced evenly enough; 0: they are not. */
+/* Where steps begin if gaps of at least `least` are long; 0 if these are not spaced evenly enough. */
 static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, size_t distance)
 {
     if (distance < 2)
@@ -195,7 +208,7 @@ size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *s
     }
     if (!first)
         return count;
-    /* A host that is late runs after the others, and takes no break before a step. */
+    /* A late host runs behind the others and has no gap before a step, so a distance counts as well. */
     for (size_t i = first, last = first; i < count; i++)
         if (gaps[i] >= least || i - last == distance || i == first) {
             starts[left++] = starts[i];
@@ -204,10 +217,13 @@ size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *s
     return left;
 }
 
-/* So many symbols a cycle may have, and so many are looked at to find it, whatever a trace claims. */
+/*
+ * Limits on the length of a cycle and on the number of symbols that are searched for it, whatever a trace
+ * claims.
+ */
 enum { LONGEST = 256, LOOKED_AT = 1 << 16 };
 
-/* Of the symbols a period later, so many are to be the same; holes shift what comes after them. */
+/* The share of symbols that must equal the one a period later. Gaps shift all symbols after them. */
 static const double MOST = 0.7;
 
 static size_t recurring(const uint64_t *symbols, size_t count, size_t period)
@@ -218,7 +234,7 @@ static size_t recurring(const uint64_t *symbols, size_t count, size_t period)
     return same;
 }
 
-/* 0: there is none. Three cycles at least. */
+/* At least three cycles; 0: none. */
 static size_t find_period(const uint64_t *symbols, size_t count)
 {
     size_t best = 0, most = 0;
@@ -232,7 +248,7 @@ static size_t find_period(const uint64_t *symbols, size_t count)
     return best;
 }
 
-/* How many of a cycle's symbols are as those at the sequence's beginning. */
+/* How many symbols of a cycle equal those at the beginning of the sequence. */
 static size_t cycle_with_gaps_likeness(const uint64_t *symbols, const uint64_t *cycle, size_t period)
 {
     size_t same = 0;
@@ -249,8 +265,10 @@ static int comes_twice(const uint64_t *symbols, size_t period)
     return 1;
 }
 
-/* A cycle without holes: of those that come twice in a row and begin as told, the one most like the
- * sequence's beginning. NULL: there is none. */
+/*
+ * A cycle without missing symbols: of those that occur twice in a row and begin with `begin`, the one most
+ * similar to the beginning of the sequence. NULL: none.
+ */
 static const uint64_t *find_whole(const uint64_t *symbols, size_t count, size_t period, uint64_t begin)
 {
     const uint64_t *best = NULL;
@@ -267,7 +285,7 @@ static const uint64_t *find_whole(const uint64_t *symbols, size_t count, size_t 
     return best;
 }
 
-/* How far after `place` the symbol comes next in the cycle; 0: it does not. */
+/* The distance from `place` to the next occurrence of the symbol in the cycle; 0: none. */
 static size_t distance_to(const uint64_t *cycle, size_t period, size_t place, uint64_t symbol)
 {
     for (size_t distance = 1; distance <= period; distance++)
@@ -276,7 +294,7 @@ static size_t distance_to(const uint64_t *cycle, size_t period, size_t place, ui
     return 0;
 }
 
-/* Each symbol is the next of its kind in the cycle; a new one begins where that is past its end. */
+/* Each symbol is taken as its next occurrence in the cycle. If that is past the end, a new cycle begins. */
 static size_t cut(const uint64_t *symbols, size_t count, const uint64_t *cycle, size_t period, size_t *starts)
 {
     size_t found = 0, place = period - 1;

@@ -1,3 +1,8 @@
+/*
+ * Global ranks that files declare for a process or a member: used in place of those from the world
+ * communicator, to unite processes that have no recorded communicator in common, and to add ranks that
+ * recorded nothing. At the end: the communicators that all ranks of a run share, for the detection of steps.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -5,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is said of a process is said of its rank, where it drives only one. */
+/* The declared rank of a process is that of its rank, if it has only one. */
 static int tell_of_processes(const struct work *work, int64_t *told)
 {
     int32_t *rank_of = array_new(work->process_count, sizeof *rank_of);
@@ -42,7 +47,7 @@ static int tell_of_members(struct work *work, int64_t *told, struct error *error
     return 0;
 }
 
-/* Of several ranks of a run that are told to be one, the first is. */
+/* If several ranks of a run declare the same global rank, only the first has it. */
 static int refuse_doubles(struct work *work, int64_t *told, struct error *error)
 {
     struct map taken;
@@ -63,7 +68,7 @@ static int refuse_doubles(struct work *work, int64_t *told, struct error *error)
     return failed;
 }
 
-/* A run whose ranks all have their number told, none of them twice, goes by that. */
+/* A run uses declared ranks if all its ranks have one. */
 static void mark_runs(struct work *work, const int64_t *told)
 {
     for (size_t i = 0; i < work->rank_count; i++)
@@ -113,7 +118,10 @@ static int add_number(struct told_ranks_numbers *numbers, int64_t number)
     return 0;
 }
 
-/* Whether the numbers in the communicator of all are those that are told: a free one is a rank then. */
+/*
+ * Whether the ranks in the world communicator equal the declared global ranks, so that a free place in it is
+ * a rank.
+ */
 static int counts_by_world(const struct work *work, int32_t world)
 {
     if (world < 0 || work->communicators[world].told_count)
@@ -126,7 +134,7 @@ static int counts_by_world(const struct work *work, int32_t world)
     return 1;
 }
 
-/* How many ranks it has, numbered from 0 on. */
+/* How many global ranks a run has, numbered from 0. */
 static int64_t told_size(const struct work *work, int32_t run)
 {
     int32_t world = work->runs[run].world;
@@ -138,7 +146,10 @@ static int64_t told_size(const struct work *work, int32_t run)
     return size;
 }
 
-/* Those that are spoken of, once for each that speaks of one: beyond `most` it is not for us to name them. */
+/*
+ * All global ranks that the declared size and the member lists of a run show, ascending, with duplicates. A
+ * size above `most` is ignored.
+ */
 static int list_numbers(const struct work *work, int32_t run, int64_t most,
                         struct told_ranks_numbers *numbers)
 {
@@ -156,7 +167,7 @@ static int list_numbers(const struct work *work, int32_t run, int64_t most,
     return 0;
 }
 
-/* Leaves each once, and out those that recorded something; both are in ascending order. */
+/* Removes duplicates, and the ranks that recorded something. Both lists are ascending. */
 static void leave_silent(struct told_ranks_numbers *numbers, const struct told_ranks_numbers *recorded)
 {
     size_t kept = 0, at = 0;
@@ -227,13 +238,17 @@ int work_fill_told(struct work *work, int32_t run, const struct map *unplaced, s
 
 enum { SEVERAL = -1, NOBODY = -1 };
 
-/* Processes by directory and the global rank that they are told to have. */
+/* Processes by directory and declared global rank. */
 struct told {
     struct intern sets;
     struct map processes;
-    unsigned char *is_used; /* owned: of each communicator, whether any operation of it is recorded */
+    unsigned char *is_used; /* owned; for each communicator: some operation of it is recorded */
     struct map
-        united; /* (communicator, set) -> one of the processes of its list there, all of which are; NOBODY */
+        /*
+         * (communicator, directory) -> one of the processes in its list there, all of which are united;
+         * NOBODY
+         */
+        united;
 };
 
 static struct map_key key_of(int64_t set, int64_t rank)
@@ -241,7 +256,10 @@ static struct map_key key_of(int64_t set, int64_t rank)
     return (struct map_key){{(uint64_t)set, (uint64_t)rank}};
 }
 
-/* Of a process that no host or id tells, the file that is all of it stands for the directory. */
+/*
+ * If a process has neither host nor process id, its file set is a file; then the directory of that file is
+ * used.
+ */
 static int64_t set_of(struct told *told, const struct work_process *process)
 {
     const char *slash = process->pid < 0 && !*process->host ? strrchr(process->file_set, '/') : NULL;
@@ -250,8 +268,8 @@ static int64_t set_of(struct told *told, const struct work_process *process)
 }
 
 /*
- * The global rank that a process is told to have: itself, or the only place that is known of it, in a
- * communicator of which no operation is recorded. -1.
+ * The global rank that is declared for a process, or for its only member if no operation of that communicator
+ * is recorded; -1: none.
  */
 static int64_t told_rank_of(const struct told *told, const struct work *work, size_t process)
 {
@@ -277,7 +295,7 @@ static int note_processes(struct told *told, const struct work *work)
     return 0;
 }
 
-/* One of the processes of a communicator's list, all of which are united; NOBODY. */
+/* Unites the processes of a communicator's list. Returns one of them; NOBODY: there are none. */
 static int64_t unite_list(const struct told *told, const struct work_communicator *communicator, int64_t set,
                           int32_t *parent)
 {
@@ -293,7 +311,7 @@ static int64_t unite_list(const struct told *told, const struct work_communicato
     return first;
 }
 
-/* All members have the same list: it is gone through once. */
+/* All members of a communicator have the same list, so it is used only once. */
 static int unite_members(struct told *told, const struct work *work, int32_t *parent)
 {
     for (size_t i = 0; i < work->member_count; i++) {
@@ -343,7 +361,10 @@ struct candidate {
     uint64_t hash;
 };
 
-/* The widest first; of two of a size that of the lesser hash: the order of reading says nothing. */
+/*
+ * Largest first; of equal size, smaller hash first, so that the order in which files were read does not
+ * matter.
+ */
 static int by_width(const void *a, const void *b)
 {
     const struct candidate *left = a, *right = b;
@@ -368,7 +389,10 @@ static int is_apart(const struct candidate *chosen, size_t count, const struct c
     return 1;
 }
 
-/* Those of a rank that may be; `first`, where it is among them, comes first. Returns how many. */
+/*
+ * The communicators of a rank that may be shared by all, `first` in front if it is one of them. Returns how
+ * many.
+ */
 static size_t list_candidates(const struct work *work, int32_t rank, const struct communicator_life *lives,
                               int32_t first, struct candidate *candidates)
 {

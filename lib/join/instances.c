@@ -1,3 +1,8 @@
+/*
+ * Joins the operations of one communicator across its members: makes an instance of each collective and of
+ * each send with its receive, with its transfer time and the member that arrived last. Runs after
+ * numbering.c, in parallel for several communicators.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -9,39 +14,40 @@
 
 #define PENDING_PAIR UINT64_C(0xff0000)
 
-/* Kinds of operations, as far as functions are told apart by them. */
+/* The values of kind by which series of one function are kept apart. */
 enum { KINDS = 3, SERIES = KINDS * FUNCTION_COUNT };
 
 /*
- * A member goes on until it is so many collectives, or operations, ahead of the one behind it; instances that
- * wait are looked through when there are so many.
+ * A member may be AHEAD collectives ahead of the one behind it before another is read, and at most
+ * OPERATIONS_AT_ONCE operations are read at a time. When LOOK_THROUGH instances wait, they are checked for
+ * ones that cannot be completed.
  */
 enum { AHEAD = 64, OPERATIONS_AT_ONCE = 256, LOOK_THROUGH = 1024 };
 
-/* A member on its way. */
+/* The operations of a member, and how far they have been read. */
 struct stream {
     struct cursor cursor;
     int32_t member;
     int is_over;
-    uint64_t position; /* collectives of the communicator that it has reached, by its sequence numbers */
+    uint64_t position; /* number of collectives of the communicator reached, by its sequence numbers */
     uint64_t consumed;
-    int64_t last[SERIES]; /* the newest sequence number, by kind and function; INT64_MIN none */
+    int64_t last[SERIES]; /* greatest sequence number, by kind and function; INT64_MIN: none */
 };
 
 struct joining {
     const struct work *work;
-    const struct series_table *series; /* of each rank */
+    const struct series_table *series; /* one for each rank */
     struct blocks *blocks;
     int32_t communicator;
     struct stream *streams;
     size_t stream_count;
-    struct stream **heap; /* those not over, by position */
+    struct stream **heap; /* streams that are not over, by position */
     size_t heap_count;
-    struct map ranks; /* rank -> how many streams it has */
-    struct map live;  /* rank -> how many of these are not over */
+    struct map ranks; /* rank -> number of its streams */
+    struct map live;  /* rank -> number of its streams that are not over */
     struct pending pending;
-    uint64_t look_at; /* look through what waits once it is so much */
-    int64_t block_id; /* of the instances being packed */
+    uint64_t look_at; /* number of waiting instances at which they are checked */
+    int64_t block_id; /* of the instances that are being packed */
     struct unequal_pairs *unequal;
 };
 
@@ -55,7 +61,7 @@ static const struct work_member *member_of(const struct joining *joining, int32_
     return &joining->work->members[member];
 }
 
-/* Where a kind and function stand among the series; -1 for what no trace has. */
+/* The index of a kind and function among the series; -1: invalid values. */
 static int series_index(uint8_t kind, uint8_t function)
 {
     return kind < KINDS && function < FUNCTION_COUNT ? kind * FUNCTION_COUNT + function : -1;
@@ -87,7 +93,7 @@ static int32_t receiver_of(const struct pending_instance *instance)
     return (int32_t)instance->key.part[1];
 }
 
-/* The count under a rank; 0 for one that is no member. */
+/* The count of a rank; 0 if it is no member. */
 static int64_t count_of(const struct map *counts, int64_t rank)
 {
     const int64_t *count = map_get(counts, (struct map_key){{(uint64_t)rank}});
@@ -116,10 +122,7 @@ static int begin_stream(struct joining *joining, size_t at, int32_t member, stru
     return add_to(&joining->ranks, rank, 1) || add_to(&joining->live, rank, 1) ? error_no_memory(error) : 0;
 }
 
-/*
- * Whether a member counts before another one that is its equal: by rank, so that the order in which files
- * came in decides nothing.
- */
+/* Whether a member takes precedence over another: by rank, so that the order of the files does not matter. */
 static int is_before(const struct joining *joining, int32_t member, int32_t other)
 {
     return other < 0 || member_of(joining, member)->rank < member_of(joining, other)->rank;
@@ -140,7 +143,10 @@ static void fold_stay(const struct joining *joining, struct pending_stays *stays
         stays->last_member = member;
 }
 
-/* How long it took a member, and what of that it waited for the others, as far as its kernel says. */
+/*
+ * The duration of a member's operation, and the part of it spent waiting for others if its kernel recorded
+ * it.
+ */
 static void fold_times(const struct joining *joining, struct pending_instance *instance,
                        const struct swept *swept)
 {
@@ -165,7 +171,7 @@ static void start(struct pending_instance *instance)
     instance->sent_bytes = instance->received_bytes = COUNT_UNKNOWN;
 }
 
-/* Folds one member's operation into its instance. */
+/* Adds the operation of one member to its instance. */
 static void fold(const struct joining *joining, struct pending_instance *instance, const struct swept *swept)
 {
     const struct joined_row *joined = swept->joined;
@@ -191,13 +197,16 @@ static void fold(const struct joining *joining, struct pending_instance *instanc
     fold_times(joining, instance, swept);
 }
 
-/* Whether all members say how long they waited for the others. */
+/* Whether all members recorded how long they waited for the others. */
 static int is_synced(const struct pending_instance *instance)
 {
     return instance->initial_syncs.count == instance->seen && instance->seen >= 2;
 }
 
-/* The shortest duration, less what a member waited for the last to come where that is known by itself. */
+/*
+ * Shortest duration. If the time spent waiting is known by itself: shortest duration without it, plus the
+ * shortest wait.
+ */
 static int64_t transfer_of(const struct pending_instance *instance)
 {
     if (!instance->durations.count)
@@ -206,7 +215,7 @@ static int64_t transfer_of(const struct pending_instance *instance)
                                : instance->durations.least_ns;
 }
 
-/* How many operations there should be. */
+/* How many operations the instance should have. */
 static int64_t expected(const struct joining *joining, const struct pending_instance *instance)
 {
     const struct work_communicator *communicator = &joining->work->communicators[joining->communicator];
@@ -220,8 +229,8 @@ static void set_known(struct block_writer *rows, int column, int64_t value)
 }
 
 /*
- * Waiting can be read only where all say what it was, or nobody finishes before everybody has arrived, and
- * all durations are known.
+ * The member that arrived last can be determined only if all members recorded how long they waited, or if
+ * none can finish before all have arrived and all durations are known.
  */
 static void set_last(struct joining *joining, const struct pending_instance *instance)
 {
@@ -241,7 +250,7 @@ static void set_pair(struct block_writer *rows, const struct pending_instance *i
     set_known(rows, INSTANCE_RECEIVER, receiver_of(instance));
 }
 
-/* Whether the first of two pairs comes before the second. */
+/* Whether one pair comes before the other. */
 static int comes_first(const struct unequal_pairs *pair, const struct unequal_pairs *other)
 {
     if (pair->sequence != other->sequence)
@@ -300,7 +309,7 @@ static int write_instance(struct joining *joining, const struct pending_instance
     return rows->count == BLOCK_ROWS ? write_rows(joining, error) : 0;
 }
 
-/* Lets those go that are through, in order. */
+/* Writes instances that are complete, in order, up to the first that is not. */
 static int write_done(struct joining *joining, struct error *error)
 {
     struct pending *pending = &joining->pending;
@@ -313,8 +322,8 @@ static int write_done(struct joining *joining, struct error *error)
 }
 
 /*
- * The sequence number that every member has passed for good, by series: none comes again below it. Members
- * that repeat numbers never pass any.
+ * For each series, the sequence number below which no member will have another operation. Members that repeat
+ * numbers keep it at INT64_MIN.
  */
 static void find_passed(const struct joining *joining, int64_t *passed)
 {
@@ -333,13 +342,13 @@ static void find_passed(const struct joining *joining, int64_t *passed)
     }
 }
 
-/* Whether a pair's other half can still come. */
+/* Whether no more operations of the pair can come. */
 static int pair_is_over(const struct joining *joining, const struct pending_instance *instance)
 {
     return !count_of(&joining->live, sender_of(instance)) && !count_of(&joining->live, receiver_of(instance));
 }
 
-/* Finds what waits in vain: those who are missing have gone past. */
+/* Marks instances as done whose missing members are already past them. */
 static void look_through(struct joining *joining)
 {
     struct pending *pending = &joining->pending;
@@ -355,7 +364,7 @@ static void look_through(struct joining *joining)
     }
 }
 
-/* Whether every member that there is has shown its operation. */
+/* Whether all members of this store have had their operation. */
 static int is_complete(const struct joining *joining, const struct pending_instance *instance)
 {
     if (!is_pair(instance))
@@ -413,7 +422,7 @@ static void sift_down(struct joining *joining, size_t at)
     }
 }
 
-/* How far the first member of the heap may go on. */
+/* The position up to which the first member of the heap may be read. */
 static uint64_t limit(const struct joining *joining)
 {
     uint64_t next = UINT64_MAX - AHEAD;
@@ -423,7 +432,7 @@ static uint64_t limit(const struct joining *joining)
     return next + AHEAD;
 }
 
-/* Lets the member that is furthest behind go on. 1, 0 when it is over, -1. */
+/* Reads on in the member that is furthest behind. 1; 0 if it is over; -1 on error. */
 static int go_on(struct joining *joining, struct error *error)
 {
     struct stream *stream = joining->heap[0];
@@ -442,7 +451,7 @@ static void end_stream(struct joining *joining)
 {
     struct stream *stream = joining->heap[0];
     add_to(&joining->live, member_of(joining, stream->member)->rank,
-           -1); /* it is there: no memory is needed */
+           -1); /* the entry exists, so this cannot fail */
     stream->is_over = 1;
     cursor_end(&stream->cursor);
     joining->heap[0] = joining->heap[--joining->heap_count];

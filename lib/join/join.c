@@ -1,3 +1,8 @@
+/*
+ * Joins the operations of a store across ranks: undoes earlier corrections of runs that changed, corrects
+ * logs, finds ranks and runs, unites recorders, then numbers and joins the operations of each changed run, in
+ * one transaction.
+ */
 #include "join/join.h"
 #include "base/base.h"
 #include "join/internal.h"
@@ -12,8 +17,8 @@
 #include <string.h>
 
 /*
- * A run is joined anew when files of one of its processes have come or gone, or when nothing is known of its
- * steps from before. What an earlier join said of the others' operations stays.
+ * A run is joined again if files of one of its processes were added or removed, or if nothing is known about
+ * its steps from before. The earlier results for the operations of other runs stay.
  */
 
 static int read_changed(struct work *work, struct store *store, struct map *changed, struct error *error)
@@ -39,7 +44,7 @@ static enum step_source source_named(const char *name)
     return name && strcmp(name, "period") == 0 ? STEPS_BY_PERIOD : STEPS_NONE;
 }
 
-/* Communicators come in order of id here and there. Marks the runs of which something is known. */
+/* Rows and communicators both come in the order of ids. Marks the runs that have earlier results. */
 static int read_earlier(struct work *work, struct store *store, unsigned char *known, struct error *error)
 {
     struct statement *statement = store_prepare(store, schema_join_load_earlier_steps, error);
@@ -63,7 +68,7 @@ static int read_earlier(struct work *work, struct store *store, unsigned char *k
     return row;
 }
 
-/* Which runs are to be joined anew, and what is known of the others' steps. */
+/* Finds the runs to be joined again, and loads what is known about the steps of the others. */
 static int work_find_changes(struct work *work, struct store *store, struct error *error)
 {
     struct map changed;
@@ -85,7 +90,7 @@ static int work_find_changes(struct work *work, struct store *store, struct erro
     return failed ? -1 : 0;
 }
 
-/* Runs a statement with some numbers. */
+/* Runs a statement with `count` integer parameters. */
 static int run(struct store *store, struct blocks *blocks, const char *sql, const int64_t *numbers, int count,
                struct error *error)
 {
@@ -121,11 +126,11 @@ static int save_unequal(struct store *store, struct blocks *blocks, int64_t comm
                           : 0;
 }
 
-/* The communicators of a run, which are joined one by one. */
+/* The communicators of a run; each is joined by itself. */
 struct communicators {
     struct store *store;
     const int32_t *items;
-    struct series_table *series; /* of each rank of the store */
+    struct series_table *series; /* one for each rank of the store */
 };
 
 static int join_communicator(void *context, struct pool_worker *pool_worker, size_t number,
@@ -143,7 +148,9 @@ static int join_communicator(void *context, struct pool_worker *pool_worker, siz
                : 0;
 }
 
-/* `series` is of each rank of the store: those of the run are made and released here. */
+/*
+ * `series` has an entry for each rank of the store. The entries of the run are initialised and released here.
+ */
 static int join_run(struct work *work, int32_t run, struct worker_pool *worker_pool,
                     struct series_table *series, struct error *error)
 {
@@ -187,7 +194,7 @@ static int load(struct work *work, struct store *store, struct error *error)
     return work_load(work, store, error) || work_find_ranks(work, error) ? -1 : 0;
 }
 
-/* Several recorders of one job become one run. */
+/* Unites the recorders of one job into one run. */
 static int unite(struct work *work, struct store *store, struct error *error)
 {
     int united = recorders_unite(work, store, error);
@@ -198,7 +205,7 @@ static int unite(struct work *work, struct store *store, struct error *error)
     return load(work, store, error);
 }
 
-/* Runs the one where the other has a row. */
+/* Executes `then` if statement `is_there` returns a row. */
 static int execute_where(struct store *store, const char *is_there, const char *then, struct error *error)
 {
     struct statement *question = store_prepare(store, is_there, error);
@@ -207,13 +214,13 @@ static int execute_where(struct store *store, const char *is_there, const char *
     return answer == 1 ? record_tables_execute(store, then, error) : answer;
 }
 
-/* Calls of NCCL's log, and of its RAS, that a trace records, too. */
+/* Unites calls that NCCL's log or RAS lists with those that a trace of the same process has. */
 static int unite_logs(struct store *store, struct error *error)
 {
     return execute_where(store, schema_join_witness_is_there, schema_join_witness_unite, error);
 }
 
-/* Of several dumps of RAS the newest. */
+/* Of several RAS reports, keeps the newest. */
 static int choose_dumps(struct store *store, struct error *error)
 {
     return execute_where(store, schema_join_ras_is_there, schema_join_ras_choose, error);
@@ -231,7 +238,10 @@ static int make(struct work *work, struct store *store, size_t threads, struct e
                : 0;
 }
 
-/* Counted up whenever other tables would come of the same files: what an earlier ncclprof joined is stale. */
+/*
+ * Version of the join. Increase it when the same files would give other tables; results of other versions are
+ * replaced.
+ */
 enum { RULES = 8 };
 
 static int read_state(struct store *store, int64_t *joined, int64_t *rules, struct error *error)
@@ -258,7 +268,7 @@ static int join_all(struct work *work, struct store *store, size_t threads, stru
                                                                                                           : 0;
 }
 
-/* The same as join_store within a transaction that the caller has begun, and ends. */
+/* Like join_store, within a transaction of the caller. */
 static int join_in_transaction(struct store *store, size_t threads, struct error *error)
 {
     int current = join_is_current(store, error);
@@ -289,7 +299,7 @@ int join_store(struct store *store, size_t threads, struct error *error)
     return -1;
 }
 
-/* Runs are those of joined tables. */
+/* Joins first, because runs are found in joined tables. */
 static int forget(struct store *store, const char *list, size_t threads, struct forgotten *forgotten,
                   struct error *error)
 {

@@ -8,20 +8,23 @@ struct forgotten;
 struct store;
 
 /*
- * Makes the derived tables of the store (schemas/store, second part) match its files: which
- * process is which rank of which job, which operations of different ranks are one instance, which tag and
- * step an operation belongs to. One transaction; nothing to do when they are current. Definitions:
- * semantics of joining in ncclprof-store(5). So many threads work at it, 1 at least.
+ * Brings the derived tables of the store (schemas/store, second part) up to date with its files: which
+ * process is which rank of which job, which operations of different ranks are one collective, which tag and
+ * step an operation belongs to. Does nothing when they are current. Uses up to `threads` threads (at least 1)
+ * and one transaction: on error (-1) the store is unchanged. ncclprof-store(5) defines the rules of joining.
  */
 int join_store(struct store *store, size_t threads, struct error *error);
 
-/* Whether they match the files, and are as this ncclprof makes them; -1 on error. */
+/*
+ * 1 if the derived tables match the files and were made by the rules of this version of ncclprof, 0 if not;
+ * -1 on error.
+ */
 int join_is_current(struct store *store, struct error *error);
 
 /*
- * Removes the runs of a list of names or numbers, with commas between, from the store, and joins what is left
- * with `threads` threads: one transaction, so that either all of it has happened or nothing. `forgotten`
- * (initialised by the caller) takes the files that went.
+ * Removes runs from the store, then joins the rest with `threads` threads. `list` has the names or numbers of
+ * the runs, separated by commas. One transaction: on error (-1) nothing is removed. The caller initialises
+ * `forgotten`, which receives the files that were removed.
  */
 int join_forget(struct store *store, const char *list, size_t threads, struct forgotten *forgotten,
                 struct error *error);

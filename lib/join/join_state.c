@@ -1,3 +1,7 @@
+/*
+ * The memory of the join (struct work): allocation, grouping of members, ranks and communicators, counters of
+ * operations without numbers; and the worker threads that the join runs its pieces on.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -62,7 +66,7 @@ static int32_t run_of_communicator(const struct work *work, size_t item)
     return work->communicators[item].run;
 }
 
-/* Counting sort: items of one group keep their order; those of group -1 are left out. */
+/* A counting sort: items of one group keep their order; items of group -1 are left out. */
 static int group(const struct work *work, size_t items, size_t groups, group_teller group_of,
                  struct grouping *grouping, struct error *error)
 {
@@ -207,14 +211,14 @@ void worker_pool_release(struct worker_pool *worker_pool)
     free(worker_pool->items);
 }
 
-/* Pieces that hands do, and what became of them. */
+/* Pieces of work, and whether one failed. */
 struct pile {
     struct worker_pool *worker_pool;
     worker_task piece;
     void *context;
-    pthread_mutex_t mutex; /* for what follows */
+    pthread_mutex_t mutex; /* protects the following fields */
     int failed;
-    struct error error; /* of the first that failed */
+    struct error error; /* of the first piece that failed */
 };
 
 static void tell_failure(struct pile *pile, const struct error *error)

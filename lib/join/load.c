@@ -1,3 +1,7 @@
+/*
+ * Loads processes, communicators, members and tag marks from the base tables into struct work. Also: which
+ * tag an operation has, and occurrence numbers of operations whose sequence numbers repeat.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -40,8 +44,8 @@ static int read_rows(struct work *work, struct store *store, const char *sql, ro
 }
 
 /*
- * Ranks and sizes are a C int in NCCL. What is greater comes from a damaged line, or from somebody who wants
- * us to count that far: it is kept in the store as it was, and not believed.
+ * Ranks and sizes are of type int in NCCL. Larger ones come from a damaged line or a hostile file. They stay
+ * in the store unchanged and are not used here.
  */
 static int64_t believed(int64_t number, int64_t otherwise)
 {
@@ -64,7 +68,7 @@ static int read_process(struct work *work, struct statement *statement, struct e
     return process->file_set && process->host ? 0 : error_no_memory(error);
 }
 
-/* A list that does not fit the size is not believed. */
+/* A list that does not fit the declared size is not used. */
 static int read_told_members(struct work_communicator *communicator, const char *members, struct error *error)
 {
     if (!members)
@@ -138,9 +142,9 @@ static int read_greatest_peer(struct work *work, struct statement *statement, st
 }
 
 /*
- * What the blocks of a member say together: its greatest peer, and host clock minus GPU clock at the
- * operation whose start the host noticed soonest. That is the same in all files of one process on one GPU,
- * and by accident only in two.
+ * Summary of the blocks of a member: greatest peer, and host clock minus GPU clock at the operation whose
+ * start the host noticed soonest. That difference is equal in all files of one process on one GPU, and equal
+ * for two GPUs only by accident.
  */
 static int read_summary(struct work *work, struct statement *statement, struct error *error)
 {
@@ -156,7 +160,7 @@ static int read_summary(struct work *work, struct statement *statement, struct e
     return 0;
 }
 
-/* The first that says so counts. */
+/* The first declared rank is kept. */
 static int keep_told(struct work *work, int32_t process, int64_t rank, int64_t *kept, struct error *error)
 {
     if (*kept < 0)
@@ -220,7 +224,7 @@ static int read_tag_name(struct work *work, struct statement *statement, struct 
     int64_t *known = key < 0 ? NULL : map_put(&work->tag_names, (struct map_key){{(uint64_t)key}}, 0, NULL);
     if (!known)
         return error_no_memory(error);
-    /* One without a text takes back what was given before. */
+    /* A name without text removes an earlier name. */
     *known = name < 0 || !*intern_text(&work->texts, name) ? key : name;
     return 0;
 }
@@ -249,7 +253,7 @@ static int by_member(const void *a, const void *b)
     return (left->order > right->order) - (left->order < right->order);
 }
 
-/* Reads what a statement says of a process. */
+/* Reads the rows that a statement finds for a process. */
 static int read_of_process(struct work *work, struct store *store, const char *sql, int32_t process,
                            row_reader read, struct error *error)
 {
@@ -286,7 +290,7 @@ static int is_of_lesser(const void *mark, const void *member)
     return ((const struct work_mark *)mark)->member < *(const int32_t *)member;
 }
 
-/* The first mark of the member or of one behind it. */
+/* Index of the first mark of the member or of a later one. */
 static size_t first_mark(const struct work *work, int32_t member)
 {
     return lower_bound(work->marks, work->mark_count, sizeof *work->marks, is_of_lesser, &member);
@@ -300,9 +304,9 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
 }
 
 /*
- * An operation's tag is the newest one set on its communicator by its process when it was issued; a range
- * that has ended gives way to the one around it. A tag that the record itself carries wins: it is of that
- * operation alone.
+ * The tag of an operation is the newest one that its process had set on its communicator when the operation
+ * was issued. When a range ends, the range around it applies again. A tag in the operation's own record takes
+ * precedence.
  */
 
 int32_t tag_carried(const struct work *work, const struct swept *swept)
@@ -317,7 +321,7 @@ static void apply(struct tag_state *state, const struct work_mark *mark)
 {
     int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
     if (mark->is_end) {
-        /* Where the beginning of its range was lost it ends nothing. */
+        /* If the beginning of its range was lost, it ends nothing. */
         if (depth <= state->top)
             state->top = depth - 1;
         return;
@@ -336,7 +340,7 @@ struct tag_state tag_state_at_start(const struct work *work, int32_t member)
     return state;
 }
 
-/* The next mark up to a time, whosever it is; NULL: there is none. */
+/* The next mark up to a time, of the member or of the whole process; NULL: none. */
 static const struct work_mark *next_mark(struct tag_state *state, int64_t at_ns)
 {
     struct tag_marks *own = &state->own, *common = &state->common;

@@ -1,3 +1,7 @@
+/*
+ * Finds steps of the wall clock in Inspector logs and corrects the times after each. Runs for each changed
+ * process, after log_duplicates.c has removed duplicates; log_duplicates.c also measures the size of a step.
+ */
 #include "base/base.h"
 #include "join/logs.h"
 #include "model/model.h"
@@ -8,42 +12,42 @@
 #include <stdlib.h>
 
 /*
- * Inspector's times are those of the host's wall clock, which steps when somebody sets it. Where numbers of a
- * series go on and times go back, the clock did. By how much, those tell that its operations ended with
- * (log_duplicates.c). Steps forward, and such back as are less than it is from one operation to the next,
- * look like what happens without any: only those tell.
+ * Inspector's times are on the wall clock of the host, which steps when it is set. If the numbers of a series
+ * rise while its times go back, the clock stepped. By how much is measured with the ranks that ended the same
+ * collectives (log_duplicates.c). Steps forward, and steps back smaller than the time between two operations,
+ * look like normal behaviour; only the other ranks can show those.
  */
 
 /*
- * Of a process, MOST_STEPS: a clock that steps more often is none. MOST_SEEN bounds what series show of the
- * next one, MOST_DOUBTFUL what only others can confirm.
+ * Limits for one process. MOST_STEPS: a clock that steps more often is not corrected further. MOST_SEEN: how
+ * often series show the next step. MOST_DOUBTFUL: possible steps that only other ranks can confirm.
  */
 enum { MOST_STEPS = 16, MOST_SEEN = 4096, MOST_DOUBTFUL = 16 };
 
-/* What may be a step forward: a pause of so long, and so many times as long as usual. */
+/* A possible step forward: a pause of at least PAUSE_NS and more than FAR times the average gap. */
 #define PAUSE_NS INT64_C(20000000)
 enum { FAR = 4 };
 
-/* What may be a step back: an operation that comes so long before what was written before it. */
+/* A possible step back: an operation this much earlier than the one recorded before it. */
 #define BEHIND_NS INT64_C(100000)
 
-/* How a series goes on. */
+/* The progress of a series. */
 struct pace {
     int64_t number; /* the greatest so far, and when it was issued */
     int64_t at_ns;
-    int64_t before_ns; /* when the one before it was; 0: there is none */
-    int64_t gaps_ns;   /* all usual ones */
+    int64_t before_ns; /* when the one before it was issued; 0: none */
+    int64_t gaps_ns;   /* sum of the gaps without pauses */
     int64_t gaps;
-    int is_behind; /* it comes before others of the member that were written before it */
+    int is_behind; /* the last operation was issued before others of the member that were recorded earlier */
 };
 
-/* How far a member is, on the clock as it is since its last step. */
+/* How far a member has got, on the clock since its last step. */
 struct reach {
-    int64_t issued_ns; /* the latest, 0: none */
-    int64_t end_ns;    /* TIME_UNKNOWN */
+    int64_t issued_ns; /* the latest; 0: none */
+    int64_t end_ns;    /* the latest; TIME_UNKNOWN */
 };
 
-/* The greatest of some steps. */
+/* The largest of some possible steps. */
 struct doubtful {
     struct log_step steps[MOST_DOUBTFUL];
     size_t count;
@@ -51,14 +55,15 @@ struct doubtful {
 
 struct finder {
     struct logs *logs;
-    struct map series;  /* member and series -> number among the paces */
+    struct map series;  /* (member, series) -> index in `paces` */
     struct pace *paces; /* owned */
     size_t pace_capacity;
-    struct reach *reaches; /* owned; of each member */
-    struct log_step *seen; /* owned; room for all that may be there */
+    struct reach *reaches; /* owned; one for each member */
+    struct log_step *seen; /* owned; has room for all that can be found */
     size_t seen_count;
     struct doubtful pauses;
-    struct doubtful inversions; /* written later than what was issued later, in another series */
+    /* recorded later than an operation of another series that was issued later */
+    struct doubtful inversions;
 };
 
 static struct pace *find_pace(struct finder *finder, size_t member, int64_t series, int *added)
@@ -76,7 +81,7 @@ static int is_far_beyond_usual(const struct pace *pace, int64_t gap_ns)
     return pace->gaps > 0 && gap_ns / FAR > pace->gaps_ns / pace->gaps;
 }
 
-/* A single time far ahead of those before and behind it is that record's error. */
+/* A single time far ahead of those before and after it is an error of that record. */
 static int is_stray(const struct pace *pace, int64_t issued_ns)
 {
     return pace->before_ns && issued_ns >= pace->before_ns &&
@@ -88,7 +93,7 @@ static int64_t magnitude(const struct log_step *step)
     return step->floor_ns < 0 ? -step->floor_ns : step->floor_ns;
 }
 
-/* Where there are too many, the least goes. */
+/* If there are too many, the smallest is dropped. */
 static void keep_doubtful(struct doubtful *doubtful, const struct log_step *step)
 {
     size_t least = 0;
@@ -103,7 +108,10 @@ static void keep_doubtful(struct doubtful *doubtful, const struct log_step *step
         doubtful->steps[least] = *step;
 }
 
-/* The clock may step between the call and the kernel, which does not begin before it. */
+/*
+ * The clock may step between the call and its kernel. Without a step, a kernel does not begin before its
+ * call.
+ */
 static int is_torn(const struct block_reader *rows, size_t row)
 {
     int64_t begin = block_value(rows, OPERATION_DEVICE_BEGIN, row, TIME_UNKNOWN);
@@ -111,8 +119,8 @@ static int is_torn(const struct block_reader *rows, size_t row)
 }
 
 /*
- * What it takes for an operation to come after all that its member wrote before: it is issued later, and
- * begins once they have ended.
+ * The least correction that puts an operation after all that its member recorded before: it is issued later,
+ * and begins after they have ended.
  */
 static int64_t floor_of(const struct pace *pace, const struct reach *reach, const struct block_reader *rows,
                         size_t row)
@@ -135,7 +143,10 @@ static void reach_row(struct reach *reach, const struct block_reader *rows, size
     reach->end_ns = end > reach->end_ns ? end : reach->end_ns;
 }
 
-/* The next of a series: what it shows of the clock. Whether the time of the one before it was right. */
+/*
+ * Compares an operation with the previous one of its series. Returns whether the time of the previous one was
+ * right.
+ */
 static int compare(struct finder *finder, struct pace *pace, struct reach *reach, const struct log_step *step)
 {
     int64_t gap_ns = step->after_ns - step->before_ns;
@@ -217,8 +228,8 @@ static int follow_blocks(struct finder *finder, struct error *error)
 }
 
 /*
- * A pause that others have not is a step forward where it is most of the pause, and an inversion is a step
- * back. Series that are written out of order invert, too.
+ * A pause is a step forward if other ranks show that most of it is a step; an inversion is a step back.
+ * Series that are recorded out of order have inversions too.
  */
 static int is_confirmed(const struct log_step *step)
 {
@@ -239,8 +250,8 @@ static int is_of_same_series(const struct log_step *a, const struct log_step *b)
 }
 
 /*
- * Leaves what series show of the first step alone. Each shows it once at most: who shows one more shows the
- * next.
+ * Keeps only what series show of the first step. Each series shows it once at most, so its second one is the
+ * next step.
  */
 static void keep_first_step(struct finder *finder)
 {
@@ -277,7 +288,10 @@ static int confirm(struct finder *finder, struct logs *other, const struct doubt
     return 0;
 }
 
-/* What series show of the first step of the clock that there is, measured; seen_count 0: there is none. */
+/*
+ * Finds what series show of the first remaining step of the clock, measured; seen_count is 0 if there is
+ * none.
+ */
 static int find_step(struct finder *finder, struct logs *other, struct error *error)
 {
     if (follow_blocks(finder, error))
@@ -292,10 +306,10 @@ static int find_step(struct finder *finder, struct logs *other, struct error *er
     return 0;
 }
 
-/* A step of the process, and where each series passes it. */
+/* A step of the clock, and the number at which each series passes it. */
 struct passage {
     struct log_step step;
-    struct map numbers; /* member and series -> the first number after it */
+    struct map numbers; /* (member, series) -> first number after it */
 };
 
 static struct map_key series_key(size_t member, int64_t series)
@@ -303,7 +317,7 @@ static struct map_key series_key(size_t member, int64_t series)
     return (struct map_key){{(uint64_t)member, (uint64_t)series}};
 }
 
-/* Of what series show of a step, what was measured counts, else what comes first. */
+/* Of what the series show, a measured correction is preferred, else the first is used. */
 static int passage_init(struct passage *passage, const struct log_step *seen, size_t count)
 {
     *passage = (struct passage){.step = seen[0]};
@@ -322,7 +336,7 @@ static int passage_init(struct passage *passage, const struct log_step *seen, si
     return 0;
 }
 
-/* Whether an operation is after it: by its number where its series shows the step, else by its place. */
+/* Whether an operation comes after the step: by its number if its series shows the step, else by its id. */
 static int is_after(const struct passage *passage, const struct log_block *block,
                     const struct block_reader *rows, size_t row)
 {
@@ -387,7 +401,7 @@ static int apply(const struct finder *finder, struct logs *logs, size_t ordinal,
     return failed ? -1 : 0;
 }
 
-/* 1: there was one more step, which is no more; 0, -1. */
+/* 1: found and corrected one step; 0: no step left; -1 on error. */
 static int correct_step(struct logs *logs, struct logs *other, size_t ordinal, struct error *error)
 {
     struct finder finder = {.logs = logs,

@@ -1,3 +1,7 @@
+/*
+ * Removes duplicate records from the Inspector logs of a process, before log_clock.c corrects times. The
+ * second half measures by how much a clock stepped.
+ */
 #include "base/base.h"
 #include "join/logs.h"
 #include "model/model.h"
@@ -9,10 +13,10 @@
 #include <string.h>
 
 /*
- * Records that tell of the same operation: of one member, function, peer and number, and alike in all that
- * they say. The log was copied before it was cut short, or lies there twice. A process that was started anew
- * under the same id counts from the beginning again: its numbers come again with another content, and where
- * that is so for most of them, those that happen to be alike are none.
+ * Records of the same operation have the same member, function, peer and number, and equal contents. They
+ * occur if a log was copied before it was truncated, or is in the directory twice. If a process was restarted
+ * with the same id, its numbers start again with different contents; if most repeated numbers of a member are
+ * like that, equal ones are accidental and are kept.
  */
 
 struct double_operation {
@@ -23,20 +27,20 @@ struct double_operation {
 
 struct search {
     struct logs *logs;
-    struct map numbers;               /* seen: 64 in a word */
-    struct map repeated;              /* of those, seen again */
-    struct map firsts;                /* an operation by its number */
-    struct map contents;              /* and by all that it says */
+    struct map numbers;               /* numbers that occur, 64 in a word */
+    struct map repeated;              /* those that occur again */
+    struct map firsts;                /* operations by number */
+    struct map contents;              /* operations by number and contents */
     struct double_operation *doubles; /* owned; by block and row */
     size_t double_count;
     size_t double_capacity;
     struct tally {
         size_t alike;
         size_t other;
-    } * tallies; /* owned, of each member: what came again */
+    } * tallies; /* owned; one for each member: repeated records */
 };
 
-/* What tells an operation of a member from its like, but for its number. */
+/* What distinguishes operations of a member that have equal numbers. */
 static struct map_key key_of(const struct block_reader *rows, size_t row, size_t member)
 {
     uint64_t kind = (uint8_t)rows->values[OPERATION_KIND][row];
@@ -50,7 +54,7 @@ static int64_t number_of(const struct block_reader *rows, size_t row)
     return block_value(rows, OPERATION_SEQUENCE, row, -1);
 }
 
-/* Its bit in a set of numbers, which is put there; *was tells whether it was. -1 when memory is out. */
+/* Sets the bit of a number; *was is whether it was set before. -1: out of memory. */
 static int put_number(struct map *set, struct map_key key, int64_t number, int *was)
 {
     key.part[2] = (uint64_t)number >> 6;
@@ -69,7 +73,7 @@ static int has_number(const struct map *set, struct map_key key, int64_t number)
     return word && ((uint64_t)*word >> (number & 63) & 1);
 }
 
-/* Which numbers come again. */
+/* Finds the numbers that occur more than once. */
 static int note_numbers(struct search *search, struct error *error)
 {
     static const int columns[] = {OPERATION_KIND, OPERATION_FUNCTION, OPERATION_SEQUENCE, OPERATION_PEER};
@@ -118,7 +122,7 @@ static uint64_t hash_value(uint64_t state, const struct block_reader *rows, int 
     }
 }
 
-/* All that a record says, but for where it stands. */
+/* A hash of all that a record contains, except its position. */
 static uint64_t content_of(const struct block_reader *rows, size_t row, uint64_t seed)
 {
     uint64_t state = seed;
@@ -142,7 +146,7 @@ static int add_double(struct search *search, const struct log_block *block, size
     return 0;
 }
 
-/* An operation whose number comes again. */
+/* Handles an operation whose number occurs more than once. */
 static int compare_row(struct search *search, const struct log_block *block, size_t row)
 {
     const struct block_reader *rows = &search->logs->reader;
@@ -180,7 +184,7 @@ static int compare_block(struct search *search, const struct log_block *block, s
     return 0;
 }
 
-/* Of a file whose operations are through. */
+/* Removes the network traffic of the operations that were removed from a file. */
 static int drop_traffic(struct search *search, int64_t file_id, struct error *error)
 {
     return logs_run(search->logs->store, schema_join_logs_keep_proxies, file_id, error) ||
@@ -189,7 +193,10 @@ static int drop_traffic(struct search *search, int64_t file_id, struct error *er
                : 0;
 }
 
-/* Leaves out the doubles of one block, from `at` on in their list. Returns how many stand there; -1. */
+/*
+ * Removes the duplicates of one block, from index `at` of the list. Returns how many entries it has; -1 on
+ * error.
+ */
 static int64_t drop_entry(struct search *search, size_t at, struct error *error)
 {
     struct log_change changes[BLOCK_ROWS] = {{0}};
@@ -243,15 +250,15 @@ int logs_drop_duplicates(struct logs *logs, struct error *error)
 }
 
 /*
- * By how much a clock stepped. The ranks of a communicator end a collective at about the same moment: what a
- * rank's ends are ahead of another's by differs before and after the step by just the step, if the other's
- * clock went on. Where there is nobody to ask, what comes after the step is taken to follow at once: no time
- * is made up that somebody would have to answer for.
+ * Measures a step of the clock. The ranks of a communicator end a collective at about the same time. If the
+ * clock of another rank did not step, the difference between the ends on the two ranks changes at the step by
+ * exactly the size of the step. If there is no other rank, the operation after the step is assumed to follow
+ * immediately, so that no time is invented.
  */
 
 enum { WINDOW = 8, MOST_WITNESSES = 8 };
 
-/* When operations near a step ended: [0] before it and [1] after it, by distance. TIME_UNKNOWN: not there. */
+/* Ends of operations near a step, by distance from it: [0] before, [1] after. TIME_UNKNOWN: none. */
 struct window {
     int64_t end_ns[2][WINDOW];
 };
@@ -286,7 +293,7 @@ static int open_block(struct logs *logs, size_t at, struct error *error)
     return logs_open(logs, logs->blocks[at].id, columns, sizeof columns / sizeof *columns, error);
 }
 
-/* The least number of a series in the block that is open; -1: there is none. */
+/* The smallest number of a series in the open block; -1: none. */
 static int64_t least_number(const struct block_reader *rows, int64_t series)
 {
     int64_t least = -1;
@@ -298,7 +305,10 @@ static int64_t least_number(const struct block_reader *rows, int64_t series)
     return least;
 }
 
-/* The last block that begins up to a number, as numbers rise from block to block; 0 where none does. */
+/*
+ * The last block whose smallest number is not above `number`, since numbers rise from block to block; 0:
+ * none.
+ */
 static int find_block(struct logs *logs, int64_t series, int64_t number, size_t *found, struct error *error)
 {
     size_t low = 0, high = logs->block_count;
@@ -349,11 +359,11 @@ static int read_member(struct logs *logs, int64_t member_id, const struct log_st
     return logs_add_blocks(logs, 0, error) || read_window(logs, step, window, error) ? -1 : 0;
 }
 
-/* What the other's ends are ahead of the one's. */
+/* Ends on the other rank minus ends on this rank. */
 struct lead {
     int64_t ahead[WINDOW];
     size_t count;
-    int64_t median; /* where there is any */
+    int64_t median; /* valid if count > 0 */
     int64_t range;
 };
 
@@ -371,7 +381,7 @@ static struct lead lead_of(const int64_t *one, const int64_t *other)
     return lead;
 }
 
-/* What witnesses say is to be added, and how many say it clearly. */
+/* Corrections that other ranks show, and how many of them are clear. */
 struct testimony {
     int64_t said[MOST_WITNESSES];
     size_t count;
@@ -379,8 +389,8 @@ struct testimony {
 };
 
 /*
- * Steps that nothing else tells of are many times as much as ends are apart anyway: the more so, the fewer
- * operations there are to tell from, and never little.
+ * A step that only other ranks show must be CLEARLY or VERY_CLEARLY times as large as the usual variation of
+ * the ends: the more, the fewer operations there are. It is never small.
  */
 enum { CLEARLY = 4, CLEAR_OPERATIONS = 6, VERY_CLEARLY = 32, FEWEST_OPERATIONS = 3 };
 
@@ -400,7 +410,7 @@ static void hear(const struct log_step *step, const struct window *own, const st
     struct lead before = lead_of(own->end_ns[0], other->end_ns[0]);
     struct lead after = lead_of(own->end_ns[1], other->end_ns[1]);
     int64_t add = after.median - before.median;
-    /* Less than it takes: the other's clock stepped as well. */
+    /* Less than the least correction: the clock of the other rank stepped as well. */
     if (!before.count || !after.count || add < step->floor_ns - LOG_CLOCK_TOLERANCE_NS)
         return;
     testimony->said[testimony->count++] = add;

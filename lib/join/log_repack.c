@@ -1,3 +1,7 @@
+/*
+ * Reads and replaces blocks of operations that came from logs. Used to correct logs (logs.c), and by
+ * recorders.c to add what another recorder knows.
+ */
 #include "base/base.h"
 #include "join/logs.h"
 #include "model/model.h"
@@ -124,9 +128,9 @@ int logs_run(struct store *store, const char *sql, int64_t value, struct error *
 }
 
 /*
- * A block of operations in the place of another: without some of its rows, with times that are moved, and
- * what another recorder knows. Rows keep their ids. The times of kernel channels move with the device's,
- * which they are packed against.
+ * Replaces a block of operations by one without some of its rows, with shifted times, or with added source
+ * lines. Rows keep their ids. The times of kernel channels are packed relative to those of the device, so
+ * they shift with them.
  */
 
 static int64_t moved_by(int column, const struct log_change *change)
@@ -166,7 +170,7 @@ static void copy_value(struct block_writer *writer, const struct block_reader *r
     }
 }
 
-/* What table operation_block says of a block beside its bytes. */
+/* The columns of table operation_block besides the packed rows. */
 struct summary {
     int64_t operations;
     int64_t tagged;
@@ -246,7 +250,7 @@ static int run_replace(struct statement *replace, int64_t block_id, const struct
                : 0;
 }
 
-/* Runs a statement on a block; with `sum` on its doubles, too. */
+/* Runs a statement on a block; with `sum`, also binds its duplicates. */
 static int run_on(struct store *store, const char *sql, int64_t block_id, const struct summary *sum,
                   struct error *error)
 {

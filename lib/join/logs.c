@@ -1,3 +1,7 @@
+/*
+ * Corrects Inspector logs before the join: unites processes found in several directories, puts the files of a
+ * process in order, then calls log_duplicates.c and log_clock.c.
+ */
 #include "join/logs.h"
 #include "base/base.h"
 #include "model/model.h"
@@ -9,8 +13,8 @@
 #include <string.h>
 
 /*
- * Rotated logs may lie in a directory of their own. A process of one host and id that is the same rank of the
- * same communicator here and there is one process.
+ * Rotated logs may be in another directory. Two processes with the same host and process id that are the same
+ * rank of the same communicator are one process.
  */
 
 static int run_all(struct store *store, const char *const *sentences, size_t count, int64_t to, int64_t from,
@@ -76,7 +80,7 @@ static int unite(struct store *store, int64_t to, int64_t from, struct error *er
                : 0;
 }
 
-/* 1 with two that are one, 0: there are none, -1. */
+/* Finds two processes that are the same. 1, 0 if there are none, -1 on error. */
 static int find_two(struct store *store, int64_t *to, int64_t *from, struct error *error)
 {
     struct statement *statement = store_prepare(store, schema_join_logs_same_process, error);
@@ -89,7 +93,7 @@ static int find_two(struct store *store, int64_t *to, int64_t *from, struct erro
     return row;
 }
 
-/* A process that is found in several directories becomes one. */
+/* Unites processes found in several directories. */
 static int logs_unite_processes(struct store *store, struct error *error)
 {
     int64_t to, from;
@@ -101,27 +105,27 @@ static int logs_unite_processes(struct store *store, struct error *error)
 }
 
 /*
- * The order of a process's files is that of their records: of what two files both number, the one that begins
- * with lesser numbers comes first; else the one whose times do. Names say nothing: x.log.1 is older than
- * x.log where it was rotated, and younger where somebody copied it.
+ * The files of a process are ordered by their records. If two files have numbers of the same series, the one
+ * that begins with the smaller number is first; else the one with the earlier times. Names do not decide:
+ * x.log.1 is older than x.log if it was rotated, and newer if it is a copy.
  */
 
 struct series_begin {
     int64_t number;
-    int64_t at_ns; /* 0 unknown */
+    int64_t at_ns; /* 0: unknown */
 };
 
 /* Where a file begins in a series. */
 struct begin_of {
-    size_t series; /* number among those of the process */
+    size_t series; /* index among the series of the process */
     struct series_begin begin;
 };
 
 struct log_file {
     int64_t id;
     char *path;            /* owned */
-    int64_t at_ns;         /* of its first record that has a time; 0 */
-    struct begin_of *list; /* owned; ascending by series */
+    int64_t at_ns;         /* of its first record with a time; 0: none */
+    struct begin_of *list; /* owned; sorted by series */
     size_t count;
     size_t capacity;
 };
@@ -130,7 +134,7 @@ struct files {
     struct log_file *items; /* owned */
     size_t count;
     size_t capacity;
-    struct map series; /* member and series -> number */
+    struct map series; /* (member, series) -> index */
 };
 
 static void files_release(struct files *files)
@@ -172,7 +176,7 @@ static int is_of_earlier(const void *begin, const void *series)
     return ((const struct begin_of *)begin)->series < *(const size_t *)series;
 }
 
-/* The file's begin in a series, which is added where there is none; NULL when memory is out. */
+/* The beginning of the file in a series, which is added if there is none; NULL: out of memory. */
 static struct begin_of *find_begin(struct log_file *file, size_t series)
 {
     size_t at = lower_bound(file->list, file->count, sizeof *file->list, is_of_earlier, &series);
@@ -223,7 +227,7 @@ static int note_blocks(struct files *files, struct logs *logs, struct error *err
     return 0;
 }
 
-/* Of most of the series that both have; 0: they do not tell. */
+/* The order by most series that both files have; 0: undecided. */
 static int by_numbers(const struct log_file *left, const struct log_file *right)
 {
     int votes = 0;
@@ -242,7 +246,7 @@ static int compare(const struct log_file *left, const struct log_file *right)
     int order = by_numbers(left, right);
     if (!order && left->at_ns && right->at_ns)
         order = (left->at_ns > right->at_ns) - (left->at_ns < right->at_ns);
-    /* Where nothing in them tells, the names of rotated logs do: x.log.2, x.log.1, x.log. */
+    /* Only now the names of rotated logs decide: x.log.2, x.log.1, x.log. */
     return order ? order : strcmp(right->path, left->path);
 }
 
@@ -251,7 +255,7 @@ static int is_not_after(const void *file, const void *other)
     return compare(file, other) <= 0;
 }
 
-/* By halving, which comes to an end whatever they say of each other. */
+/* Binary insertion, which terminates even if the comparisons are not transitive. */
 static void sort_files(struct files *files)
 {
     for (size_t i = 1; i < files->count; i++) {
@@ -286,7 +290,10 @@ static int next_number(struct store *store, int64_t *next, struct error *error)
     return row == 1 ? 0 : -1;
 }
 
-/* Who comes after one with a greater number gets a new one. Returns whether somebody did; -1. */
+/*
+ * Gives a new number to each file that comes after one with a greater number. Returns whether there was one;
+ * -1 on error.
+ */
 static int renumber_files(const struct files *files, struct store *store, struct error *error)
 {
     int64_t last = 0, next = 0;
@@ -302,7 +309,7 @@ static int renumber_files(const struct files *files, struct store *store, struct
     return next != 0;
 }
 
-/* Numbers the files of a process in the order of their records. 1: some have other numbers now. */
+/* Numbers the files of a process in the order of their records. 1: numbers changed; 0: not; -1 on error. */
 static int logs_order_files(struct logs *logs, struct error *error)
 {
     struct files files = {.items = NULL};

@@ -13,23 +13,23 @@ struct work;
 /* -------------------- logs.c -------------------- */
 
 /*
- * Inspector logs in parts: rotated, copied and cut short, with the clock put back in between. What their
- * records are numbered by (coll_sn of a communicator and function, p2p_sn of a rank's sends and receives in a
- * communicator) tells their order and which of them are the same.
+ * Inspector logs in several parts: rotated, copied, truncated, or written across a change of the clock. The
+ * sequence numbers of the records (coll_sn of a communicator and function, p2p_sn of the sends and receives
+ * of a rank in a communicator) show their order and which of them are the same.
  *
- * logs_correct, before anything is joined, for processes of which files came or went:
- *   - a process that is found in several directories becomes one (logs.c);
- *   - its files are numbered in the order of their records (logs.c), so that ids tell what came
- *     first;
- *   - of records that tell of the same operation, the first stays (log_duplicates.c);
- *   - times after a step of its clock are counted on as if there had been none (log_clock.c).
- * What the blocks of operations were before stays in table operation_recorded, and goes back there first.
+ * logs_correct runs before anything is joined, for processes whose files were added or removed:
+ *   - processes found in several directories that are the same become one (logs.c);
+ *   - the files of a process are numbered in the order of their records (logs.c), so that ids are in order;
+ *   - of several records of the same operation only the first is kept (log_duplicates.c);
+ *   - times after a step of the clock are shifted as if the clock had not been set (log_clock.c).
+ *
+ * Table operation_recorded keeps the original blocks of operations. A new correction starts from these.
  */
 int logs_correct(struct store *store, struct error *error);
 
 /* -------------------- log_repack.c -------------------- */
 
-/* The logs of a process, as the blocks of operations that came of them. */
+/* The Inspector logs of a process, as the blocks of operations that were made from them. */
 
 struct log_member {
     int64_t id;
@@ -44,161 +44,168 @@ struct log_block {
 /* The logs of one process. */
 struct logs {
     struct store *store;           /* borrowed */
-    struct statement *list_blocks; /* owned, as are the others */
+    struct statement *list_blocks; /* owned, like read_block */
     struct statement *read_block;
     int64_t process_id;
     struct log_member *members; /* owned */
     size_t member_count;
     size_t member_capacity;
-    struct log_block *blocks; /* owned; as they were written: by id */
+    struct log_block *blocks; /* owned; in the order in which they were written: by id */
     size_t block_count;
     size_t block_capacity;
     struct block_reader reader; /* the block that was opened last */
 };
 
-/* Release it whatever comes back. */
+/* Call logs_release even after an error. */
 int logs_init(struct logs *logs, struct store *store, struct error *error);
 void logs_release(struct logs *logs);
 
-/* The members and blocks of a process, instead of the last one's. */
+/* Lists the members and blocks of a process in place of those of the previous one. */
 int logs_list(struct logs *logs, int64_t process_id, struct error *error);
 
-/* Adds a member's blocks to those there are. */
+/* Appends the blocks of a member to the list. */
 int logs_add_blocks(struct logs *logs, size_t member, struct error *error);
 
-/* Opens a block and unpacks some columns; logs_open_whole: all of them. */
+/* Opens a block and unpacks some of its columns; logs_open_whole unpacks all. */
 int logs_open(struct logs *logs, int64_t block_id, const int *columns, size_t count, struct error *error);
 int logs_open_whole(struct logs *logs, int64_t block_id, struct error *error);
 
-/* What a row's number is one of: operations of one member and of one series are numbered in order. */
+/*
+ * The series of a row: the operations of one member and one series are numbered in order. All sends and
+ * receives of a member are one series.
+ */
 enum { LOG_SERIES_OF_PAIRS = 1 << 8 };
 int64_t logs_series(const struct block_reader *rows, size_t row);
 
-/* What logs_issued_ns, logs_series and numbers take. */
+/* The columns that logs_issued_ns, logs_series and the sequence numbers need. */
 #define LOG_COLUMNS                                                                            \
     OPERATION_ORDINAL, OPERATION_KIND, OPERATION_FUNCTION, OPERATION_SEQUENCE, OPERATION_PEER, \
         OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END
 
-/* An operation counts as issued when its call began, or as soon as the record says; 0: it does not. */
+/*
+ * The time at which an operation was issued: when its call began, else when it was enqueued, else when it
+ * began or ended on the device; 0: unknown.
+ */
 int64_t logs_issued_ns(const struct block_reader *rows, size_t row);
 
-/* Runs a statement that asks for nothing but a number. */
+/* Runs a statement with one integer parameter. */
 int logs_run(struct store *store, const char *sql, int64_t value, struct error *error);
 
 /* -------------------- log_clock.c -------------------- */
 
-/* Finds the steps of the process's clock, and counts times on behind them. */
+/* Finds the steps of the clock of the process and corrects the times after each. */
 int logs_correct_clock(struct logs *logs, struct error *error);
 
 /* -------------------- log_duplicates.c -------------------- */
 
-/* Leaves out the operations that an earlier record tells of. */
+/* Removes operations that an earlier record has already. */
 int logs_drop_duplicates(struct logs *logs, struct error *error);
 
-/* Operations of one series may be seen so much out of order without the clock having stepped. */
+/* Times of consecutive operations of a series may go back this much without a step of the clock. */
 #define LOG_CLOCK_TOLERANCE_NS INT64_C(1000000)
 
-/* A step of the clock as one series of a member shows it: between two of its operations. */
+/* A step of the clock as one series of a member shows it, between two of its operations. */
 struct log_step {
     size_t member;
     int64_t series;
     int64_t number_before;
     int64_t number_after;
-    int64_t before_ns; /* when they were issued, as the clock was then */
+    int64_t before_ns; /* when the two were issued, as recorded */
     int64_t after_ns;
-    int64_t floor_ns;     /* it takes so much to be added for the one after to come after all before it */
-    int64_t operation_id; /* the one after */
-    int64_t add_ns;       /* to times after it, so that they go on from those before */
-    int is_measured;      /* against others that its operations ended with, not by what it takes at least */
-    int is_clear;         /* most of those are far from having such differences without a step */
-    int64_t number_end;   /* there the series shows the next step */
+    int64_t floor_ns;     /* least correction that puts the operation after the step behind all before it */
+    int64_t operation_id; /* of the operation after the step */
+    int64_t add_ns;       /* correction of the times after the step */
+    int is_measured;      /* add_ns comes from ranks that ended the same collectives; else it is floor_ns */
+    /* for most of these ranks the difference is much larger than the usual variation */
+    int is_clear;
+    int64_t number_end; /* number with which the series shows the next step of the clock */
 };
 
 /*
- * Fills in add_ns, is_measured and is_clear. `other` is for reading logs in and was initialised; whose logs
- * it holds afterwards is nobody's business.
+ * Sets add_ns, is_measured and is_clear. `other` is an initialised struct logs for reading other members; its
+ * contents afterwards are unspecified.
  */
 int log_step_measure(const struct logs *logs, struct logs *other, struct log_step *step, struct error *error);
 
 /* -------------------- log_repack.c -------------------- */
 
-/* What becomes of an operation of a block. */
+/* A change to one operation of a block. */
 struct log_change {
     int is_double;
-    int64_t host_ns;    /* added to times of calls and enqueueing */
-    int64_t device_ns;  /* and on the device */
-    const char *source; /* file:line of the program, where the row has none; NULL */
+    int64_t host_ns;    /* added to the times of the call and of enqueueing */
+    int64_t device_ns;  /* added to the times on the device */
+    const char *source; /* file:line of the program, for a row without one; NULL: no change */
 };
 
-/* Puts another block in the place of the one that is opened whole. `changes` are row by row. */
+/* Replaces the block that was opened whole by a changed one. `changes` has one entry for each row. */
 int logs_replace(struct logs *logs, int64_t block_id, const struct log_change *changes, struct error *error);
 
 /* -------------------- call_list.c -------------------- */
 
-/* Descriptions of calls as the join has them in memory, and whose they are. */
+/* Descriptions of calls (lib/model/model.h) in memory, with the rank of each. */
 
-/* Instead of a group's number; GROUP_DAMAGED is that of no operation, GROUP_ANY may be that of each. */
+/* Values in place of a group's number. GROUP_DAMAGED matches no operation, GROUP_ANY can match every one. */
 enum { GROUP_OF_ALL = -1, GROUP_DAMAGED = -2, GROUP_ANY = -3 };
 
-/* A kind of operation that descriptions of a rank tell of; also the key of operations. */
+/* What a description states about the operation: the key by which operations are found. */
 struct call_class {
-    int32_t rank; /* of the job */
+    int32_t rank; /* job rank */
     int32_t group;
     int32_t function;
     int32_t is_barrier;
-    int64_t message_bytes; /* of a barrier 0 */
+    int64_t message_bytes; /* 0 for a barrier */
     int64_t peer;          /* global rank; COUNT_UNKNOWN */
 };
 
 struct call {
-    int64_t id;      /* ascending; the file is its upper half */
-    int32_t process; /* of a mark; -1 */
+    int64_t id;      /* ascending; the upper 32 bits are the file */
+    int32_t process; /* process of a mark; -1: printed text */
     int32_t correlation;
     int64_t said_rank;
-    int64_t at_ns; /* of a mark, on its process's clock */
+    int64_t at_ns; /* of a mark: its time, on the clock of its process */
     int64_t said_ns;
-    struct call_class of; /* rank -1: not known */
-    int64_t class;        /* number of `of`; -1: none */
-    int64_t operation_id; /* 0: none */
-    const char *reason;   /* static; where it has none */
+    struct call_class of; /* rank -1: unknown */
+    int64_t class;        /* number of the class in `of`; -1: none */
+    int64_t operation_id; /* 0: no operation */
+    const char *reason;   /* static; why it has no operation */
 };
 
 struct call_list {
     struct call *items; /* owned, by id */
     size_t count;
     size_t capacity;
-    struct intern groups; /* their ranks, ascending, as text */
+    struct intern groups; /* their global ranks, ascending, as text */
     struct intern correlations;
 };
 
 void call_list_init(struct call_list *list);
 void call_list_release(struct call_list *list);
 
-/* Those of the store, with the rank of each or the reason why there is none. */
+/* Loads the descriptions of the store, each with its rank or the reason why it has none. */
 int call_list_load(struct call_list *list, const struct work *work, struct store *store, struct error *error);
 
-/* The number of a group of `count` global ranks, which are sorted; -1: no memory. */
+/* The number of a group of `count` global ranks; sorts `ranks`. -1: out of memory. */
 int64_t call_group(struct call_list *list, int64_t *ranks, size_t count);
 
 /* -------------------- call_operations.c -------------------- */
 
-/* The operations that descriptions may be of. */
+/* The operations that the descriptions may refer to. */
 
 struct call_operation {
     int64_t class;
-    int64_t at_ns;   /* when it was issued, on its process's clock; 0: not known */
-    int64_t wall_ns; /* the same as wall clock; TIME_UNKNOWN */
+    int64_t at_ns;   /* when it was issued, on the clock of its process; 0: unknown */
+    int64_t wall_ns; /* the same on the wall clock; TIME_UNKNOWN */
     int64_t id;
-    int64_t series; /* index */
+    int64_t series; /* index in call_operations.series */
     int32_t rank;
 };
 
-/* A rank's operations of one function and communicator, of all sizes. */
+/* The operations of one member and function, of all sizes. */
 struct call_series {
-    int64_t least; /* number among them */
+    int64_t least; /* smallest sequence number */
     int64_t greatest;
     int64_t count;
-    int has_gaps; /* some have no number */
+    int has_gaps; /* some operations have no number */
 };
 
 /* When a rank issued one of the operations. */
@@ -208,53 +215,53 @@ struct call_moment {
 };
 
 struct call_operations {
-    struct call_operation *items; /* owned, as all arrays here; by class, moment and id */
+    struct call_operation *items; /* owned, like all arrays here; sorted by class, time and id */
     size_t count;
     size_t capacity;
     size_t class_count;
-    size_t *first;               /* those of class i are items[first[i]] to items[first[i + 1] - 1] */
-    struct call_moment *moments; /* of all items, by rank and moment */
+    size_t *first;               /* class i has items[first[i]] to items[first[i + 1] - 1] */
+    struct call_moment *moments; /* of all items, sorted by rank and time */
     struct call_series *series;
     size_t series_count;
     size_t series_capacity;
 };
 
-void call_operations_release(struct call_operations *operations); /* also one that is all 0 */
+void call_operations_release(struct call_operations *operations); /* Also accepts an all-zero struct. */
 
 /* Gives each description of `list` its class, and finds the operations of these classes. */
 int call_operations_load(struct call_operations *operations, struct call_list *list, const struct work *work,
                          struct store *store, struct error *error);
 
-/* Whether a rank issued any of them in [begin_ns, end_ns). */
+/* Whether a rank issued any of the operations in [begin_ns, end_ns). */
 int call_operations_between(const struct call_operations *operations, int32_t rank, int64_t begin_ns,
                             int64_t end_ns);
 
 /*
- * Which end of a class's operations is whole, as their numbers tell: 1 the beginning (they count from 0, and
- * none is missing between), -1 not that one (they begin later, and none is missing between), 0: it cannot be
- * told.
+ * Which end of a class's operations is complete, by their sequence numbers. 1: the beginning (they start at 0
+ * without a gap). -1: not the beginning (they start later, without a gap). 0: cannot be determined.
  */
 int call_operations_whole_end(const struct call_operations *operations, int64_t class);
 
 /* -------------------- call_match.c -------------------- */
 
 /*
- * Which operation each description is of. Those of one class and file are taken in their order:
+ * Finds the operation of each description. Descriptions of one class and file are matched in order:
  *
- * - marks, whose times are on the clock of the operations: the first operation after it. A mark without one
- *   before the next of its class has none, but for marks that one call made (the same correlation id), or
- *   with no operation of the rank between them: these come before all operations of theirs.
- * - what was printed: where each that was said at a known second has but one place in the order. Without
- *   times that is where there are as many operations as descriptions, or where their numbers tell that
- *   operations are missing at one end only.
+ * - Marks have times on the same clock as the operations: a mark gets the first operation after it. A mark
+ * without an operation before the next mark of its class gets none, with two exceptions: marks made by one
+ * call (equal correlation id), and marks without any operation of the rank between them. These all come
+ * before their operations.
+ * - Printed descriptions are matched if, in order, each printed at a known second has only one possible
+ * operation. Without times this holds if there are as many operations as descriptions, or if sequence numbers
+ * show that operations are missing at one end only.
  */
 int call_match(struct call_list *list, const struct call_operations *operations, struct error *error);
 
 /*
- * Joins descriptions of calls (model/call.h) to operations: by rank, group, function, size, peer and order,
- * each to one operation of its rank at most, whose each description comes from another file. Where it was
- * said when, that is heeded. What could be one of several operations is left without one: tables call_join
- * and call_place. Everything else of the join is in the store. -1 on error.
+ * Joins descriptions of calls to operations by rank, group, function, size, peer and order, and by time if
+ * known. A description gets at most one operation of its rank; several descriptions of one operation come
+ * from different files. A description that fits several operations gets none. Reads everything else from the
+ * store; writes tables call_join and call_place. -1 on error.
  */
 int calls_join(const struct work *work, struct store *store, struct error *error);
 

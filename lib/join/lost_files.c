@@ -1,3 +1,7 @@
+/*
+ * Decides whether lost files explain the free places in the communicators of a run, for ranks.c. The second
+ * half is the table of unfinished instances that instances.c uses.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 
@@ -5,15 +9,15 @@
 #include <string.h>
 
 /*
- * A place left in a communicator is that of a rank which recorded nothing, or of one that recorded something
- * while its file of this communicator was lost: the example plugin writes a file for each. Ranks are in as
- * many communicators as most are, as far as that can be helped.
+ * A free place in a communicator belongs to a rank that recorded nothing, or to one that recorded something
+ * but whose file of this communicator was lost: NCCL's example plugin writes one file per communicator.
+ * Assumes that each rank is in as many communicators as most ranks are, if possible.
  */
 
 struct membership {
     int32_t run;
     int32_t communicators;
-    int64_t global_rank; /* -1 */
+    int64_t global_rank; /* -1: unknown */
 };
 
 static int by_run(const void *a, const void *b)
@@ -24,7 +28,9 @@ static int by_run(const void *a, const void *b)
     return (left->communicators > right->communicators) - (left->communicators < right->communicators);
 }
 
-/* How many communicators each rank is in, in the order of runs. Owned by the caller; NULL: out of memory. */
+/*
+ * The number of communicators that each rank is in, sorted by run. The caller frees it; NULL: out of memory.
+ */
 static struct membership *count_memberships(const struct work *work)
 {
     struct membership *ranks = array_new(work->rank_count, sizeof *ranks);
@@ -40,14 +46,21 @@ static struct membership *count_memberships(const struct work *work)
     return ranks;
 }
 
-/* What the communicators of a run, its world aside, have left. */
+/* The free places in the communicators of a run, except the world. */
 struct gaps {
     int64_t places;
     int64_t
-        last; /* of those with places above their last member, the greatest global rank of one; -1: none */
+        /*
+         * of communicators with places after their last member: the greatest global rank of such a member;
+         * -1: none
+         */
+        last;
 };
 
-/* Global ranks ascend with the numbers in a communicator: of each, its last member's. NULL: out of memory. */
+/*
+ * Global ranks ascend with the rank in a communicator. The global rank of the last member of each; -1 if no
+ * place is after it. NULL: out of memory.
+ */
 static int64_t *find_last_members(const struct work *work)
 {
     int64_t *last = array_new(work->communicator_count, sizeof *last);
@@ -70,7 +83,10 @@ static int64_t *find_last_members(const struct work *work)
     return last;
 }
 
-/* More places than ranks recorded anything are nobody's: claims of a trace are not added up beyond that. */
+/*
+ * Counts at most one place more than there are recorded ranks for each communicator, so that sizes that a
+ * trace claims do not add up.
+ */
 static void find_gaps(const struct work *work, const int64_t *last, struct gaps *gaps)
 {
     for (size_t i = 0; i < work->run_count; i++)
@@ -92,8 +108,8 @@ static void find_gaps(const struct work *work, const int64_t *last, struct gaps 
 }
 
 /*
- * Whether the ranks of a run that are in fewer communicators than most can take its places. There is room in
- * `counts` for all.
+ * Whether the ranks of a run that are in fewer communicators than most can take its free places. `counts` has
+ * room for all of them.
  */
 static int can_take(const struct membership *ranks, size_t count, const struct gaps *gaps, int64_t *counts)
 {
@@ -166,7 +182,7 @@ static int is_same(const struct pending_key *left, const struct pending_key *rig
            left->part[2] == right->part[2];
 }
 
-/* The slot that holds the key, or the free one where it would go. */
+/* The slot with the key, or the free slot for it. */
 static size_t find(const struct pending *pending, const struct pending_key *key)
 {
     size_t at = home_of(pending, key);
@@ -211,7 +227,7 @@ int64_t pending_put(struct pending *pending, const struct pending_key *key, int 
     return (int64_t)pending->next++;
 }
 
-/* Frees a slot and moves those behind it up that would otherwise not be found. */
+/* Frees a slot and moves later ones up that could not be found otherwise. */
 static void free_slot(struct pending *pending, size_t hole)
 {
     size_t mask = pending->slot_count - 1;

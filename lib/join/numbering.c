@@ -1,3 +1,8 @@
+/*
+ * Finds tag, step and occurrence number of every operation of a run and writes them to the store, rank by
+ * rank, before instances.c joins the operations. Steps come from the program if it numbers them, else from
+ * tags, else from the period of the operations.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/steps.h"
@@ -5,26 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the steps of a run without tags are told. */
+/* How the steps of a run without tags are determined. */
 struct period {
-    struct own_steps own; /* of one rank; more or fewer where all ranks together tell them */
+    struct own_steps own; /* of one rank; the count is corrected if all ranks together show more or fewer */
     struct step_end *ends;
     size_t end_count;
-    struct shared_communicators shared; /* those of the ends */
+    struct shared_communicators shared; /* the communicators of the ends */
 };
 
-/* What numbering the ranks of a run needs. */
+/* State for numbering the ranks of a run. */
 struct ranks {
     struct worker_pool *worker_pool;
-    const int32_t *items; /* the ranks to be numbered */
+    const int32_t *items; /* the ranks to number */
     struct series_table *series;
     struct period period;
-    const char *begin; /* tag that the operations of most ranks begin with; NULL: of none. The first hand's */
+    const char *begin; /* first tag on most ranks; NULL: none. Text of the first worker */
 };
 
-/* A rank being numbered. */
+/* A rank that is being numbered. */
 struct numbering {
-    struct work *work; /* the hand's, as are the blocks */
+    struct work *work; /* the worker's, like `blocks` */
     struct blocks *blocks;
     const struct ranks *ranks;
     int32_t rank;
@@ -66,7 +71,7 @@ static int carries_tags(const struct work *work, int32_t rank)
     return 0;
 }
 
-/* Where the tag changes from one operation to the next: the cycle as the operations show it. */
+/* A moment is an operation whose tag differs from that of the operation before. */
 static int moments_of_operations(struct numbering *numbering, struct moments *moments, struct error *error)
 {
     struct cursor cursor;
@@ -86,7 +91,7 @@ static int moments_of_operations(struct numbering *numbering, struct moments *mo
     return more;
 }
 
-/* The tags set on each of a rank's members. */
+/* The tags set on each member of a rank. */
 static struct tag_state *tag_states(const struct work *work, int32_t rank)
 {
     size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
@@ -127,7 +132,7 @@ static int load_marks(const struct numbering *numbering, struct error *error)
     return failed;
 }
 
-/* Everything is settled, and goes into the store block by block. */
+/* Everything is final here and is written to the store block by block. */
 static int number_once(struct numbering *numbering, struct step_teller teller, struct error *error)
 {
     struct cursor cursor;
@@ -161,7 +166,7 @@ static int number_rank(struct numbering *numbering, struct step_teller teller, s
     return failed;
 }
 
-/* Each hand has numbers of its own for texts. 0: none. */
+/* Each worker has its own numbers of texts. 0: no text. */
 static int find_symbol(struct numbering *numbering, const char *text, uint64_t *symbol, struct error *error)
 {
     int64_t number = text ? intern_put(&numbering->work->texts, text, strlen(text)) : 0;
@@ -169,7 +174,7 @@ static int find_symbol(struct numbering *numbering, const char *text, uint64_t *
     return number < 0 ? error_no_memory(error) : 0;
 }
 
-/* What the steps are told by where there are tags. */
+/* Finds the tags that show the steps, if there are any. */
 static int find_moments(struct numbering *numbering, struct moments *moments, struct error *error)
 {
     if (load_marks(numbering, error))
@@ -201,7 +206,10 @@ static int number_by_tags(void *context, struct pool_worker *pool_worker, size_t
     return failed;
 }
 
-/* The rank of the run with the most operations, the first of them by its number; -1 when there are none. */
+/*
+ * The rank of the run with most operations; of several, the one with the lowest global rank; -1: no
+ * operations.
+ */
 static int32_t busiest_rank(const struct work *work, int32_t run)
 {
     int32_t best = -1;
@@ -230,16 +238,16 @@ static int number_alone(struct numbering *numbering, struct error *error)
 }
 
 /*
- * Whether a rank's own steps do, though operations are missing: where nobody has those, a filter left them
- * out, and what is left repeats as it is. Of a step of one operation that does not tell which of several it
- * is.
+ * Whether the steps of a rank can be used although operations are missing. If all ranks lack the same ones, a
+ * filter left them out, and the rest still repeats. Not if a step has only one operation: then it is unknown
+ * which of several it is.
  */
 static int is_enough(const struct own_steps *own)
 {
     return own->count >= 2 && own->starts[own->count - 1] - own->starts[0] >= 2 * (own->count - 1);
 }
 
-/* Where the rank lost operations, what all ranks together have tells more than its own do. */
+/* If the rank lost operations, the operations of all ranks together show the steps better than its own. */
 static int find_shared(struct pool_worker *pool_worker, int32_t rank, struct period *period,
                        struct error *error)
 {
@@ -260,7 +268,10 @@ static int find_shared(struct pool_worker *pool_worker, int32_t rank, struct per
     return 0;
 }
 
-/* The ends of steps on communicators that all ranks share; where there are none their count does not fit. */
+/*
+ * Finds the ends of steps on the communicators that all ranks share. If some are missing, their count does
+ * not fit the steps.
+ */
 static int find_ends(struct pool_worker *pool_worker, int32_t rank, struct period *period,
                      struct error *error)
 {
@@ -282,9 +293,9 @@ static int has_steps(const struct period *period)
 }
 
 /*
- * The communicator with as many ranks as the world that comes next in the order of hashes, whatever the order
- * of reading; `after` -1: the first. -1: there is none. The world may be one that nothing but sends and
- * receives run on, which have no numbers.
+ * The communicator with as many ranks as the world that comes next by hash, so that the order of files does
+ * not matter; `after` -1: the first. -1: none. The world itself may have only sends and receives, which have
+ * no numbers.
  */
 static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
 {
@@ -304,8 +315,8 @@ static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
 }
 
 /*
- * Where a rank took the place of another, no communicator holds all; but those that come one after the other
- * may.
+ * If a rank was replaced by another, no communicator has all ranks, but several that follow each other may
+ * have them together.
  */
 static int find_without_world(struct pool_worker *pool_worker, int32_t run, int32_t rank,
                               struct period *period, struct error *error)
@@ -324,7 +335,7 @@ static int find_without_world(struct pool_worker *pool_worker, int32_t run, int3
 static int find_period(struct pool_worker *pool_worker, int32_t run, struct period *period,
                        struct error *error)
 {
-    enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
+    enum { MOST_ALIKE = 4 }; /* a limit on what a trace may claim */
     const struct work *work = &pool_worker->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
     if (rank < 0)
@@ -345,7 +356,7 @@ static int find_period(struct pool_worker *pool_worker, int32_t run, struct peri
     return 0;
 }
 
-/* Where no communicators are shared by all ranks, each goes by its own period. */
+/* If no communicators are shared by all ranks, each rank uses its own period. */
 static int number_by_period(void *context, struct pool_worker *pool_worker, size_t number,
                             struct error *error)
 {
@@ -363,9 +374,9 @@ static int number_by_period(void *context, struct pool_worker *pool_worker, size
     return number_rank(&numbering, teller, error);
 }
 
-/* What a rank's operations begin with. */
+/* The first tag of a rank. */
 struct first_tag {
-    const char *text; /* borrowed from the first hand; NULL: none has one */
+    const char *text; /* text of the first worker; NULL: none */
     size_t operations;
 };
 
@@ -389,7 +400,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct first_tag *)a)->text, ((const struct first_tag *)b)->text);
 }
 
-/* The one of most ranks; of as many, the one of ranks with most operations, which lost the fewest. */
+/* The tag of most ranks; if equal, of ranks with more operations, which lost fewer. */
 static const char *usual_first(const struct first_tag *sorted, size_t count)
 {
     const char *usual = NULL;
@@ -407,7 +418,7 @@ static const char *usual_first(const struct first_tag *sorted, size_t count)
     return usual;
 }
 
-/* What most of the ranks begin with whose operations carry tags: a rank may have lost what it began with. */
+/* Finds the tag that most ranks with tags begin with. A single rank may have lost its first operations. */
 static int find_begin(struct ranks *ranks, size_t count, struct error *error)
 {
     struct first_tag *firsts = array_new(count, sizeof *firsts);
@@ -427,7 +438,7 @@ static int find_begin(struct ranks *ranks, size_t count, struct error *error)
     return failed;
 }
 
-/* The ranks of a run whose steps are not settled, into `items`. */
+/* Stores the ranks of a run that are not numbered yet in `items`. */
 static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 {
     size_t count = 0;
@@ -437,14 +448,14 @@ static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
     return count;
 }
 
-/* Where the program itself tells the steps. */
+/* The program numbers its steps. */
 static int number_as_told(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct numbering numbering = numbering_of(context, pool_worker, number);
     return number_rank(&numbering, (struct step_teller){.times = NULL}, error);
 }
 
-/* First the ranks whose tags tell their steps, then the others. */
+/* First the ranks whose tags show their steps, then the others. */
 static int number_untold(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
                          struct error *error)
 {

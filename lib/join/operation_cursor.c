@@ -1,3 +1,7 @@
+/*
+ * Iterates over the operations of several members in the order of issue, for numbering and joining. Keeps
+ * only those blocks in memory that overlap in time.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -5,32 +9,38 @@
 
 #include <stdlib.h>
 
-/* So many blocks of a member are open at once for the sake of one moment's calls. */
+/* How many blocks of a member may be open at the same time to sort calls issued at the same time. */
 enum { MOST_OPEN = 3 };
 
-/* In place of a call's number: of a moment, a block that is closed comes after what is open (to_open). */
+/*
+ * In place of a call's number: among entries of the same time, a closed block comes after open ones
+ * (to_open).
+ */
 #define CLOSED INT64_MAX
 
-/* The blocks of a member. */
+/* A member and its blocks. */
 struct cursor_source {
     int32_t member;
     uint64_t hash;              /* of its communicator */
     struct block_place *places; /* owned */
     size_t count;
-    size_t next;                 /* of the places, to line up */
-    size_t opened;               /* of those that were lined up */
-    size_t open;                 /* of the opened ones, not through yet */
-    const struct numbers *first; /* of operations that have no numbers of their own; NULL */
-    struct numbers *counted;     /* owned: how many of these have been given */
+    size_t next;                 /* index of the next place to put into the heap */
+    size_t opened;               /* how many of those in the heap have been opened */
+    size_t open;                 /* opened blocks with operations left */
+    const struct numbers *first; /* first numbers of operations without their own; NULL: not needed */
+    struct numbers *counted;     /* owned: the operations that have been numbered so far */
 };
 
-/* What comes next of a block: its least time and id while it is closed, its next operation's then. */
+/*
+ * What comes next in a block: if it is closed, its earliest time and its id; else those of its next
+ * operation.
+ */
 struct cursor_entry {
     int64_t at_ns;
     int64_t id;
     int64_t call; /* the number of a send or receive that has one; COUNT_UNKNOWN; CLOSED */
     size_t source;
-    struct operation_rows *rows; /* owned; NULL: still to be opened */
+    struct operation_rows *rows; /* owned; NULL: not opened yet */
 };
 
 static int compare(int64_t left, int64_t right)
@@ -39,9 +49,9 @@ static int compare(int64_t left, int64_t right)
 }
 
 /*
- * Of one known moment, members come in the order of their communicators' hashes, which is the same on all
- * ranks whatever was read first. Of a member, within a block rows have their places; among blocks numbered
- * calls go by their numbers, as within one (operation_rows_call), after all else.
+ * Entries with the same known time come in the order of their communicators' hashes, which is equal on all
+ * ranks, whatever the order of files. Within a block of a member, rows keep their places. Across its blocks,
+ * calls with numbers come by their numbers, as within a block (operation_rows_call), after all others.
  */
 static int is_before(const struct cursor *cursor, const struct cursor_entry *left,
                      const struct cursor_entry *right)
@@ -81,7 +91,7 @@ static void sift_up(struct cursor *cursor, size_t at)
         swap(&heap[at], &heap[(at - 1) / 2]);
 }
 
-/* Lines the source's next block up, unopened. */
+/* Puts the next block of a source into the heap, closed. */
 static int line_up(struct cursor *cursor, size_t source, struct error *error)
 {
     struct cursor_source *of = &cursor->sources[source];
@@ -133,7 +143,7 @@ void cursor_end(struct cursor *cursor)
     free(cursor->heap);
 }
 
-/* What comes next of a block that is open and not through. */
+/* Sets the entry of an open block to its next operation. */
 static void settle(struct cursor_entry *entry)
 {
     const struct operation_rows *rows = entry->rows;
@@ -172,7 +182,9 @@ static int open_block(struct cursor *cursor, size_t at, struct error *error)
     return line_up(cursor, source, error);
 }
 
-/* Whether a closed block of the source begins at that time: at most one of a source is lined up. */
+/*
+ * Whether a closed block of the source begins at that time. The heap has at most one closed block per source.
+ */
 static int begins_another(const struct cursor_source *source, int64_t at_ns)
 {
     return source->next > source->opened && source->open < MOST_OPEN &&
@@ -180,8 +192,8 @@ static int begins_another(const struct cursor_source *source, int64_t at_ns)
 }
 
 /*
- * The block to open next: the first, if it is closed, or one that begins with calls of the moment in which
- * the first, which is open, has one. heap_count: none.
+ * Index of the block to open next: the first one if it is closed, or one of the same member that begins at
+ * the time of the first one's next call. heap_count: none.
  */
 static size_t to_open(const struct cursor *cursor)
 {
@@ -197,7 +209,7 @@ static size_t to_open(const struct cursor *cursor)
     return cursor->heap_count;
 }
 
-/* Takes the first block, which is through, away. */
+/* Removes the first block, which has no operations left. */
 static int close_first(struct cursor *cursor, struct error *error)
 {
     struct operation_rows *rows = cursor->heap[0].rows;
@@ -210,7 +222,7 @@ static int close_first(struct cursor *cursor, struct error *error)
     return failed;
 }
 
-/* Goes past the operation that was given away last. */
+/* Moves past the operation that was returned last. */
 static int go_on(struct cursor *cursor, struct error *error)
 {
     if (!cursor->is_given)
@@ -222,7 +234,7 @@ static int go_on(struct cursor *cursor, struct error *error)
     return 0;
 }
 
-/* Other kernels than symmetric ones do not wait in it. */
+/* Only symmetric kernels wait for other ranks in this phase. */
 static int64_t initial_sync(const struct block_reader *reader, size_t row)
 {
     if (reader->absent[OPERATION_INITIAL_SYNC][row] ||
@@ -232,7 +244,7 @@ static int64_t initial_sync(const struct block_reader *reader, size_t row)
     return reader->values[OPERATION_INITIAL_SYNC][row];
 }
 
-/* Its number, counted from the first of its like where it has none of its own. -1: out of memory. */
+/* Numbers an operation that has no number of its own. -1: out of memory. */
 static int number(struct cursor *cursor, struct swept *swept)
 {
     const struct cursor_source *source = &cursor->sources[swept->source];

@@ -1,3 +1,8 @@
+/*
+ * Aligns the ranks of recordings that cover only part of a job and have no sequence numbers, such as those of
+ * PyTorch's profiler. Finds a place (the cut) that is the same in the operations of all ranks, and sets the
+ * numbers at which the operations of each member start. Runs before numbering.c.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "model/model.h"
@@ -6,14 +11,14 @@
 #include <stdlib.h>
 
 enum {
-    COLLECTIVES_MOST = 2048, /* that are looked at of each member */
-    SHIFTS_EACH_WAY = 64,    /* beyond what the clocks say */
-    TIMES_BETTER = 4         /* the right order fits the clocks so many times better than any other */
+    COLLECTIVES_MOST = 2048, /* the most collectives that are compared, per member */
+    SHIFTS_EACH_WAY = 64,    /* shifts tried on each side of the one that the clocks suggest */
+    TIMES_BETTER = 4         /* how many times better the right order must fit the clocks than any other */
 };
 
 struct collective {
     int64_t end_ns;
-    uint64_t what; /* function and size */
+    uint64_t what; /* hash of function and size */
 };
 
 /* The first collectives of a member. */
@@ -21,7 +26,7 @@ struct record {
     struct collective *items; /* owned */
     size_t count;
     int32_t rank;
-    int64_t shift; /* its first one's place among those of the reference */
+    int64_t shift; /* index of its first collective in the reference */
 };
 
 struct records {
@@ -70,7 +75,7 @@ static int read_record(struct record *record, const struct work *work, int32_t m
     return failed ? -1 : 0;
 }
 
-/* The reference is the one with the most. */
+/* The reference is the record with most collectives. */
 static int read_records(struct records *records, const struct work *work, int32_t communicator,
                         struct blocks *blocks, struct error *error)
 {
@@ -96,14 +101,17 @@ static void records_release(struct records *records)
     free(records->items);
 }
 
-/* Half of what the shorter one has must be in both. */
+/* Whether at least half of the shorter record is in both. */
 static int is_enough(const struct record *record, const struct record *reference, size_t both)
 {
     size_t least = record->count < reference->count ? record->count : reference->count;
     return both > 0 && both * 2 >= least;
 }
 
-/* How far ends lie apart on average; -1: the order does not fit, or too little is in both. */
+/*
+ * The average time between the ends in the two records; -1: the order does not fit, or too few collectives
+ * are in both.
+ */
 static int64_t distance(const struct record *record, const struct record *reference, int64_t shift)
 {
     size_t both = 0, timed = 0;
@@ -126,7 +134,7 @@ static int64_t distance(const struct record *record, const struct record *refere
     return scale(1, sum / (double)timed);
 }
 
-/* Where in the reference something ends nearest to the record's first known end. */
+/* The shift at which the record's first known end is nearest to an end in the reference. */
 static int64_t nearest(const struct record *record, const struct record *reference)
 {
     size_t first = 0, best = 0;
@@ -148,7 +156,7 @@ static int64_t nearest(const struct record *record, const struct record *referen
     return (int64_t)best - (int64_t)first;
 }
 
-/* 1: it is clear where the record begins in the reference. */
+/* 1 if one shift is clearly better than all others. */
 static int find_shift(struct record *record, const struct record *reference)
 {
     int64_t middle = nearest(record, reference), best = -1, second = -1;
@@ -167,7 +175,7 @@ static int find_shift(struct record *record, const struct record *reference)
     return best >= 0 && (second < 0 || best < second / TIMES_BETTER);
 }
 
-/* The first that all have; 0: there is none. */
+/* Stores the first collective that all records have; 0: there is none. */
 static int place_all(const struct records *records, int64_t *places)
 {
     int64_t common = 0;
@@ -184,11 +192,12 @@ static int place_all(const struct records *records, int64_t *places)
 }
 
 /*
- * Which collective of each member of a communicator is the first that all have, by when they ended: ranks end
- * one at the same time, as far as their clocks agree, and the order of functions and sizes has to fit. Where
- * another order would fit nearly as well, nothing is told.
+ * Finds the first collective that all members of a communicator have, by the times at which they ended. Ranks
+ * end a collective at the same time, as far as their clocks agree, and the order of functions and sizes must
+ * fit. If another order would fit almost as well, there is no result.
  *
- * `places` gets the number among its rank's collectives there, by job rank. 1, 0 where it is not clear, -1.
+ * `places` gets the index of that collective among those of its rank, by job rank. 1; 0 if not clear; -1 on
+ * error.
  */
 static int overlap_find(const struct work *work, int32_t communicator, struct blocks *blocks, int64_t *places,
                         struct error *error)
@@ -203,42 +212,48 @@ static int overlap_find(const struct work *work, int32_t communicator, struct bl
     return failed ? -1 : is_clear;
 }
 
-/* A step in which nothing is recorded is rare: so many numbers of steps to an operation are believed. */
+/*
+ * Steps without any recorded operation are rare. Step numbers that would give more steps per operation are
+ * ignored.
+ */
 enum { STEPS_OF_AN_OPERATION = 64 };
 
-/* Beyond so many, steps are counted from the last multiple of it: what came before takes no room. */
+/*
+ * From this number on, steps are counted from the last multiple of it, so that earlier steps take no memory.
+ */
 enum { FEW_STEPS = 100 };
 
-/* What a rank's records say of where they stand. */
+/* Steps and numbers in the records of a rank. */
 struct rank_survey {
     size_t operations;
     size_t without_number;
-    int64_t first_step; /* -1: none is told */
+    int64_t first_step; /* -1: the program does not number steps */
     int64_t last_step;
 };
 
-/* What those of a member say. */
+/* Numbers in the records of a member. */
 struct member_survey {
-    int64_t first_sequence; /* as it is told; -1: not of all its collectives */
+    int64_t first_sequence; /* smallest recorded sequence number; -1: a collective has none */
     size_t collectives;
-    struct numbers *before; /* owned: how many of each kind come before what all know to be the same */
+    struct numbers *before; /* owned: how many operations of each kind come before the cut */
 };
 
-/* A place in every rank's order of operations: the same one. */
+/* How the cut is defined: the same place in the operations of every rank. */
 enum cut_kind { CUT_NOWHERE, CUT_BY_STEP, CUT_BY_SEQUENCE, CUT_BY_PLACE };
 
 struct windows {
     struct work *work;
     int32_t run;
-    const int32_t *ranks; /* those of the run */
+    const int32_t *ranks; /* the ranks of the run */
     size_t rank_count;
-    struct rank_survey *of_ranks;     /* owned; of all ranks, as the next */
-    struct member_survey *of_members; /* owned */
-    int64_t *sequences; /* owned: of each communicator a number that is told and that all members have; -1 */
+    struct rank_survey *of_ranks;     /* owned; one for each rank of the work */
+    struct member_survey *of_members; /* owned; one for each member of the work */
+    /* owned; for each communicator a recorded number that all its members have; -1: none */
+    int64_t *sequences;
     enum cut_kind cut;
-    int64_t value;        /* of it: a step, or a number told on the communicator */
-    int32_t communicator; /* ... that all ranks are in */
-    int64_t *places;      /* owned: for each rank, which of its collectives there that is */
+    int64_t value;        /* of the cut: a step, or a number on the communicator */
+    int32_t communicator; /* the communicator of the cut; all ranks are in it */
+    int64_t *places;      /* owned; for each rank, the index of the cut among its collectives there */
 };
 
 static int is_collective(const struct swept *swept)
@@ -246,7 +261,10 @@ static int is_collective(const struct swept *swept)
     return !function_is_point_to_point((enum function)swept->function);
 }
 
-/* On its communicator, of a collective: as it is told, whoever counted; -1. */
+/*
+ * The recorded number of a collective on its communicator, from the program or else from the recorder; -1:
+ * none.
+ */
 static int64_t number_of(const struct swept *swept)
 {
     return swept->told_sequence >= 0 ? swept->told_sequence : swept->sequence;
@@ -299,7 +317,10 @@ static int survey_rank(void *context, struct pool_worker *pool_worker, size_t nu
     return more;
 }
 
-/* Whether an operation is the one of the cut. `collectives`: of the cut's communicator before it. */
+/*
+ * Whether an operation is at the cut or after it. `collectives`: how many on the cut's communicator came
+ * before it.
+ */
 static int is_cut(const struct windows *windows, const struct swept *swept, int64_t collectives)
 {
     const struct work_member *member = &windows->work->members[swept->member];
@@ -316,7 +337,10 @@ static int is_cut(const struct windows *windows, const struct swept *swept, int6
     }
 }
 
-/* What a communicator's own numbers tell goes before where its operations stand among others. */
+/*
+ * Whether an operation comes before the cut. The numbers of its own communicator take precedence over its
+ * place.
+ */
 static int comes_before(const struct windows *windows, const struct swept *swept, int is_past)
 {
     int64_t sequence = windows->sequences[windows->work->members[swept->member].communicator];
@@ -352,7 +376,7 @@ static int count_rank(void *context, struct pool_worker *pool_worker, size_t num
     return more;
 }
 
-/* Steps as they are told: those of some rank, and those of all. */
+/* Step numbers of the program: those that some rank has, and those that all ranks have. */
 struct told_steps {
     int64_t first;
     int64_t last;
@@ -360,7 +384,7 @@ struct told_steps {
     int64_t last_of_all;
 };
 
-/* 0: some rank tells none, or numbers beyond belief. */
+/* 0: a rank has no step numbers, or they are implausible. */
 static int find_told_steps(const struct windows *windows, struct told_steps *steps)
 {
     size_t most = 0;
@@ -377,12 +401,12 @@ static int find_told_steps(const struct windows *windows, struct told_steps *ste
         steps->first_of_all = rank->first_step > steps->first_of_all ? rank->first_step : steps->first_of_all;
         steps->last_of_all = rank->last_step < steps->last_of_all ? rank->last_step : steps->last_of_all;
     }
-    /* What a trace costs us is in proportion to what it holds. */
+    /* Cost must be in proportion to what a trace contains. */
     return steps->last >= 0 &&
            (uint64_t)(steps->last - steps->first) < STEPS_OF_AN_OPERATION * (uint64_t)most;
 }
 
-/* Numbers of steps are those of the program; ranks have operations in common from the first step of all. */
+/* Uses the program's step numbers. From the first step that all ranks have, their operations are the same. */
 static void take_told_steps(struct windows *windows, const struct told_steps *steps)
 {
     struct work_run *run = &windows->work->runs[windows->run];
@@ -394,7 +418,7 @@ static void take_told_steps(struct windows *windows, const struct told_steps *st
     windows->value = steps->first_of_all;
 }
 
-/* The greatest of the first numbers that members tell; -1: one does not tell them. */
+/* The greatest of the members' first numbers; -1: a member has no numbers. */
 static int64_t common_sequence(const struct windows *windows, int32_t communicator)
 {
     const struct grouping *of = &windows->work->by_communicator;
@@ -444,7 +468,10 @@ static void raise(int64_t *most, int64_t value)
     *most = value > *most ? value : *most;
 }
 
-/* What the operations of a communicator that all know to be the same begin with: so many come before them. */
+/*
+ * For each kind, the most operations that a member has before the cut. The operations after the cut are
+ * numbered from there.
+ */
 static void find_most(const struct windows *windows, int32_t communicator, struct numbers *most)
 {
     const struct grouping *of = &windows->work->by_communicator;
@@ -456,10 +483,10 @@ static void find_most(const struct windows *windows, int32_t communicator, struc
     }
 }
 
-/* So far apart are the numbers of members where nothing tells which of their operations are the same. */
+/* The distance between the numbers of members if it is unknown which of their operations are the same. */
 static const int64_t apart = INT64_C(1) << 40;
 
-/* Turns what came before into what the first begin with. */
+/* Changes the counts before the cut to the numbers at which the operations start. */
 static void number_from(const struct windows *windows, int32_t communicator, const struct numbers *most,
                         int64_t place, struct numbers *numbers)
 {
@@ -512,7 +539,7 @@ static void release(struct windows *windows)
     free(windows->places);
 }
 
-/* Whether some rank has operations without numbers, on communicators that can be told apart. */
+/* Whether a rank has operations without numbers. */
 static int has_windows(const struct windows *windows)
 {
     for (size_t i = 0; i < windows->rank_count; i++)
@@ -538,7 +565,7 @@ static int align(struct windows *windows, struct worker_pool *worker_pool, struc
     return 0;
 }
 
-/* Only recorders that do not know NCCL's own names of communicators are such. */
+/* Only recorders that do not know NCCL's communicator hash can lack numbers. */
 static int may_have_windows(const struct work *work, int32_t run)
 {
     const struct grouping *of = &work->communicators_of_run;

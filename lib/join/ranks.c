@@ -1,3 +1,7 @@
+/*
+ * Finds which process is which rank of which job: runs, ranks, sizes of communicators, the world communicator
+ * that gives global ranks, and ranks that recorded nothing. Runs after load.c.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 
@@ -5,11 +9,11 @@
 #include <string.h>
 
 /*
- * How large communicators are, and which one holds all ranks of a job (its world): a rank's number there is
- * its global one.
+ * Sizes of communicators, and which one has all ranks of a job (its world). The rank in the world is the
+ * global rank.
  */
 
-/* How large each communicator is, at least: declared, else from the ranks and peers seen. */
+/* Sets the size of each communicator: declared, else a lower bound from the ranks and peers seen. */
 static void work_size_communicators(struct work *work)
 {
     for (size_t i = 0; i < work->communicator_count; i++)
@@ -24,13 +28,13 @@ static void work_size_communicators(struct work *work)
             work->communicators[i].size = work->communicators[i].declared_size;
 }
 
-/* Of two of a size the one of the lesser hash: the order of reading says nothing. */
+/* Of equal size, the one with the smaller hash, so that the order of files does not matter. */
 static int is_wider(const struct work_communicator *a, const struct work_communicator *b)
 {
     return a->size != b->size ? a->size > b->size : (uint64_t)a->hash < (uint64_t)b->hash;
 }
 
-/* Ranks of each run, and the size of its widest communicator. Owned by the caller; NULL: out of memory. */
+/* The number of ranks of a run, and the size of its largest communicator. */
 struct breadth {
     int64_t ranks;
     int64_t widest;
@@ -51,13 +55,10 @@ static struct breadth *measure_runs(const struct work *work)
 }
 
 /*
- * Counts the ranks of each run and finds the communicator that gives their global numbers, where there is one
- * and it is not settled yet.
- */
-/*
- * The communicator that every rank of the run is in; the greatest, where several are. One rank may be missing
- * from it (its file was lost) when the numbers leave exactly one place for it. Where another is wider, most
- * files were lost, and those left share no world.
+ * Counts the ranks of each run and chooses its world, unless that is settled: the communicator that every
+ * rank of the run is in, the largest if there are several. One rank may be missing from it (its file was
+ * lost) if exactly one place is free. If another communicator is larger, most files were lost and the rest
+ * have no world.
  */
 static int work_choose_worlds(struct work *work, struct error *error)
 {
@@ -87,14 +88,14 @@ static int work_choose_worlds(struct work *work, struct error *error)
     return 0;
 }
 
-/* As its members are listed, else its own number. */
+/* The global rank that the member list gives, else the rank itself. */
 static int64_t global_rank_in(const struct work_communicator *communicator, int64_t rank)
 {
     int is_listed = rank >= 0 && (uint64_t)rank < communicator->told_count;
     return is_listed ? communicator->told[rank] : rank;
 }
 
-/* Global ranks of all that are in the world of their run. */
+/* Sets the global ranks of all members of the worlds. */
 static void work_take_global_ranks(struct work *work)
 {
     for (size_t i = 0; i < work->member_count; i++) {
@@ -106,8 +107,8 @@ static void work_take_global_ranks(struct work *work)
 }
 
 /*
- * The communicator of all ranks of its run; NULL where there is none, its own hash is not known, or files
- * that were lost explain all places left in the run's.
+ * The world of a communicator's run. NULL: there is none, the hash of the communicator is unknown, or lost
+ * files explain all free places in the run.
  */
 static struct work_communicator *world_around(struct work *work, const unsigned char *lost,
                                               const struct work_communicator *communicator)
@@ -118,10 +119,10 @@ static struct work_communicator *world_around(struct work *work, const unsigned 
 }
 
 /*
- * Where the trace does not say how large communicators are, and everybody seen is in the world, a place left
- * in another communicator is that of a rank with a greater number, of which nothing was recorded: NCCL runs
- * nothing for a communicator of one rank. Communicators divide a world evenly: one with a place left tells of
- * more such ranks where the world is no multiple of it.
+ * If the trace does not record sizes and all ranks seen are in the world, a free place in another
+ * communicator is that of a rank with a greater number that recorded nothing, since NCCL does nothing for a
+ * communicator of one rank. Communicators divide a world evenly, so one with a free place shows more such
+ * ranks if the size of the world is not a multiple of its own.
  */
 static void make_room(struct work *work, const unsigned char *lost)
 {
@@ -148,8 +149,9 @@ static void make_room(struct work *work, const unsigned char *lost)
 }
 
 /*
- * Ranks of a communicator have ascending global ranks, as far as anybody has seen: those of the places above
- * its last member's are greater than that one's. This tells of more silent ranks than the gaps of the world.
+ * The ranks of a communicator have ascending global ranks in all traces seen so far. So ranks after its last
+ * member have greater global ranks than that one. This can show more ranks without records than the gaps in
+ * the world do.
  */
 static int make_room_above(struct work *work, const unsigned char *lost, struct error *error)
 {
@@ -179,9 +181,9 @@ static int make_room_above(struct work *work, const unsigned char *lost, struct 
 }
 
 /*
- * Fills the places of the world that nobody took: with the one rank left over, else with silent ranks. Where
- * next to nobody spoke they stay empty: what a trace costs us is in proportion to what it holds, not to what
- * it claims.
+ * Fills the free places of the world: one with the rank that has no place, if any, the others with ranks that
+ * recorded nothing. If far more places than recorded ranks are free, they stay empty, because cost must be in
+ * proportion to what a trace contains, not to what it claims.
  */
 static int fill_world(struct work *work, int32_t run, struct error *error)
 {
@@ -214,7 +216,7 @@ static int fill_world(struct work *work, int32_t run, struct error *error)
     return 0;
 }
 
-/* Makes worlds larger where places left in other communicators tell of ranks that recorded nothing. */
+/* Enlarges worlds if free places in other communicators show ranks that recorded nothing. */
 static int work_make_room(struct work *work, struct error *error)
 {
     unsigned char *lost = work_find_lost_files(work);
@@ -237,7 +239,7 @@ static int fill_run(struct work *work, int32_t number, const struct map *unplace
     return 0;
 }
 
-/* Fills the places that nobody took, with ranks that recorded nothing. Wants the ranks grouped by run. */
+/* Adds the ranks that recorded nothing. Ranks must be grouped by run. */
 static int work_fill_worlds(struct work *work, struct error *error)
 {
     struct map unplaced;
@@ -251,17 +253,17 @@ static int work_fill_worlds(struct work *work, struct error *error)
 
 /*
  * Which process is which rank of which job. Processes that share a communicator, directly or through others,
- * are one job (a run). A process is one rank of its job, unless it appears several times in one communicator:
- * then each of its ranks counts as one.
+ * are one job (a run). A process is one rank of its job, unless it is several times in one communicator; then
+ * each of its members there is a rank.
  */
 
 /*
- * Files whose communicators have no hash show no sharing. All that one directory holds of them is taken for
- * one job.
+ * Unites processes whose communicators have no hash, so that it is unknown which they share: all those in one
+ * directory are taken for one job.
  */
 static int unite_unhashed(const struct work *work, int32_t *parent, struct error *error)
 {
-    int32_t *first = array_new(work->process_count, sizeof *first); /* of each set */
+    int32_t *first = array_new(work->process_count, sizeof *first); /* first process of each directory */
     struct intern sets;
     int failed = !first;
     intern_init(&sets);
@@ -284,7 +286,10 @@ static int unite_unhashed(const struct work *work, int32_t *parent, struct error
     return failed ? error_no_memory(error) : 0;
 }
 
-/* Processes by the files that came first: of these, not of who was read first, the numbers of runs tell. */
+/*
+ * Runs are numbered in the order of the files that were added first, not in the order in which files were
+ * read.
+ */
 struct arrival {
     int64_t file;
     int32_t process;
@@ -359,7 +364,7 @@ out:
     return failed;
 }
 
-/* Marks the processes that appear more than once in one (hashed) communicator. */
+/* Marks processes that are more than once in one communicator with a hash. */
 static int find_shared_processes(const struct work *work, unsigned char *shared, struct error *error)
 {
     struct map seen;
@@ -381,7 +386,7 @@ static int find_shared_processes(const struct work *work, unsigned char *shared,
     return 0;
 }
 
-/* A rank for every process that is one, and as many as can be told for the others. */
+/* Makes one rank for each process, or several ranks for a process marked in `shared`. */
 static int make_ranks(struct work *work, const unsigned char *shared, struct error *error)
 {
     int32_t *rank_of = array_new(work->process_count, sizeof *rank_of);

@@ -1,3 +1,7 @@
+/*
+ * Aligns the calls of one member in two recordings by their times on the wall clock, and loads these calls.
+ * recorder_ranks.c applies it to all members of a rank.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/logs.h"
@@ -10,16 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far from there calls are, in the middle: up to 0.07 ms was seen, with more ranks than cores. */
+/*
+ * The most that times may deviate from the common lag, in the median. Up to 0.07 ms was seen, with more ranks
+ * than cores.
+ */
 #define WITNESS_SPREAD_MOST_NS INT64_C(500000)
 
-/* Distances are tried around where three calls of the other one lie by their times. */
+/* Shifts are tried around the calls nearest in time to three calls of the other recording. */
 enum { PROBES = 3, REACH = 16, TRIED = PROBES * (2 * REACH + 1) };
 
-/* So many calls tell: those of the end, where both mostly are still there. */
+/* How many calls are compared: the last ones, because both recorders are usually still running then. */
 enum { COMPARED_MOST = 2048 };
 
-/* Another distance that fits nearly as well leaves a doubt, unless it would put calls farther apart. */
+/* Another shift whose spread is within this factor is decided by the smaller time difference. */
 enum { NEARLY_AS_WELL = 2 };
 
 int series_next_pair(struct pair_cursor *cursor, const struct told_call *one, size_t one_count,
@@ -40,7 +47,7 @@ int series_next_pair(struct pair_cursor *cursor, const struct told_call *one, si
     return 0;
 }
 
-/* Where the call of the one is that came nearest to a time. */
+/* The index of the call nearest to a time. */
 static size_t nearest(const struct told_call *one, size_t count, int64_t time_ns)
 {
     size_t best = 0;
@@ -58,7 +65,7 @@ static size_t nearest(const struct told_call *one, size_t count, int64_t time_ns
     return best;
 }
 
-/* The calls of the one around those of the other: of what is far away nothing fits. */
+/* Limits the calls of the one to those near the calls of the other in time. Distant ones cannot match. */
 static void narrow(const struct told_call **one, size_t *one_count, const struct told_call *other,
                    size_t other_count)
 {
@@ -93,7 +100,7 @@ static size_t list_shifts(const struct told_call *one, size_t one_count, const s
     return kept;
 }
 
-/* The median of what times are away from one, which is put in their place. */
+/* The median distance of times from one; replaces the times by their distances. */
 static int64_t median_distance(int64_t *times, size_t count, int64_t from)
 {
     for (size_t i = 0; i < count; i++)
@@ -101,7 +108,7 @@ static int64_t median_distance(int64_t *times, size_t count, int64_t from)
     return select_integer(times, count, count / 2);
 }
 
-/* `lags` has room for the lesser of the counts. */
+/* The match for one shift. `lags` has room for the smaller of the counts. */
 static struct series_match match_by(const struct told_call *one, size_t one_count,
                                     const struct told_call *other, size_t other_count, int64_t shift,
                                     int64_t *lags)
@@ -129,7 +136,10 @@ static int is_possible(const struct series_match *match)
            match->lag_ns >= -WITNESS_LAG_MOST_NS && match->spread_ns <= WITNESS_SPREAD_MOST_NS;
 }
 
-/* Sizes tell first, then how evenly times agree; where that is nearly the same, how near they are. */
+/*
+ * First equal sizes decide, then how little the time difference varies; if that is nearly equal, the smaller
+ * time difference.
+ */
 static int is_better(const struct series_match *match, const struct series_match *than)
 {
     int64_t here = llabs(match->lag_ns), there = llabs(than->lag_ns);
@@ -167,7 +177,7 @@ int series_align(const struct told_call *one, size_t one_count, const struct tol
     return found;
 }
 
-/* By the two calls of which the one tells most nearly `lag_ns` later than the other. 0: there are none. */
+/* Finds the shift from the two calls whose time difference is nearest to `lag_ns`. 0: none. */
 static int find_near(const struct told_call *one, size_t one_count, const struct told_call *other,
                      size_t other_count, int64_t lag_ns, int64_t *shift)
 {
@@ -203,7 +213,7 @@ int series_align_near(const struct told_call *one, size_t one_count, const struc
     return 1;
 }
 
-/* In nanoseconds since the epoch: September 2001. No machine has been up for so long. */
+/* Since the epoch: September 2001. No machine has been running for so long. */
 #define LEAST_WALL_CLOCK_NS INT64_C(1000000000000000000)
 
 void wall_clock_release(struct wall_clock *clock)
@@ -252,7 +262,7 @@ int64_t wall_clock_at(const struct wall_clock *clock, int64_t local_ns)
     return wall;
 }
 
-/* The numbers of a block's sources among all texts. */
+/* The number of a row's source line among all texts; -1: none. */
 static int intern_sources(struct work *work, const struct block_reader *rows, size_t row, int32_t *source,
                           struct error *error)
 {
@@ -264,7 +274,7 @@ static int intern_sources(struct work *work, const struct block_reader *rows, si
     return 0;
 }
 
-/* When the host called it. What a GPU began may have been called long before. */
+/* When the host made the call. The start on the GPU may be much later. */
 static int64_t called_ns(const struct block_reader *rows, size_t row)
 {
     int64_t begin = block_value(rows, OPERATION_API_BEGIN, row, TIME_UNKNOWN);
@@ -335,7 +345,7 @@ size_t told_calls_end(const struct told_calls *calls, size_t first)
     return end;
 }
 
-/* Whether numbers of a series rise, one each. */
+/* Whether the numbers of a series rise without repetition. */
 static int are_numbered(const struct told_call *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++)

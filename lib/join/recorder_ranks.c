@@ -1,3 +1,7 @@
+/*
+ * Compares one rank in two recordings: finds which members are the same, aligns their calls
+ * (recorder_match.c) and counts calls that match or contradict each other. recorder_runs.c adds up the ranks.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/logs.h"
@@ -6,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* One call in so many may be where nobody would have it: what a recorder lost, or did not see launched. */
+/* At most one call in so many may not match: a recorder may have lost it, or not have seen its launch. */
 enum { ODD_CALLS = 10 };
 
 void members_release(struct member_list *member_list)
@@ -42,7 +46,7 @@ int members_load(struct member_list *member_list, struct recorder_match *recorde
     return 0;
 }
 
-/* The global rank that has a number in a communicator; -1: nobody knows. */
+/* The global rank of a rank in a communicator; -1: unknown. */
 static int64_t rank_at(const struct work *work, int32_t number, int64_t at)
 {
     const struct work_communicator *communicator = &work->communicators[number];
@@ -56,7 +60,7 @@ static int64_t rank_at(const struct work *work, int32_t number, int64_t at)
     return -1;
 }
 
-/* The same numbers are the same ranks, as far as anybody knows them. */
+/* Whether equal ranks in the two communicators are equal global ranks, as far as these are known. */
 static int have_same_ranks(const struct work *work, int32_t one, int32_t other)
 {
     if (work->communicators[one].size != work->communicators[other].size)
@@ -84,7 +88,7 @@ int members_match(struct recorder_match *recorder_match, int32_t one, int32_t ot
     return alike ? *alike != 0 : -1;
 }
 
-/* What is called otherwise by those who carry it out: NCCL does it by sends and receives. */
+/* Functions that have other names in NCCL's own records, because they are made of sends and receives. */
 static int is_made_of_others(enum function function)
 {
     return function == FUNCTION_ALL_TO_ALL || function == FUNCTION_GATHER || function == FUNCTION_SCATTER ||
@@ -99,13 +103,13 @@ static size_t find_series(const struct told_calls *calls, int32_t series)
     return first;
 }
 
-/* How the calls of two members go together: of each series of the other's. */
+/* How the calls of two members match: one entry for each series of the other. */
 struct laid {
     struct series_match *series; /* owned; by series of the other, in order */
     unsigned char *is_found;
     size_t count;
     size_t timed;
-    int64_t lag_ns; /* of the series with most calls that are timed */
+    int64_t lag_ns; /* of the series with most calls that have times */
 };
 
 static void laid_release(struct laid *laid)
@@ -122,7 +126,10 @@ static size_t count_series(const struct told_calls *calls)
     return count;
 }
 
-/* `near`: series that times do not tell apart, by what the others say. */
+/*
+ * `near`: align the series that times alone could not align, by the time difference of the longest aligned
+ * one.
+ */
 static int lay_series(const struct told_calls *one, const struct told_calls *other, int near,
                       struct laid *laid)
 {
@@ -172,7 +179,10 @@ static void quarrel(struct recorder_conflict *about, const struct told_call *cal
     }
 }
 
-/* Broadcasts and gathers go out as bytes whatever they are of. */
+/*
+ * Broadcasts and gathers are sent as bytes whatever their datatype, so a datatype of one byte is no
+ * contradiction.
+ */
 static int are_types_otherwise(enum datatype one, enum datatype other)
 {
     return one != other && datatype_bytes(one) > 1 && datatype_bytes(one) == datatype_bytes(other);
@@ -194,7 +204,7 @@ static int take_pair(struct rank_match *match, const struct told_call *one, cons
     return 0;
 }
 
-/* The last time that calls tell; TIME_UNKNOWN. And whether one of them never ended. */
+/* The last time of the calls; TIME_UNKNOWN. Sets *is_open if a call never ended. */
 static int64_t last_time(const struct told_calls *calls, int *is_open)
 {
     int64_t last = TIME_UNKNOWN;
@@ -214,7 +224,7 @@ static int64_t first_time(const struct told_calls *calls)
     return first;
 }
 
-/* A rank's record as a whole. */
+/* The time that a rank's recording covers. */
 struct recorder_ranks_span {
     int64_t first_ns;
     int64_t last_ns;
@@ -233,7 +243,7 @@ static struct recorder_ranks_span span_of(const struct member_list *member_list)
     return span;
 }
 
-/* A call of the other's that nobody of the one tells of. */
+/* Handles a call of the other recording that the one does not have. */
 static void take_left_over(struct rank_match *match, const struct told_call *call,
                            const struct recorder_ranks_span *one)
 {
@@ -290,8 +300,10 @@ int recorder_members_add(struct recorder_members *member_list, const struct work
     return 0;
 }
 
-/* The member of the one that the other's calls fit best, with how; one->count: there is none. -1: memory is
- * out. */
+/*
+ * Finds the member of the one that the other's calls match best, and how; *found is one->count if there is
+ * none. -1: out of memory.
+ */
 static int find_member(struct recorder_match *recorder_match, const struct member_list *one,
                        const struct member_list *other, size_t number, size_t *found, struct laid *best)
 {

@@ -1,3 +1,7 @@
+/*
+ * Decides whether two runs by different recorders are the same job: rank by rank with recorder_ranks.c, or,
+ * without a common clock, by the numbers and counts of their calls. recorders.c then unites them.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/logs.h"
@@ -11,14 +15,14 @@
 #include <string.h>
 
 /*
- * One rank as two recorders tell of it, where no clock tells what belongs together: by what was called, from
- * the first call to the last. Two jobs may well do the same: this is asked of files of one folder only.
+ * Compares one rank in two recordings that have no common clock, by all calls from the first to the last. Two
+ * jobs may well make the same calls, so this is only used for files of one folder.
  */
 
 struct numbers_match {
-    size_t calls; /* that fit */
+    size_t calls; /* that match */
     int fits;
-    struct recorder_members member_list; /* owned; to be released by who asks */
+    struct recorder_members member_list; /* owned; the caller frees it */
 };
 
 static int is_collective(const struct told_call *call)
@@ -26,7 +30,7 @@ static int is_collective(const struct told_call *call)
     return !function_is_point_to_point((enum function)call->function);
 }
 
-/* The number of the last collective; 0: there is none. */
+/* The number of the last collective; 0: none. */
 static int64_t last_number(const struct told_calls *calls)
 {
     int64_t last = 0;
@@ -44,7 +48,7 @@ static int by_file(const void *a, const void *b)
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-/* Numbers a log's collectives from 1 on, in its order, and leaves out the rest. */
+/* Numbers the collectives of a log from 1 in their order, and removes other calls. */
 static void number_calls(struct told_calls *calls)
 {
     size_t kept = 0;
@@ -57,7 +61,7 @@ static void number_calls(struct told_calls *calls)
         calls->items[i].number = (int64_t)i + 1;
 }
 
-/* Whether all collectives of the one are in the log, which ends with the same one. */
+/* Whether all collectives of the one are in the log, and the last one is the same. */
 static int are_same(const struct told_calls *one, const struct told_calls *log, size_t *calls)
 {
     *calls = 0;
@@ -78,7 +82,7 @@ static int are_same(const struct told_calls *one, const struct told_calls *log, 
     return *calls > 0;
 }
 
-/* Each member of the log is one of the other record's. -1: memory is out. */
+/* Finds for each member of the log the one of the other recording. -1: out of memory. */
 static int match_members(struct recorder_match *recorder_match, struct member_list *one,
                          struct member_list *log, struct numbers_match *match)
 {
@@ -107,7 +111,8 @@ static int match_members(struct recorder_match *recorder_match, struct member_li
     return 0;
 }
 
-/* Whether the log's calls are needed: communicators that are being made, and registered memory. -1: failed.
+/*
+ * Whether the log has records that are needed: creation of communicators, and registered memory. -1 on error.
  */
 static int tells_alone(struct recorder_match *recorder_match, int32_t rank, struct error *error)
 {
@@ -124,8 +129,8 @@ static int tells_alone(struct recorder_match *recorder_match, int32_t rank, stru
 }
 
 /*
- * Flight Recorder (`one`), which numbers the collectives of a communicator from 1 on, and a log of all calls:
- * number by number the same functions and sizes, and the last one the same.
+ * Compares Flight Recorder (`one`), which numbers the collectives of a communicator from 1, with a log of all
+ * calls: each number must have the same function and size, and the last one must be the same.
  */
 static int numbers_match_log(struct recorder_match *recorder_match, const struct recorder_side *one,
                              const struct recorder_side *other, struct numbers_match *match,
@@ -144,7 +149,7 @@ static int numbers_match_log(struct recorder_match *recorder_match, const struct
     return failed ? -1 : 0;
 }
 
-/* Whether a group of a name was called so often. */
+/* Whether a group with that name has that number of collectives. */
 static int has_called(const struct work *work, const struct member_list *member_list, const char *name,
                       int64_t enqueued)
 {
@@ -159,8 +164,8 @@ static int has_called(const struct work *work, const struct member_list *member_
 }
 
 /*
- * Calls of `one`, and what a framework's log says of the process `other`: how many collectives it called on
- * each of its groups. Where that says nothing, nothing is against it.
+ * Compares the calls of `one` with what a framework's log states about process `other`: how many collectives
+ * it called on each of its groups. If the log states nothing, nothing contradicts.
  */
 static int numbers_match_status(struct recorder_match *recorder_match, const struct recorder_side *one,
                                 int32_t other, struct numbers_match *match, struct error *error)
@@ -182,18 +187,18 @@ static int numbers_match_status(struct recorder_match *recorder_match, const str
     return more;
 }
 
-/* Calls that two recorders tell of, at least: fewer may come at the same times by chance. */
+/* The fewest calls that two recordings must have in common. Fewer may have the same times by chance. */
 enum { PAIRS_LEAST = 8 };
 
 /*
- * Of two that tell of nearly as many operations, the one that knows more of each counts. Profilers begin a
- * few steps into a job, where little is judged: one part in so many that it lacks is worth what it knows of
- * the rest. In more of them whole faults may be hidden.
+ * If two recordings have almost the same number of operations, the recorder that knows more about each is
+ * kept. Profilers start a few steps into a job, where little can be judged, so a recording may lack one part
+ * in NEARLY_AS_MANY. A larger part could contain whole faults.
  */
 enum { NEARLY_AS_MANY = 4 };
 
 static const struct {
-    const char *dialect; /* begins so */
+    const char *dialect; /* beginning of the name of the dialect */
     enum recorder_kind kind;
     int by_number;
 } recorders[] = {
@@ -214,7 +219,7 @@ static void take_dialect(struct recorder_run *run, const char *dialect)
     }
 }
 
-/* Rows of a process and what is said of it. */
+/* Reads rows that begin with a process, and passes each to the run of that process. */
 static int read_of_runs(struct recorder_runs *runs, const struct work *work, struct store *store,
                         const char *sql, void (*take)(struct recorder_run *, struct statement *),
                         struct error *error)
@@ -299,7 +304,7 @@ int recorder_counts(const struct recorder_runs *runs, int32_t run, int32_t other
     return here->kind > there->kind;
 }
 
-/* The rank of a run that has a global number and recorded something; -1. */
+/* The rank of a run with a global rank and with records; -1: none. */
 static int32_t rank_of(const struct work *work, int32_t run, int64_t global_rank)
 {
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
@@ -310,11 +315,11 @@ static int32_t rank_of(const struct work *work, int32_t run, int64_t global_rank
     return -1;
 }
 
-/* What comes of all ranks together. */
+/* Sums over all ranks. */
 struct tally {
     size_t ranks;
     size_t fitting;
-    size_t without; /* the one has no record of the rank */
+    size_t without; /* ranks that the one did not record */
     size_t pairs;
     int only_other_stops;
 };
@@ -390,7 +395,9 @@ static void conclude(struct run_pair *run_pair, const struct tally *tally)
         run_pair->verdict = ENCOUNTER_SAME;
 }
 
-/* Global ranks and sizes are known, and the same. A framework's log only speaks of some of the ranks. */
+/*
+ * The global ranks and sizes must be known and equal. A framework's log may mention only some of the ranks.
+ */
 static int may_be_one_job(const struct work *work, const struct recorder_runs *runs, int32_t one,
                           int32_t other)
 {
@@ -401,7 +408,10 @@ static int may_be_one_job(const struct work *work, const struct recorder_runs *r
            (runs->items[other].kind == KIND_FRAMEWORK_LOG && there->expected_ranks < here->expected_ranks);
 }
 
-/* The folder of a run's first files: of a process that no host or id tells, its file set is the file. */
+/*
+ * The folder of the first process of a run. If a process has neither host nor process id, its file set is a
+ * file.
+ */
 static size_t folder_of(const struct work *work, int32_t run, const char **folder)
 {
     size_t i = 0;
@@ -413,7 +423,7 @@ static size_t folder_of(const struct work *work, int32_t run, const char **folde
     return slash ? (size_t)(slash - process->file_set) : strlen(process->file_set);
 }
 
-/* Files of one folder, or of one within it. */
+/* Whether the files are in one folder, or in one within it. */
 static int are_in_one_folder(const struct work *work, int32_t one, int32_t other)
 {
     const char *here, *there;
@@ -423,8 +433,10 @@ static int are_in_one_folder(const struct work *work, int32_t one, int32_t other
     return strncmp(here, there, least) == 0 && (length == other_length || longer[least] == '/');
 }
 
-/* What numbers alone can tell of: Flight Recorder, and a log that lists all calls or says how many there
- * were. */
+/*
+ * Recorders that can be compared by numbers: Flight Recorder with a log that lists all calls or how many
+ * there were.
+ */
 static int may_go_by_numbers(const struct recorder_run *one, const struct recorder_run *other)
 {
     return one->kind == KIND_DUMP && (other->kind == KIND_LOG || other->kind == KIND_FRAMEWORK_LOG);
@@ -448,7 +460,7 @@ static int judge_rank_by_numbers(struct run_pair *run_pair, struct recorder_matc
     const struct work *work = recorder_match->work;
     int32_t one = rank_of(work, run_pair->one, work->ranks[other].global_rank);
     struct numbers_match match;
-    /* A rank of which a log says nothing but that it is there may have left no dump. */
+    /* A rank that a log only mentions may have left no dump. */
     if (one < 0) {
         tally->without += has_operations(work, other);
         return 0;
@@ -472,7 +484,7 @@ typedef int (*rank_judge)(struct run_pair *run_pair, struct recorder_match *reco
                           const struct recorder_runs *runs, int32_t other, struct tally *tally,
                           struct error *error);
 
-/* All ranks of the other run, up to the first that does not fit. */
+/* All ranks of the other run, up to the first that does not match. */
 static int judge_ranks(struct run_pair *run_pair, struct recorder_match *recorder_match,
                        const struct recorder_runs *runs, rank_judge judge, struct tally *tally,
                        struct error *error)

@@ -1,3 +1,8 @@
+/*
+ * Unites the runs of several recorders of one job: compares all pairs of runs (recorder_runs.c), chooses the
+ * one that is kept, adds what only the others know to it and removes their operations. Changes the store, not
+ * `work`.
+ */
 #include "join/recorders.h"
 #include "base/base.h"
 #include "join/internal.h"
@@ -11,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What becomes of runs that were found to be one: the store is changed, not `work`. */
-
 static int by_call(const void *a, const void *b)
 {
     const struct recorder_extra_field *left = a, *right = b;
@@ -21,7 +24,7 @@ static int by_call(const void *a, const void *b)
     return (left->row > right->row) - (left->row < right->row);
 }
 
-/* Gives the calls of one block what they are without. Returns how many gifts that took; 0: failed. */
+/* Adds missing source lines to the calls of one block. Returns how many entries were used; 0: failed. */
 static size_t give_to_block(struct recorder_match *recorder_match, const struct recorder_extra_field *gifts,
                             size_t count, struct error *error)
 {
@@ -56,7 +59,7 @@ static int run_on_pair(struct store *store, const char *sql, int64_t one, int64_
     return failed ? -1 : 0;
 }
 
-/* Its operations leave. */
+/* Removes the operations of a process. */
 static int set_aside(struct store *store, int64_t process_id, struct error *error)
 {
     static const char *const steps[] = {
@@ -139,7 +142,7 @@ static int recorder_merge(struct recorder_match *recorder_match, const struct re
     return 0;
 }
 
-/* A process of a run, for the run. */
+/* Any process of a run, which stands for the run in the store. */
 static int64_t process_of(const struct work *work, int32_t run)
 {
     for (size_t i = 0; i < work->process_count; i++)
@@ -148,7 +151,7 @@ static int64_t process_of(const struct work *work, int32_t run)
     return -1;
 }
 
-/* Notes that two runs may be one. */
+/* Records that two runs may be the same job. */
 static int recorder_doubt(struct recorder_match *recorder_match, const struct run_pair *run_pair,
                           struct error *error)
 {
@@ -198,7 +201,10 @@ static int meet(struct assembly *assembly, int32_t one, int32_t other, struct er
     return failed;
 }
 
-/* Two recorders of one kind are never of one process. What neither is new was judged before. */
+/*
+ * Two recorders of one kind never recorded the same process. Pairs without a changed run were compared
+ * before.
+ */
 static int meet_all(struct assembly *assembly, struct error *error)
 {
     const struct recorder_run *runs = assembly->runs.items;
@@ -210,7 +216,7 @@ static int meet_all(struct assembly *assembly, struct error *error)
     return 0;
 }
 
-/* The encounter by which each run stands behind another; -1: behind none. */
+/* For each run, the pair with the run that replaces it; -1: none. */
 static void choose_parents(const struct assembly *assembly, int32_t *parents)
 {
     for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++)
@@ -225,7 +231,7 @@ static void choose_parents(const struct assembly *assembly, int32_t *parents)
     }
 }
 
-/* The run that counts in the end; -1 where they stand behind each other in a circle. */
+/* The run that is kept in the end; -1: the runs replace each other in a circle. */
 static int32_t root_of(const struct assembly *assembly, const int32_t *parents, int32_t run)
 {
     for (size_t i = 0; i <= assembly->recorder_match.work->run_count; i++) {
@@ -236,7 +242,7 @@ static int32_t root_of(const struct assembly *assembly, const int32_t *parents, 
     return -1;
 }
 
-/* A run that may be of several jobs stays apart. */
+/* A run that may belong to several jobs stays separate. */
 static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
 {
     for (size_t i = 0; i < assembly->count; i++) {
@@ -252,7 +258,7 @@ static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
     }
 }
 
-/* Those that stand behind runs that count first, then those behind them. */
+/* First merges runs into those that are kept, then the runs that these replaced. */
 static int merge_all(struct assembly *assembly, int32_t *parents, struct error *error)
 {
     int merged = 0, more = 1;
@@ -287,7 +293,7 @@ static int conclude(struct assembly *assembly, struct error *error)
     return united;
 }
 
-/* Whether there are recorders of several kinds. */
+/* Whether there are several kinds of recorders. */
 static int are_several(const struct assembly *assembly)
 {
     const struct recorder_run *runs = assembly->runs.items;

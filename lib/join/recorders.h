@@ -12,50 +12,61 @@ struct store;
 /* -------------------- recorders.c -------------------- */
 
 /*
- * One job, told by several recorders (a profiler plugin, PyTorch's profiler, Flight Recorder): they become
- * one run. The one that tells most of it counts; operations of the others leave, counted in the ledger, and
- * what the first does not know comes from them: from where a program called, hosts and GPUs.
+ * One job recorded by several recorders (a profiler plugin, PyTorch's profiler, Flight Recorder): their runs
+ * are united into one. The recorder that recorded most is kept. The operations of the others are removed and
+ * counted in the ledger; what only they know (source lines, hosts, GPUs) is added to the kept ones.
  *
- * Two files are of one rank of one job where it has the same global rank in a job of the same size, the same
- * communicators, and each call came at the same time in both, by clocks that both read, one number apart all
- * along: never by rank alone. What may be so and is not plain stays apart, and table recorder_doubt says why.
+ * Two files belong to the same rank of the same job if the rank has the same global rank in a job of the same
+ * size and the same communicators, and if both files have each call at the same time on a clock that both
+ * recorders read, with a constant difference between the positions of the calls. An equal rank alone is never
+ * enough. If this is possible but not certain, the runs stay separate, and table witness_doubt has the
+ * reason.
  */
 
-/* To be done before the base tables are loaded: what came or went is heard anew. */
+/*
+ * Must be called before the base tables are loaded. For jobs whose files changed, forgets which recorders
+ * were united and marks all their processes as changed, so that they are compared again.
+ */
 int recorders_rematch(struct store *store, struct error *error);
 
-/* Wants ranks and runs. 1: the base tables are other ones now, to be loaded anew; 0; -1. */
+/*
+ * Needs ranks and runs. 1: runs were united and the base tables changed, so the caller must load them again;
+ * 0: no change; -1 on error.
+ */
 int recorders_unite(struct work *work, struct store *store, struct error *error);
 
-/* To be done once the runs are saved: witnesses belong to the run that they tell of. */
+/*
+ * Must be called after the runs are saved: assigns the processes whose operations were removed to the run
+ * that replaced theirs.
+ */
 int recorders_save(struct store *store, struct error *error);
 
 /* -------------------- recorder_match.c -------------------- */
 
-/* Calls of one member as one recorder tells of them, to be laid beside another recorder's. */
+/* The calls of one member as one recorder has them, to be compared with those of another recorder. */
 
 struct told_call {
-    int64_t place;   /* among those of its series: it rises */
-    int64_t number;  /* as its record has it; COUNT_UNKNOWN */
-    int64_t time_ns; /* when it was called, on the wall clock; TIME_UNKNOWN */
+    int64_t place;   /* position in its series, ascending */
+    int64_t number;  /* sequence number in the record; COUNT_UNKNOWN */
+    int64_t time_ns; /* when the host called it, on the wall clock, in ns since the epoch; TIME_UNKNOWN */
     int64_t bytes;   /* COUNT_UNKNOWN */
     int64_t block_id;
     int64_t ordinal; /* of the row, in the order of its file */
-    int32_t series;  /* calls of one function, and of sends and receives with one peer */
+    int32_t series;  /* calls of one function and, if sends or receives, with one peer */
     int32_t source;  /* file:line, interned; -1 */
-    uint16_t row;    /* of the block */
+    uint16_t row;    /* in the block */
     uint8_t function;
     uint8_t datatype;
     uint8_t is_unfinished;
 };
 
 struct told_calls {
-    struct told_call *items; /* owned; by series, and within one by place */
+    struct told_call *items; /* owned; sorted by series, then by place */
     size_t count;
     size_t capacity;
 };
 
-/* Moments that a process read on its own clock and on the wall clock at once. */
+/* Moments at which a process read both its own clock and the wall clock. */
 struct wall_clock {
     int64_t *local_ns; /* owned; ascending */
     int64_t *wall_ns;  /* owned */
@@ -66,43 +77,44 @@ int wall_clock_load(struct wall_clock *clock, struct store *store, int64_t proce
 void wall_clock_release(struct wall_clock *clock);
 
 /*
- * A time of the process on the wall clock: by the nearest moment that it read on both; without any, times are
- * either counted since the epoch, or nothing tells: TIME_UNKNOWN.
+ * Converts a time of the process to the wall clock, with the last moment before it at which the process read
+ * both clocks (the first one for earlier times). Without such moments a time is returned as it is if it can
+ * only be counted since the epoch; else TIME_UNKNOWN.
  */
 int64_t wall_clock_at(const struct wall_clock *clock, int64_t local_ns);
 
 /*
- * Reads a member's calls. `by_number`: its recorder numbers the calls of each function by one, so that
- * numbers that are left out are calls that it lost; else calls count as they come. Sources go to work->texts.
+ * Reads the calls of a member. `by_number`: the recorder numbers the calls of each function without gaps, so
+ * missing numbers are calls that it lost. Otherwise the position of a call is its place in the order of time.
+ * Sources are added to work->texts.
  */
 int told_calls_load(struct told_calls *calls, struct work *work, struct logs *logs, int64_t member_id,
                     const struct wall_clock *clock, int by_number, struct error *error);
 void told_calls_release(struct told_calls *calls);
 
-/* Where the calls of the series that begins at `first` end. */
+/* The index after the last call of the series that begins at `first`. */
 size_t told_calls_end(const struct told_calls *calls, size_t first);
 
 /* -------------------- recorder_ranks.c -------------------- */
 
-/* One rank as two recorders tell of it: their calls are laid beside each other, communicator by communicator.
- */
+/* Compares the calls of one rank in two recordings, communicator by communicator. */
 
-/* What the one does not know of a call, and the other does. */
+/* A field of a call that one recording lacks and the other has. */
 struct recorder_extra_field {
-    int64_t block_id; /* of the one's call, and its row there */
+    int64_t block_id; /* of the call that lacks it; `row` is its row there */
     uint16_t row;
     int32_t source; /* interned */
 };
 
-/* A call of which the two say different things: the first such, and how many there are. */
+/* Calls for which the two recordings have different values: how many, and the values of the first. */
 struct recorder_conflict {
     int64_t count;
     uint8_t function;
-    int64_t kept; /* what the one says */
+    int64_t kept; /* the value of the recording that is kept */
     int64_t other;
 };
 
-/* A member of the other and the one that it is, as the base tables number them. */
+/* A member of the other recording and the one that it equals; ids of the base tables. */
 struct recorder_member {
     int64_t other_id;
     int64_t one_id;
@@ -114,16 +126,17 @@ struct recorder_members {
     size_t capacity;
 };
 int recorder_members_add(struct recorder_members *member_list, const struct work *work, int32_t one,
-                         int32_t other); /* -1: no memory */
+                         int32_t other); /* -1: out of memory */
 
-/* Of one rank, or of several added up. */
+/* Result for one rank, or the sum over several. */
 struct rank_match {
-    size_t pairs;         /* calls that both tell of */
-    size_t timed;         /* of these, in series that times tell apart */
-    size_t left_over;     /* calls of the other's that the one must have seen, and does not tell of */
-    int clocks;           /* both read the wall clock */
-    int overlap;          /* at some time both recorded */
-    int only_other_stops; /* the other has calls that never ended, made after the one's record ends */
+    size_t pairs;     /* calls that both recordings have */
+    size_t timed;     /* those of them in series that were aligned by time */
+    size_t left_over; /* calls of the other recording that the one should have but has not */
+    int clocks;       /* both have times on the wall clock */
+    int overlap;      /* both recorded at the same time */
+    /* the other has unfinished calls that were made after the end of the one's record */
+    int only_other_stops;
     struct recorder_conflict sizes;
     struct recorder_conflict datatypes;
     struct recorder_members member_list;
@@ -132,22 +145,24 @@ struct rank_match {
     size_t gift_capacity;
 };
 
-/* What is needed for all ranks. */
+/* State that is shared by all ranks. */
 struct recorder_match {
-    struct work *work; /* borrowed, as are logs */
+    struct work *work; /* borrowed, like logs */
     struct logs *logs;
-    struct map alike; /* whether two communicators may be one, by their numbers in work */
+    struct map alike; /* (communicator, communicator) -> whether their ranks agree; indexes in work */
 };
 
 struct recorder_side {
-    int32_t rank;                   /* in work */
+    int32_t rank;                   /* index in work */
     const struct wall_clock *clock; /* of its process */
     int by_number;                  /* see told_calls_load */
 };
 
-/* The members of one rank that called something, with their calls. Release them whatever comes back. */
+/*
+ * The members of one rank that have operations, with their calls. Call members_release even after an error.
+ */
 struct member_list {
-    int32_t *members; /* owned; numbers in work */
+    int32_t *members; /* owned; indexes in work */
     struct told_calls *calls;
     unsigned char *is_taken;
     size_t count;
@@ -156,57 +171,57 @@ int members_load(struct member_list *member_list, struct recorder_match *recorde
                  const struct recorder_side *side, struct error *error);
 void members_release(struct member_list *member_list);
 
-/* Whether two members may be one: the same number among the same ranks. -1: memory is out. */
+/* Whether two members may be the same: equal rank in communicators of the same ranks. -1: out of memory. */
 int members_match(struct recorder_match *recorder_match, int32_t one, int32_t other);
 
-/* Adds to `match` what comes of one rank. Release it whatever comes back. */
+/* Adds the result for one rank to `match`. Call rank_match_release even after an error. */
 int ranks_match(struct recorder_match *recorder_match, const struct recorder_side *one,
                 const struct recorder_side *other, struct rank_match *match, struct error *error);
 void rank_match_release(struct rank_match *match);
 
-/* What a rank's pairs have to be of all that both must have seen, so that it is one rank. */
+/* Whether enough of a rank's calls match that both recordings are of the same rank. */
 int rank_match_fits(const struct rank_match *match);
 
 /* -------------------- recorder_runs.c -------------------- */
 
-/* Runs by one recorder each, and whether two of them are one job. */
+/* The recorder of each run, and whether two runs are the same job. */
 
 enum recorder_kind {
     KIND_UNKNOWN,
     KIND_FRAMEWORK_LOG,
     KIND_LOG,
     KIND_DUMP,
-    KIND_INSPECTOR, /* this and what follows knows how long operations took */
+    KIND_INSPECTOR, /* from here on: recorders that know the duration of operations */
     KIND_PROFILER,
     KIND_PLUGIN
 };
 
 struct recorder_run {
-    enum recorder_kind kind; /* of its recorders the one that knows most of an operation */
+    enum recorder_kind kind; /* of its recorders, the one that knows most about an operation */
     int by_number;           /* see told_calls_load */
     int is_changed;
     int64_t operations;
-    int64_t first_ns; /* when it called something first and last, on the wall clock; INT64_MAX and */
-    int64_t last_ns;  /* TIME_UNKNOWN: nothing tells */
+    int64_t first_ns; /* times of its first and last call on the wall clock; without times */
+    int64_t last_ns;  /* INT64_MAX and TIME_UNKNOWN */
     char dialect[32]; /* of that recorder */
 };
 
 struct recorder_runs {
-    struct recorder_run *items; /* owned: of each run */
-    struct wall_clock *clocks;  /* owned: of each process */
-    struct grouping ranks;      /* those that recorded something, by run */
+    struct recorder_run *items; /* owned; one for each run */
+    struct wall_clock *clocks;  /* owned; one for each process */
+    struct grouping ranks;      /* ranks that recorded something, by run */
     size_t process_count;
 };
 
-/* Release it whatever comes back. */
+/* Call recorder_runs_release even after an error. */
 int recorder_runs_load(struct recorder_runs *runs, struct work *work, struct store *store,
                        struct error *error);
 void recorder_runs_release(struct recorder_runs *runs);
 
-/* Of two runs of one job, 1: the first counts. */
+/* Of two runs of the same job: 1 if `run` is the one to keep, 0 if `other` is. */
 int recorder_counts(const struct recorder_runs *runs, int32_t run, int32_t other);
 
-/* A process of the one and one of the other that are one rank, and what they say against each other. */
+/* Two processes that are the same rank, and what their records contradict each other in. */
 struct recorder_pair {
     int32_t one;
     int32_t other;
@@ -217,10 +232,10 @@ struct recorder_pair {
 enum encounter_verdict { ENCOUNTER_DIFFERENT, ENCOUNTER_DOUBTFUL, ENCOUNTER_SAME };
 
 struct run_pair {
-    int32_t one; /* run; it counts */
+    int32_t one; /* index of the run that is kept */
     int32_t other;
     enum encounter_verdict verdict;
-    const char *why;             /* where doubtful */
+    const char *why;             /* the reason if doubtful */
     struct recorder_pair *pairs; /* owned */
     size_t pair_count;
     size_t pair_capacity;
@@ -230,7 +245,7 @@ struct run_pair {
     size_t gift_capacity;
 };
 
-/* Compares encounter->one and encounter->other. Release it whatever comes back. */
+/* Compares run_pair->one and run_pair->other. Call encounter_release even after an error. */
 int encounter_judge(struct run_pair *run_pair, struct recorder_match *recorder_match,
                     const struct recorder_runs *runs, struct error *error);
 void encounter_release(struct run_pair *run_pair);
@@ -238,50 +253,53 @@ void encounter_release(struct run_pair *run_pair);
 /* -------------------- recorder_match.c -------------------- */
 
 /*
- * Which call of one recorder is which of another one's, in one series of one member: the same number apart
- * all along. Both read the clock of one machine at nearly the same moment, so that the right distance is the
- * one by which they agree best on when calls came, one after the other.
+ * Aligns the calls of one series of one member in two recordings: the difference between the positions of a
+ * call in the two is constant. Both recorders read the clock of the same machine at almost the same time, so
+ * the right difference is the one with which the times of the calls agree best.
  */
 
 /*
- * How far apart two recorders of a process read the clock for one call, in the middle: they do so in one
- * thread, a few function calls from each other; with the plugin, Inspector, Flight Recorder and PyTorch's
- * profiler it was up to 0.1 ms. Steps of a job that runs beside it are seldom so near, rank by rank.
+ * The most that the times of one call in two recorders of a process may differ, in the median. Both read the
+ * clock in the same thread, a few function calls apart: up to 0.1 ms with the plugin, Inspector, Flight
+ * Recorder and PyTorch's profiler. Steps of another job that runs at the same time are rarely so close, rank
+ * by rank.
  */
 #define WITNESS_LAG_MOST_NS INT64_C(2000000)
 
-/* A series of so many calls can be laid beside another one's. */
+/* The fewest calls that a series needs to be aligned by itself. */
 enum { WITNESS_PAIRS_LEAST = 3 };
 
 struct series_match {
-    int64_t shift;      /* a call's place of the one less that of the other */
-    int64_t lag_ns;     /* median time by which the one tells of it later */
-    int64_t spread_ns;  /* median distance from that */
-    size_t pairs;       /* calls that both tell of */
-    size_t timed;       /* of these, with times */
-    size_t other_sizes; /* of these, with sizes that differ */
+    int64_t shift;      /* place of a call in the one minus its place in the other */
+    int64_t lag_ns;     /* median of the time in the one minus the time in the other */
+    int64_t spread_ns;  /* median deviation from lag_ns */
+    size_t pairs;       /* calls that both recordings have */
+    size_t timed;       /* those of them with times in both */
+    size_t other_sizes; /* those of `pairs` whose sizes differ */
 };
 
 /*
- * 1 with the match; 0: the calls do not tell, or too few of them are in both; -1: memory is out. Both in
- * order of places.
+ * 1 with the match; 0 if the times do not decide or too few calls are in both; -1: out of memory. Both arrays
+ * are sorted by place.
  */
 int series_align(const struct told_call *one, size_t one_count, const struct told_call *other,
                  size_t other_count, struct series_match *match);
 
 /*
- * The same where one has too few calls to tell by themselves: by the time that it tells of others later.
- * Nothing is timed then: match->timed is 0.
+ * The same for series with too few calls for series_align, with the time difference `lag_ns` of other series.
+ * match->timed is 0 then. 1 with the match, 0: none.
  */
 int series_align_near(const struct told_call *one, size_t one_count, const struct told_call *other,
                       size_t other_count, int64_t lag_ns, struct series_match *match);
 
-/* Goes through the pairs of two series in order. Begin with {0, 0}; 1 with the next pair's indexes, 0: no
- * more. */
+/*
+ * Iterates over the pairs of two series in order. Start with {0, 0}. 1 with the indexes of the next pair in
+ * at_one and at_other, 0 after the last.
+ */
 struct pair_cursor {
     size_t one;
     size_t other;
-    size_t at_one; /* the pair */
+    size_t at_one; /* the current pair */
     size_t at_other;
 };
 int series_next_pair(struct pair_cursor *cursor, const struct told_call *one, size_t one_count,

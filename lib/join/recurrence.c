@@ -1,13 +1,18 @@
+/*
+ * Detects the steps of a training loop in the operations of one rank: tries all operations, then leaves out
+ * rare or small ones, then uses small collectives (by_small_collective.c) and rare calls (by_rarest_call.c).
+ * At the end: cycles that hold several steps.
+ */
 #include "base/base.h"
 #include "join/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What comes less often than steps do is no more than one in so many, and of so many frequencies. */
+/* Operations rarer than steps are at most one in RARE_SHARE; up to RARE_COUNTS frequencies are tried. */
 enum { RARE_SHARE = 8, RARE_COUNTS = 8 };
 
-/* Cycles that there are at least: of operations as they are, and where something about them is left out. */
+/* The fewest cycles: of operations as they are, and if some operations or sizes are left out. */
 enum { FEWEST = 3, FEWEST_ALIKE = 6 };
 
 static int holds_half(const struct cycle *cycle, size_t count, size_t fewest)
@@ -15,7 +20,7 @@ static int holds_half(const struct cycle *cycle, size_t count, size_t fewest)
     return cycle->period && cycle->extent * 2 >= count && cycle->extent >= fewest * cycle->period;
 }
 
-/* What no cycle holds may be the warm-up and the end: one part in so many. */
+/* The share that may be in no cycle: the warm-up and the end. */
 enum { REST_SHARE = 8 };
 
 static int holds_most(const struct cycle *cycle, size_t count)
@@ -23,18 +28,18 @@ static int holds_most(const struct cycle *cycle, size_t count)
     return cycle->extent * REST_SHARE >= count * (REST_SHARE - 1);
 }
 
-/* Operations that are left when some are passed over. */
+/* The operations that remain when some are left out. */
 struct rest {
-    const uint64_t *way; /* what they are told by: sizes or calls, of all */
+    const uint64_t *way; /* hash by which operations are compared (sizes or calls), of all operations */
     uint64_t *symbols;   /* owned */
-    size_t *places;      /* owned: which they are of all */
+    size_t *places;      /* owned; their indexes among all operations */
     size_t count;
 };
 
 /*
- * Whether a cycle may be less than a step: each of its operations comes once, and they are of two kinds at
- * most, by what they are told by. A step has its sums of gradients, of losses, of norms. `places`: which of
- * all operations the cycle is of; NULL for all. -1: out of memory.
+ * Whether a cycle may be less than a step: each operation occurs once, and they are of at most two kinds. A
+ * step also reduces gradients, losses or norms. `places`: index of each symbol among all operations; NULL:
+ * the same. -1: out of memory.
  */
 static int may_be_part(const struct recurrence *recurrence, const struct cycle *cycle, const uint64_t *way,
                        const size_t *places)
@@ -57,7 +62,7 @@ static int may_be_part(const struct recurrence *recurrence, const struct cycle *
     return may;
 }
 
-/* Cycles that are only parts of a step go together by the time between them. */
+/* Merges cycles that are parts of a step by the time between them. */
 static int merge_cycles(const struct recurrence *recurrence, size_t *starts, size_t *count)
 {
     int64_t *gaps_ns = array_new(*count * 2, sizeof *gaps_ns);
@@ -70,7 +75,7 @@ static int merge_cycles(const struct recurrence *recurrence, size_t *starts, siz
     return 0;
 }
 
-/* `*holds` tells whether they hold most of all. */
+/* `*holds`: whether the cycles cover most operations. */
 static int find_in_all(const struct recurrence *recurrence, size_t *starts, size_t *found, int *holds)
 {
     struct cycle cycle;
@@ -105,7 +110,9 @@ static void rest_add(struct rest *rest, size_t place)
     rest->places[rest->count++] = place;
 }
 
-/* The cycle of the rest, where that is a step's and no part of one; its period is 0 where there is none. */
+/*
+ * Finds the cycle of the remaining operations; its period is 0 if there is none or it may be part of a step.
+ */
 static int cycle_of_rest(const struct recurrence *recurrence, const struct rest *rest, struct cycle *cycle)
 {
     if (cycle_find(rest->symbols, rest->count, cycle))
@@ -125,7 +132,10 @@ static size_t starts_in_rest(const struct rest *rest, const struct cycle *cycle,
     return found;
 }
 
-/* Steps of the kinds that come more than `rarest` times, when steps do, too, and so many of them at least. */
+/*
+ * Finds steps in the kinds that occur more than `rarest` times, if there are at least `fewest` steps, and
+ * more than `rarest`.
+ */
 static int find_above(const struct recurrence *recurrence, const int64_t *times, int64_t rarest,
                       size_t fewest, struct rest *rest, size_t *starts, size_t *found)
 {
@@ -155,7 +165,7 @@ static int find_without_rare(const struct recurrence *recurrence, const uint64_t
         sorted[i] = times[i];
     if (!failed)
         sort_integers(sorted, count);
-    /* As they are they have been looked through (find_in_all). */
+    /* find_in_all has tried all operations with their sizes. */
     if (!failed && way != recurrence->sizes)
         failed = find_above(recurrence, times, 0, fewest, &rest, starts, found);
     for (size_t i = 0;
@@ -172,8 +182,9 @@ static int find_without_rare(const struct recurrence *recurrence, const uint64_t
 }
 
 /*
- * Whether what is small goes with a cycle of the rest: it is on a communicator of its collectives, or those
- * are on several. Otherwise the cycle may be a micro-batch, and the small one ends the step.
+ * Whether the small operations belong to a cycle of the others: they are on the same communicator, or its
+ * collectives are on several. Otherwise the cycle may be a micro-batch, and the small operation ends the
+ * step.
  */
 static int spans_step(const struct recurrence *recurrence, const struct rest *rest, const struct cycle *cycle)
 {
@@ -185,7 +196,7 @@ static int spans_step(const struct recurrence *recurrence, const struct rest *re
     return only == SPREAD_SEVERAL || (only >= 0 && only == small);
 }
 
-/* Steps of all but what is small, where there are so many of them at least. */
+/* Finds steps in the operations that are not small, if there are at least `fewest`. */
 static int find_without_small(const struct recurrence *recurrence, const uint64_t *way, size_t fewest,
                               size_t *starts, size_t *found)
 {
@@ -203,7 +214,10 @@ static int find_without_small(const struct recurrence *recurrence, const uint64_
     return failed ? -1 : 0;
 }
 
-/* Functions of operations that are not small, among those from `first` on; -1: out of memory. */
+/*
+ * Adds the functions of operations `first` to `end` - 1 that are not small to `list`. Returns how many are
+ * new; -1: out of memory.
+ */
 static int64_t list_functions(const struct recurrence *recurrence, size_t first, size_t end, struct map *list)
 {
     int64_t count = 0;
@@ -219,7 +233,7 @@ static int64_t list_functions(const struct recurrence *recurrence, size_t first,
     return count;
 }
 
-/* Whether more than half of what a step does comes before the first, by functions. -1: out of memory. */
+/* Whether more than half of the functions of a step occur before the first step. -1: out of memory. */
 static int has_early(const struct recurrence *recurrence, const size_t *starts)
 {
     struct map list;
@@ -235,7 +249,7 @@ static int has_early(const struct recurrence *recurrence, const size_t *starts)
     return early < 0 || more < 0 || all < 0 ? -1 : all > 0 && (all - more) * 2 > all;
 }
 
-/* The first step may be unlike all others: data parallelism arranges its buckets after it. */
+/* The first step may differ from all others: data parallelism rearranges its buckets after it. */
 static int add_first(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
     int early = *found >= 2 ? has_early(recurrence, starts) : 0;
@@ -247,13 +261,15 @@ static int add_first(const struct recurrence *recurrence, size_t *starts, size_t
     return early < 0 ? -1 : 0;
 }
 
-/* Twice as many steps as there are, or enough where there are none. */
+/*
+ * The fewest steps that another way must find: almost twice as many as were found, or FEWEST_ALIKE if none.
+ */
 static size_t fewest_beside(size_t found)
 {
     return found ? 2 * found - 1 : FEWEST_ALIKE;
 }
 
-/* Steps of another kind, sizes regarded or not, where they are so many. 1 where there are; -1: no memory. */
+/* Tries another way, with and without sizes. 1 if it finds enough steps; -1: out of memory. */
 static int find_finer(const struct recurrence *recurrence,
                       int (*find)(const struct recurrence *recurrence, const uint64_t *way, size_t fewest,
                                   size_t *starts, size_t *found),
@@ -263,7 +279,7 @@ static int find_finer(const struct recurrence *recurrence,
     return has_steps ? has_steps : find(recurrence, recurrence->calls, fewest_beside(*found), starts, found);
 }
 
-/* Where nothing recurs as it is. */
+/* If nothing recurs as it is. */
 static int find_partly(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
     const uint64_t *const ways[] = {recurrence->sizes, recurrence->calls};
@@ -274,14 +290,14 @@ static int find_partly(const struct recurrence *recurrence, size_t *starts, size
     return 0;
 }
 
-/* Some way or other; what comes before the first that is like others is left to add_first. */
+/* Tries all ways. What comes before the first regular step is left to add_first. */
 static int find_alike(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
     int holds, has_marks = 0, has_anchors = 0;
     *found = 0;
     if (find_in_all(recurrence, starts, found, &holds))
         return -1;
-    /* Something came once, and what was before it is no part of them. */
+    /* Something occurred once, and the cycles do not include what came before it. */
     if (*found && !holds && find_without_rare(recurrence, recurrence->sizes, *found + 1, starts, found))
         return -1;
     if (*found)
@@ -292,7 +308,7 @@ static int find_alike(const struct recurrence *recurrence, size_t *starts, size_
         return -1;
     if (find_partly(recurrence, starts, found))
         return -1;
-    /* What recurs may be several steps and an evaluation after them. */
+    /* A cycle may be several steps and an evaluation after them. */
     has_anchors = find_finer(recurrence, anchor_find, starts, found);
     if (!has_anchors)
         has_anchors = find_finer(recurrence, marks_find, starts, found);
@@ -311,7 +327,7 @@ static int is_same(const struct cycles *cycles, size_t first, size_t than, size_
     return memcmp(cycles->symbols + first, cycles->symbols + than, count * sizeof *cycles->symbols) == 0;
 }
 
-/* How often the part that a cycle begins with comes in a row. */
+/* How often the part at the beginning of a cycle repeats without a gap. */
 static size_t count_parts(const struct cycles *cycles, size_t start, size_t length, size_t part)
 {
     size_t count = 1;
@@ -320,7 +336,7 @@ static size_t count_parts(const struct cycles *cycles, size_t start, size_t leng
     return count;
 }
 
-/* Whether the part makes enough different calls, and the rest none but those. -1: out of memory. */
+/* Whether the part has enough different calls, and the rest has only these. -1: out of memory. */
 static int has_all_calls(const struct cycles *cycles, size_t start, size_t part, size_t rest, size_t end)
 {
     struct map calls;
@@ -340,7 +356,7 @@ static int has_all_calls(const struct cycles *cycles, size_t start, size_t part,
     return has_all == 1 ? different >= cycles->fewest_calls : has_all;
 }
 
-/* The length of the part that several of make a cycle with a rest; 0: there is none. -1: out of memory. */
+/* The length of the part that makes up a cycle together with a rest; 0: none. -1: out of memory. */
 static int64_t find_part(const struct cycles *cycles, size_t start, size_t length)
 {
     for (size_t part = 2; part * FEWEST_PARTS < length; part++) {
@@ -354,7 +370,7 @@ static int64_t find_part(const struct cycles *cycles, size_t start, size_t lengt
     return 0;
 }
 
-/* The steps of all cycles, into `found`. Returns how many. */
+/* Stores the steps of all cycles in `found`. Returns how many. */
 static size_t cut(const struct cycles *cycles, const size_t *starts, size_t count, size_t part, size_t *found)
 {
     size_t steps = 0;

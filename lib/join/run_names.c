@@ -1,3 +1,7 @@
+/*
+ * Numbers and names runs so that they stay the same when files are added, and names their ranks and
+ * communicators. Runs at the end of the join, when ranks and runs are known.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "store/store.h"
@@ -8,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Greater numbers are a damaged store's. */
+/* Larger numbers come from a damaged store. */
 #define GREATEST_NUMBER (INT64_C(1) << 53)
 
-/* What a run without a folder is called: its files came through a pipe, or lie in "/". */
+/* The name of a run without a folder: its files came through a pipe, or are in "/". */
 #define NAME_OF_PIPES "stdin"
 #define NAME_OF_ROOT "run"
 
-/* Takes the text when no run has it: its number, -1 when some run has it, -2 when memory is out. */
+/* Takes a name if no run has it. Returns its number; -1 if a run has it; -2: out of memory. */
 static int64_t take_name(struct work *work, const char *text)
 {
     size_t known = work->run_names.count;
@@ -23,7 +27,10 @@ static int64_t take_name(struct work *work, const char *text)
     return name < 0 ? -2 : work->run_names.count > known ? name : -1;
 }
 
-/* Rows come by number: a process's run takes the first one it is offered, and each is taken once. */
+/*
+ * Rows are sorted by number. The run of a process takes the first number offered, and each number is taken
+ * once.
+ */
 static int read_earlier(struct work *work, struct store *store, struct error *error)
 {
     struct statement *statement = store_prepare(store, schema_join_load_earlier_runs, error);
@@ -47,13 +54,13 @@ static int read_earlier(struct work *work, struct store *store, struct error *er
     return row;
 }
 
-/* The folder of all files of a run: a text of `length` bytes; NULL where none is known. */
+/* The folder of all files of a run, `length` bytes; NULL: unknown. */
 struct folder {
     const char *text; /* borrowed */
     size_t length;
 };
 
-/* How long the path is that both begin with: "/a/b" of "/a/b/c" and "/a/b", "/a" of "/a/bc" and "/a/bd". */
+/* The length of the common directory: "/a/b" of "/a/b/c" and "/a/b", "/a" of "/a/bc" and "/a/bd". */
 static size_t common_length(const struct folder *folder, const char *path)
 {
     size_t length = 0;
@@ -80,7 +87,7 @@ static void find_folders(const struct work *work, struct folder *folders)
     }
 }
 
-/* Files of other recorders that tell of the same runs. */
+/* Includes the files of recorders that were united with the run. */
 static int widen_folders(const struct work *work, struct store *store, struct folder *folders,
                          struct error *error)
 {
@@ -98,7 +105,7 @@ static int widen_folders(const struct work *work, struct store *store, struct fo
     return more;
 }
 
-/* As it stands in a name: no blanks, commas and control characters. */
+/* Replaces characters that are not allowed in a name. */
 static char plain(char byte)
 {
     if ((unsigned char)byte <= ' ' || byte == 0x7f || byte == ',')
@@ -106,7 +113,7 @@ static char plain(char byte)
     return byte;
 }
 
-/* Writes the name that the folder gives. */
+/* Makes a name from the last part of the folder. */
 static int name_after(const struct folder *folder, struct buffer *name)
 {
     size_t begin = folder->length;
@@ -126,8 +133,10 @@ static int name_after(const struct folder *folder, struct buffer *name)
     return failed;
 }
 
-/* Gives a run the name in `name`, or with a number behind it that no run has; `next` has the one to try for
- * each name. */
+/*
+ * Gives a run the name in `name`; if it is taken, with the first free number appended. `next` has the number
+ * to try next for each name.
+ */
 static int give_name(struct work *work, struct work_run *run, struct buffer *name, struct map *next)
 {
     size_t length = name->length;
@@ -186,7 +195,7 @@ int work_name_runs(struct work *work, struct store *store, struct error *error)
     return failed;
 }
 
-/* What ranks and communicators are called. */
+/* Names of ranks and labels of communicators. */
 
 static int name_rank(struct work *work, struct work_rank *rank)
 {
@@ -205,7 +214,7 @@ static int name_rank(struct work *work, struct work_rank *rank)
     return rank->name ? 0 : -1;
 }
 
-/* "0-3,7" */
+/* Writes a list such as "0-3,7". */
 static int write_numbers(struct buffer *text, int64_t *numbers, size_t count)
 {
     sort_integers(numbers, count);
@@ -245,7 +254,9 @@ static int label_by_ranks(const struct work *work, struct buffer *text, const in
     return failed;
 }
 
-/* A label already given in the same run gets "#2", "#3" ... after it; times[] counts by number in `seen`. */
+/*
+ * Appends "#2", "#3" ... to a label that is already used in the same run; times[] counts by number in `seen`.
+ */
 static int make_unique(struct intern *seen, int *times, int32_t run, struct buffer *text)
 {
     struct buffer key = BUFFER_INIT;
@@ -273,11 +284,11 @@ static int label_communicator(struct work *work, size_t at, struct intern *seen,
     return failed || !communicator->label;
 }
 
-/* A communicator and what it is found by: of its members the first by host, process and rank. */
+/* A communicator and its sort key: the hash, and its first member by host, process and rank. */
 struct labelled {
     uint64_t hash;
     size_t communicator;
-    const struct work_process *process; /* NULL: it has no members */
+    const struct work_process *process; /* NULL: no members */
     int64_t rank;
     const char *path;
 };
@@ -325,8 +336,8 @@ static struct labelled find_by(const struct work *work, size_t at)
 }
 
 /*
- * In the order of hashes; where these are not known, of who is in it, and at last of files: who of two with
- * the same ranks is the first must not hang on the order of reading.
+ * Sorts communicators by hash, then by members, then by file: which of two with the same ranks comes first
+ * must not depend on the order in which files were read.
  */
 static struct labelled *label_order(const struct work *work)
 {

@@ -1,14 +1,18 @@
+/*
+ * Separates the ranks behind one process id, by the difference of host and GPU clock or by the regular layout
+ * of the job. ranks.c calls it for processes that are several times in one communicator.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 
 #include <stdlib.h>
 
 /*
- * Telling apart the ranks behind one process id: several GPUs of one process, or processes of several hosts
- * that happen to have the same number (containers). Host clock minus GPU clock is one value for each of them.
- * The members of the communicator that has most of them are a rank each, and the seeds; every other member
- * goes to the seed whose value is nearest, if it is clearly nearer than the next and not in that communicator
- * already.
+ * One process id may stand for several ranks: several GPUs of one process, or processes on several hosts that
+ * have the same id (containers). Host clock minus GPU clock has one value for each of them. The members of
+ * the communicator that has most of them are one rank each, and the seeds. Every other member belongs to the
+ * seed with the nearest value, if that is clearly nearer than the next one and not yet in the member's
+ * communicator.
  */
 
 struct seed {
@@ -29,7 +33,7 @@ static uint64_t distance(int64_t a, int64_t b)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* Clocks drift: of two values that are about as far, which is the nearer one is chance. */
+/* Clocks drift, so of two values at about the same distance the nearer one is chance. */
 enum { TIMES_NEARER = 3 };
 
 static int is_below(const void *seed, const void *affinity)
@@ -37,7 +41,7 @@ static int is_below(const void *seed, const void *affinity)
     return ((const struct seed *)seed)->affinity < *(const int64_t *)affinity;
 }
 
-/* The seed nearest to a value, -1 when the second nearest is not at least three times as far. */
+/* The seed nearest to a value; -1 if the second nearest is less than TIMES_NEARER times as far. */
 static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
 {
     size_t above = lower_bound(seeds, count, sizeof *seeds, is_below, &affinity);
@@ -56,7 +60,7 @@ static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
     return count > 1 && best >= second / TIMES_NEARER ? -1 : at;
 }
 
-/* The communicator in which a process has most members, among equals the greatest; -2: out of memory. */
+/* The communicator in which a process has most members; of several, the largest; -2: out of memory. */
 static int32_t seeding_communicator(const struct work *work, int32_t process)
 {
     struct map counts;
@@ -82,7 +86,10 @@ static int32_t seeding_communicator(const struct work *work, int32_t process)
     return best;
 }
 
-/* Without a value for each of them, none is the nearest to anything: then *count is 0. */
+/*
+ * Makes a rank for each member in the communicator. If one of them has no clock difference, *count is 0,
+ * because then no seed can be nearest.
+ */
 static int make_seeds(struct work *work, int32_t process, int32_t communicator, struct seed **seeds,
                       size_t *count)
 {
@@ -133,9 +140,9 @@ int work_split_process(struct work *work, int32_t process)
 }
 
 /*
- * Members that nothing told apart go together when they have the same rank number in communicators of the
- * same size (a duplicate of the world); each of the others counts as a rank. So does one that could be any of
- * several ranks: a guess would credit one rank with what others did.
+ * Members that could not be separated are the same rank if they have the same rank in communicators of the
+ * same size (a duplicate of the world). All others are ranks of their own. So is a member that could be one
+ * of several ranks: a guess would attribute operations to the wrong rank.
  */
 
 static struct map_key alike_key(const struct work *work, const struct work_member *member)
@@ -144,10 +151,13 @@ static struct map_key alike_key(const struct work *work, const struct work_membe
                              (uint64_t)work->communicators[member->communicator].member_count}};
 }
 
-/* What map `ranks` says where placed members of one number and size are of several ranks. */
+/* Value in map `ranks` if members with equal rank and size belong to several ranks. */
 enum { SEVERAL_RANKS = -2 };
 
-/* Who goes with whom, by number and size; and how many members of a communicator would be one rank. */
+/*
+ * Which members are the same rank, by rank and size; and how many members of a communicator would be one
+ * rank.
+ */
 struct alike {
     struct map ranks;  /* alike_key -> rank */
     struct map claims; /* (rank, communicator) */
@@ -179,7 +189,10 @@ static int note_unplaced(struct alike *alike, const struct work *work, const str
     return rank && *rank >= 0 ? claim(alike, *rank, member) : 0;
 }
 
-/* Nobody is two ranks of a communicator: of those that would be one none is, whoever was read first. */
+/*
+ * No rank is twice in a communicator. If several members would be the same rank, none of them is, so that the
+ * order of files does not matter.
+ */
 static int is_alone(const struct alike *alike, int64_t rank, const struct work_member *member)
 {
     struct map_key key = {{(uint64_t)rank, (uint64_t)member->communicator}};
@@ -223,10 +236,10 @@ int work_place_alike(struct work *work, const unsigned char *shared, struct erro
 }
 
 /*
- * Ranks behind one process id that no clock tells apart (split_runs.c), by the regular shape of a job:
- * the global ranks of a communicator's members lie at even distances, the same in communicators of one size,
- * or one of a few (tensor and pipeline parallel groups of the same size). A member goes to the rank of its
- * process that lies where it should; to none when there are several or none of them.
+ * Separates ranks behind one process id by the regular layout of a job. The global ranks of a communicator's
+ * members are at equal distances. Communicators of one size have the same distance, or one of a few (tensor
+ * and pipeline parallel groups of the same size). A member belongs to the rank of its process that is at the
+ * right place; to none if several or no ranks are.
  */
 
 struct stride {
@@ -237,7 +250,7 @@ struct stride {
 
 struct places {
     struct work *work;
-    const int32_t *members; /* of struct work: by communicator */
+    const int32_t *members; /* borrowed from struct work: by communicator */
     const size_t *first;
     struct stride *strides;
     size_t stride_count;
@@ -272,7 +285,7 @@ static int index_ranks(struct places *places)
     return 0;
 }
 
-/* The first member of a communicator whose global rank is known; -1. */
+/* The first member of a communicator with a known global rank; -1: none. */
 static int32_t anchor_of(const struct places *places, size_t communicator)
 {
     for (size_t i = places->first[communicator]; i < places->first[communicator + 1]; i++)
@@ -281,7 +294,7 @@ static int32_t anchor_of(const struct places *places, size_t communicator)
     return -1;
 }
 
-/* The one distance that all known members have from the anchor, per rank; 0 when there is none. */
+/* The distance of global ranks per rank, equal for all known members from the anchor; 0: none. */
 static int64_t own_distance(const struct places *places, size_t communicator, int32_t anchor)
 {
     const struct work *work = places->work;
@@ -326,8 +339,7 @@ static int note_strides(struct places *places)
     return failed;
 }
 
-/* Where a communicator lies: the global rank of its rank 0, were there one, and the distance between ranks.
- */
+/* The place of a communicator: the global rank that its rank 0 has, and the distance between ranks. */
 struct line {
     int64_t origin;
     int64_t distance;
@@ -339,7 +351,7 @@ static struct line line_through(const struct work *work, int32_t member, int64_t
     return (struct line){global_rank - work->members[member].rank * distance, distance};
 }
 
-/* The rank of the member's process that lies on the line and is not in the communicator yet; -1. */
+/* The rank of the member's process that is on the line and not yet in the communicator; -1: none. */
 static int64_t rank_on(const struct places *places, struct line line, int32_t member)
 {
     const struct work_member *of = &places->work->members[member];
@@ -350,7 +362,7 @@ static int64_t rank_on(const struct places *places, struct line line, int32_t me
     return *rank;
 }
 
-/* Whether every member that has no rank yet finds one on the line. */
+/* Whether every member without a rank has one on the line. */
 static int fits(const struct places *places, size_t communicator, struct line line)
 {
     for (size_t i = places->first[communicator]; i < places->first[communicator + 1]; i++)
@@ -365,7 +377,7 @@ static int same_line(struct line a, struct line b)
     return a.origin == b.origin && a.distance == b.distance;
 }
 
-/* Keeps the one line that fits; returns how many do. */
+/* Keeps a line that fits; returns how many different ones do. */
 static int try_line(const struct places *places, size_t communicator, struct line line, struct line *found,
                     int count)
 {
@@ -375,7 +387,7 @@ static int try_line(const struct places *places, size_t communicator, struct lin
     return count + 1;
 }
 
-/* Lines of the known distances through a member, if `global_rank` is its rank. */
+/* Tries lines with the known distances through a member, if its rank is `global_rank`. */
 static int try_strides(const struct places *places, size_t communicator, int32_t member, int64_t global_rank,
                        struct line *found, int count)
 {
@@ -388,7 +400,7 @@ static int try_strides(const struct places *places, size_t communicator, int32_t
     return count;
 }
 
-/* Without any known member: through the first of them, whichever of its process's ranks that is. */
+/* For a communicator without known members: tries each rank of the process for its first member. */
 static int try_ranks(const struct places *places, size_t communicator, struct line *found)
 {
     const struct work *work = places->work;
@@ -444,7 +456,10 @@ static int place_members(struct places *places, size_t communicator, size_t *pla
     return 0;
 }
 
-/* Communicators of tensor, data, pipeline and expert parallelism each tell the next kind at most. */
+/*
+ * Communicators of tensor, data, pipeline and expert parallelism: placing one kind may allow to place the
+ * next.
+ */
 enum { ROUNDS = 4 };
 
 int work_place_members(struct work *work)
@@ -455,7 +470,7 @@ int work_place_members(struct work *work)
     map_init(&places.taken);
     int failed = index_ranks(&places) || note_strides(&places);
     size_t placed = 1;
-    /* What is placed tells where others lie. */
+    /* Members that have been placed show where others are. */
     for (int round = 0; !failed && placed && round < ROUNDS; round++) {
         placed = 0;
         for (size_t i = 0; !failed && i < work->communicator_count; i++)

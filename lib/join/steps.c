@@ -1,3 +1,7 @@
+/*
+ * Detects steps from tags, or from the period of one rank's operations, and transfers them to other ranks
+ * with the last operation of each step on a shared communicator. numbering.c chooses between these.
+ */
 #include "join/steps.h"
 #include "base/base.h"
 #include "join/internal.h"
@@ -25,7 +29,7 @@ int moments_add(struct moments *moments, uint64_t symbol, int64_t at)
     return 0;
 }
 
-/* The tags of the member of the rank on which most were set, or of the whole process. Returns how many. */
+/* The marks of the rank's member with most of them, or of the whole process. Returns how many. */
 static size_t most_marks(const struct work *work, int32_t rank, const struct work_mark **marks)
 {
     size_t most = work_marks_of(work, -1, marks);
@@ -52,8 +56,8 @@ int moments_of_marks(struct moments *moments, const struct work *work, int32_t r
 }
 
 /*
- * Where traces lost operations the cycle has holes. Then a new one begins whenever a tag comes that does not
- * come later than the last in order of first sight.
+ * For traces that lost operations, so that cycles have gaps: a step begins with a tag that is not later than
+ * the previous one in the order in which tags were first seen.
  */
 static size_t wrapping_starts(const struct moments *moments, size_t *starts)
 {
@@ -73,10 +77,10 @@ static size_t wrapping_starts(const struct moments *moments, size_t *starts)
     return found;
 }
 
-/* Phases of a step have tags of their own, two at least. */
+/* Phases of a step have their own tags, at least two. */
 enum { FEWEST_TAGS = 2 };
 
-/* In cycles of tags that hold several steps. What came before the first cycle is left as it is. */
+/* Divides cycles of tags that hold several steps. What comes before the first cycle is unchanged. */
 static int find_several(const struct moments *moments, const struct cycle *cycle, size_t *starts,
                         size_t *count)
 {
@@ -110,7 +114,7 @@ static int find_starts(const struct moments *moments, const struct cycle *cycle,
     return 0;
 }
 
-/* Takes `starts`, which are moments, over. */
+/* Takes ownership of `starts`, which are indexes of moments. */
 static int tell_starts(struct step_teller *teller, const struct moments *moments, size_t *starts,
                        size_t count)
 {
@@ -167,7 +171,7 @@ static int is_beyond(const struct step_end *end, int32_t turn, const struct swep
     return turn != end->turn ? turn > end->turn : swept->sequence > end->reached[swept->function];
 }
 
-/* An operation beyond the end shows that the end itself was lost, and so may the next have been. */
+/* An operation beyond an end shows that the end was lost. The next end may be lost as well. */
 static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)
 {
     int32_t turn = shared_turn(teller->shared, work->members[swept->member].communicator);
@@ -199,9 +203,12 @@ int32_t step_next(struct step_teller *teller, const struct work *work, const str
 
 enum { RECURRENCE_SMALL_BYTES = 1024 };
 
-/* Steps without tags. A rank passes by several times, so that little of it has to be held at once. */
+/*
+ * Steps without tags. The operations of a rank are read several times, so that little of them is in memory at
+ * a time.
+ */
 
-/* One pass over the operations of a rank. `take` returns -1 when memory is out. */
+/* Reads the operations of a rank once. `take` returns -1 if out of memory. */
 static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
                 int (*take)(void *context, const struct work *work, const struct swept *swept), void *context,
                 struct error *error)
@@ -223,15 +230,15 @@ static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
 struct symbols {
     struct recurrence recurrence;
     size_t capacity;
-    int32_t world;                   /* -1: there is no communicator of all ranks */
-    struct communicator_life *lives; /* of each member of the rank, by the numbers of operations */
-    const int32_t *members;          /* those */
+    int32_t world;                   /* -1: no communicator of all ranks */
+    struct communicator_life *lives; /* one for each member of the rank, in numbers of operations */
+    const int32_t *members;          /* the members of the rank */
     size_t member_count;
-    int32_t *first_of; /* owned, likewise (model/succession.h) */
+    int32_t *first_of; /* owned; one for each member (succession_find) */
     int has_successors;
 };
 
-/* Whether a communicator has as many ranks as that of all, and as many of them are recorded. */
+/* Whether a communicator has the size of the world, and as many recorded members. */
 static int is_like(const struct work *work, int32_t communicator, int32_t world)
 {
     const struct work_communicator *here = &work->communicators[communicator];
@@ -265,7 +272,10 @@ static int take_symbol(void *context, const struct work *work, const struct swep
     return 0;
 }
 
-/* Whoever was read first. One of an unknown hash is like no other. */
+/*
+ * A hash of a communicator's members that does not depend on the order of files. A communicator without a
+ * hash gets one of its own.
+ */
 static uint64_t digest_members(const struct work *work, int32_t communicator)
 {
     const struct grouping *of = &work->by_communicator;
@@ -339,7 +349,9 @@ static int find_successors(struct symbols *symbols)
     return 0;
 }
 
-/* What communicators are made anew of shows at the end: where any are, operations pass by once more. */
+/*
+ * Which communicators replace others is known at the end. If any do, the operations are read a second time.
+ */
 static int list_symbols(struct symbols *symbols, struct blocks *blocks, const struct work *work, int32_t rank,
                         struct error *error)
 {
@@ -382,9 +394,9 @@ struct end_search {
     const struct shared_communicators *shared;
     struct step_end *ends;
     size_t found;
-    size_t next;  /* start to come */
+    size_t next;  /* index of the next start */
     size_t at;    /* operations so far */
-    int has_last; /* this step has one so far */
+    int has_last; /* this step has had an end so far */
     struct step_end last;
 };
 

@@ -14,85 +14,90 @@ struct work;
 /* -------------------- steps.c -------------------- */
 
 /*
- * Training steps: from the recurring cycle of tags, rank by rank; without tags from the period of the
- * operation sequence of one rank, carried to the others by the operations of the communicator that all ranks
- * share. What comes before the first cycle belongs to step 0.
+ * Detects training steps: on each rank from the recurring cycle of its tags; without tags from the period of
+ * the sequence of operations of one rank, which is transferred to the other ranks with the operations of the
+ * communicators that all ranks share. Whatever comes before the first cycle belongs to step 0.
  */
 
-/* Tags of one rank, as they come: each at its time, or, where only operations tell them, at one's number. */
+/*
+ * The tags of one rank in order, each with its time, or, if only operations carry tags, with the number of
+ * the operation.
+ */
 struct moments {
-    uint64_t *symbols; /* owned, as is at */
+    uint64_t *symbols; /* owned, like at */
     int64_t *at;
     size_t count;
     size_t capacity;
     size_t at_capacity;
     int of_operations;
-    uint64_t begin; /* what most ranks begin with, where only operations tell the tags; 0: not known */
+    uint64_t begin; /* if only operations carry tags: the first tag on most ranks; 0: unknown */
 };
 
 void moments_release(struct moments *moments);
 int moments_add(struct moments *moments, uint64_t symbol, int64_t at); /* -1: out of memory */
 
-/* The tags of a rank as they were set, out of its process's marks. -1 when memory is out. */
+/* The tags of a rank as they were set, from the marks of its process. -1: out of memory. */
 int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank);
 
 /*
- * A last operation of a step: what other ranks recognise a step's end by. Who lost it still has an operation
- * beyond: of any function one with a greater number than the last of that function up to the end, or one on a
- * communicator whose turn comes later.
+ * The last operation of a step, with which other ranks recognise the end of the step. A rank that lost it
+ * still has a later operation: one with a greater number than the last of its function up to the end, or one
+ * on a communicator later in the list.
  */
 struct step_end {
-    int64_t reached[FUNCTION_COUNT]; /* on the shared communicator, by function; -1: none yet */
+    /* greatest number on the shared communicator, by function; -1: none yet */
+    int64_t reached[FUNCTION_COUNT];
     int64_t sequence;
-    int32_t turn; /* of the shared communicator */
+    int32_t turn; /* index of the shared communicator in the list */
     uint8_t function;
 };
 
-/* Of what comes before the first operation of that turn. */
+/* The state before the first operation of a communicator. */
 struct step_end step_end_none(int32_t turn);
 
-/* One operation on. Whether it counts: not where it has no number. */
+/* Advances `end` by one operation. Returns 0 for an operation without a number, which does not count. */
 int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
-/* How the steps of a rank are told, one operation after the other. One of the three lists, or none. */
+/* How the steps of a rank are determined, operation by operation. At most one of the three lists is used. */
 struct step_teller {
-    int64_t *times; /* steps begin then */
+    int64_t *times; /* times at which steps begin */
     size_t time_count;
-    const struct step_end *ends; /* steps end with these, on the communicators `shared` */
+    const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
     size_t end_count;
     const struct shared_communicators *shared;
-    size_t *starts; /* steps begin with the operations of these numbers */
+    size_t *starts; /* numbers of the operations with which steps begin */
     size_t start_count;
-    size_t next; /* of the list */
+    size_t next; /* position in the list */
     size_t at;   /* operations so far */
 };
 
-/* The step of a rank's next operation, in order of issue; -1 when there is nothing to tell it by. */
+/* The step of a rank's next operation, in the order of issue; -1: there is no list to determine it with. */
 int32_t step_next(struct step_teller *teller, const struct work *work, const struct swept *swept);
 
 /*
- * Where steps begin, from a rank's tags: times, or numbers of operations. `teller` has none when they do not
- * recur. The caller frees what its `times` and `starts` point at. -1: out of memory.
+ * Finds where steps begin, from the tags of a rank: times, or numbers of operations. `teller` gets none if
+ * the tags do not recur. The caller frees teller->times and teller->starts. -1: out of memory.
  */
 int steps_from_tags(const struct moments *moments, struct step_teller *teller);
 
 /* Steps of a rank without tags, from the period of its operations. */
 
-/* What a rank's operations tell. Owned by the caller. */
+/* Steps that the operations of one rank show. Owned by the caller. */
 struct own_steps {
-    size_t *starts;                  /* numbers of operations that begin a step */
-    size_t count;                    /* 0 unless cycles cover most of them */
-    struct communicator_life *lives; /* of each of its members: numbers of the first and the last operation */
+    size_t *starts; /* numbers of the operations that begin a step */
+    size_t count;   /* 0 unless cycles cover most operations */
+    /* for each member of the rank: numbers of its first and last operation */
+    struct communicator_life *lives;
 };
 
-/* `operations` is how many the rank has. Release it whatever comes back. */
+/* `operations` is the number of the rank's operations. Call own_steps_release even after an error. */
 int steps_from_period(struct blocks *blocks, const struct work *work, int32_t rank, size_t operations,
                       struct own_steps *steps, struct error *error);
 void own_steps_release(struct own_steps *steps);
 
 /*
- * In each step but the last of a rank, its last collective on one of the communicators that all share. *count
- * is one less than that of the steps when all have one. The caller frees *ends.
+ * Finds the last collective of each step, except the rank's last, on one of the communicators that all ranks
+ * share. *count is one less than the number of steps if every step has one. The caller frees *ends.
  */
 int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank,
                     const struct own_steps *steps, const struct shared_communicators *shared,
@@ -100,17 +105,17 @@ int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank
 
 /* -------------------- steps_by_all_ranks.c -------------------- */
 
-/* Steps where traces lost operations, so that no single rank tells them. */
+/* Steps in traces that lost operations, so that no single rank has them all. */
 
-/* Whether operations of a rank on a communicator are missing in their sequences. */
+/* Sets *lost: whether sequence numbers of a rank's operations on a communicator are missing. */
 int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
                       int *lost, struct error *error);
 
 /*
- * What steps_find_ends finds, where no rank's operations repeat: from the collectives of the communicators
- * that all share, put together from all ranks. Each begins a step. *count is one less than that of the steps,
- * 0 when those do not repeat either. *more tells whether all together have
- * operations that the one rank has not. The caller frees *ends.
+ * Finds the same ends as steps_find_ends if no rank's operations repeat: from the collectives of the shared
+ * communicators, merged from all ranks. Each shared communicator begins a step. *count is one less than the
+ * number of steps, or 0 if the merged collectives do not repeat either. *more: whether the merged collectives
+ * include operations that `rank` lacks. The caller frees *ends.
  */
 int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t rank,
                       const struct shared_communicators *shared, struct step_end **ends, size_t *count,
@@ -119,77 +124,89 @@ int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t ra
 /* -------------------- cycle.c -------------------- */
 
 /*
- * The period of a sequence of symbols that repeats up to its end, perhaps after a beginning that does not,
- * and perhaps with a few symbols too many at the very end (a last tag, a last barrier).
+ * The period of a sequence of symbols that repeats up to its end, possibly after a beginning that does not
+ * repeat, and possibly with a few extra symbols at the very end (a last tag, a last barrier).
  */
 struct cycle {
     size_t period; /* symbols in a cycle; 0: none found */
-    size_t first; /* where a cycle begins: with the first symbol that repeats, where whole ones fit from there
-                     to the end; else looking like the sequence's own beginning as much as it can */
-    size_t extent; /* symbols that repeat */
-    size_t end;    /* one past the last of them */
+    /*
+     * index at which a cycle begins: the first symbol that repeats, if whole cycles fit from there to the
+     * end; else where it is most similar to the beginning of the sequence
+     */
+    size_t first;
+    size_t extent; /* number of symbols that repeat */
+    size_t end;    /* index after the last of them */
 };
 
-/* Returns -1 when memory is out. Linear in `count` (Knuth, Morris, Pratt's border table, read backwards). */
+/*
+ * Returns -1 if out of memory. Linear in `count` (border table of Knuth, Morris and Pratt, read backwards).
+ */
 int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle);
 
-/* Where cycles begin: indexes into the sequence, ascending, in `starts` (room for count). Returns how many.
+/*
+ * Stores where cycles begin as ascending indexes in `starts`, which has room for `count`. Returns how many.
  */
 size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts);
 
-/* The same; a beginning of half a cycle or more counts as one, so that an irregular first keeps its number.
+/*
+ * Like cycle_starts, but a beginning of half a cycle or more counts as a cycle, so that an irregular first
+ * step keeps its number.
  */
 size_t cycle_starts_early(const struct cycle *cycle, size_t count, size_t *starts);
 
 /*
- * Cycles that are all alike may be parts of a step (the gradient buckets of data parallelism). `gaps` are the
- * times before each of `count` cycles: where they fall into short and long ones, far apart, and the long ones
- * come at equal distances or multiples of them, only cycles after a long gap, or where one is missing, begin
- * a step. Keeps those in starts[] and returns how many are left; all of them otherwise. `scratch` has room
- * for count.
+ * Merges cycles that are parts of a step, such as the gradient buckets of data parallelism. `gaps` has the
+ * time before each of the `count` cycles. If the gaps are either short or long, clearly separated, and the
+ * long ones come at equal distances or multiples of them, a step begins only with a cycle after a long gap,
+ * or where a long gap is missing. Keeps these cycles in starts[] and returns how many; otherwise keeps all.
+ * `scratch` has room for `count`.
  */
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch);
 
 /*
- * Cycles of which symbols are missing here and there: tags that only operations tell, where the recorder lost
- * some of those. Nothing repeats up to the end then, or two halves do that each hold the same hole (cycle.c).
+ * Cycles with missing symbols: tags that only operations carry, when the recorder lost some operations. Then
+ * nothing repeats up to the end, or only two halves with the same gap (cycle.c).
  */
 
 /*
- * Where cycles begin: indexes into the sequence, ascending, in `starts` (room for count and one more).
- * Returns how many; 0: none were found. The period is the one at which most symbols recur, if seven of ten
- * do; a cycle is what comes twice in a row, and begins with `begin` where one does (0: any), most like the
- * sequence's own beginning. What is in none of them starts nothing; a beginning of half a cycle or more that
- * is none of it counts as one.
+ * Stores where cycles begin as ascending indexes in `starts`, which has room for `count` + 1. Returns how
+ * many; 0: no cycles found. The period is the one at which most symbols recur, if at least 70 % do. The cycle
+ * is one that occurs twice in a row and begins with `begin` if there is one (0: any), and is most similar to
+ * the beginning of the sequence. Symbols outside the cycle begin nothing. A beginning of half a cycle or more
+ * counts as a cycle.
  */
 size_t torn_starts(const uint64_t *symbols, size_t count, uint64_t begin, size_t *starts);
 
 /* -------------------- recurrence.c -------------------- */
 
-/* Operations of one rank, in order of issue, by what may recur of them. Owned by the caller. */
+/*
+ * The operations of one rank in the order of issue, with hashes of the properties that may recur. Owned by
+ * the caller.
+ */
 struct recurrence {
     uint64_t *functions;      /* communicator and function */
-    uint64_t *calls;          /* the same and the peer */
-    uint64_t *sizes;          /* the same, and the size */
+    uint64_t *calls;          /* communicator, function and peer */
+    uint64_t *sizes;          /* communicator, function, peer and size */
     uint64_t *kinds;          /* communicator, function and size */
-    int32_t *communicators;   /* of collectives; -1: a send or receive */
-    unsigned char *is_small;  /* a few numbers: a loss, norms, a barrier */
-    unsigned char *is_shared; /* a collective of all ranks */
+    int32_t *communicators;   /* of a collective; -1: a send or receive */
+    unsigned char *is_small;  /* few bytes: a loss, a norm, a barrier */
+    unsigned char *is_shared; /* a collective on a communicator of all ranks */
     int64_t *issued_ns;
     size_t count;
 };
 
 /*
- * Where the steps of a training loop begin: indexes of operations, ascending, in `starts` (room for all);
- * *found 0 where nothing recurs. Sought in turn, until something does: the operations as they are; those that
- * come as often as steps do, and not what a checkpoint adds now and then; those that are not small; and the
- * last two again without sizes, which differ where batches do. A loss that is summed up every tenth step
- * makes ten steps one cycle: where a small collective that each step has tells twice as many
- * (by_small_collective.c), or else everything but small operations recurs oftener, that is the step; where
- * other things come between steps, anchors tell (by_rarest_call.c), and after them marks again. What comes
- * before the first that is like others is a step, too, where it makes more than half of their calls. Cycles
- * that are parts of a step (buckets, layers) go together by the time between them. Returns -1 when memory is
- * out.
+ * Finds where the steps of a training loop begin: ascending indexes of operations in `starts`, which has room
+ * for all. *found is 0 if nothing recurs. These are tried until one recurs: all operations; the operations
+ * that are as frequent as steps, without the rare ones that e.g. a checkpoint adds; the operations that are
+ * not small; then the last two again without sizes, which vary with the batch.
+ *
+ * A loss that is reduced every tenth step makes ten steps one cycle. So shorter steps are looked for: by a
+ * small collective that occurs in each step, at least twice as often (by_small_collective.c), else by the
+ * operations that are not small. If other operations come between steps, anchors show the steps
+ * (by_rarest_call.c), and after them small collectives again. What comes before the first regular step counts
+ * as a step if it has more than half of the calls of one. Cycles that are parts of a step (buckets, layers)
+ * are merged by the time between them. Returns -1 if out of memory.
  */
 int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
 
@@ -198,47 +215,47 @@ int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t 
 enum { SPREAD_NONE = -1, SPREAD_SEVERAL = -2 };
 
 /*
- * The one communicator that the collectives are on which are not small, of those from `first` to before `end`
- * in `places` (NULL: of all operations); SPREAD_SEVERAL, SPREAD_NONE. A micro-batch has one, and what ends
- * the step is summed up on another.
+ * The only communicator of the collectives that are not small, among the operations `first` to `end` - 1 of
+ * `places` (NULL: of all operations); SPREAD_SEVERAL, SPREAD_NONE. A micro-batch has one communicator; the
+ * reduction at the end of a step is on another.
  */
 int32_t spread_of(const struct recurrence *recurrence, const size_t *places, size_t first, size_t end);
 
 /* -------------------- recurrence.c -------------------- */
 
 /*
- * A cycle may hold several steps and an evaluation after them: the same part three times and more, and a rest
- * that calls nothing but what the part calls, and is less than a fifth of all. After micro-batches comes what
- * they have not, the sums of gradients or the optimizer.
+ * A cycle may hold several steps and an evaluation after them: the same part at least three times, and a rest
+ * that is less than a fifth of the cycle and makes only calls that the part makes. Micro-batches are
+ * different: after them come calls that they do not have, the reduction of the gradients or the optimizer.
  */
 struct cycles {
-    const uint64_t *symbols; /* what repeats */
-    const uint64_t *calls;   /* what the rest is told by */
-    size_t end;              /* of the last one */
-    size_t fewest_calls;     /* that a step has: layers and buckets have fewer */
+    const uint64_t *symbols; /* the sequence that repeats */
+    const uint64_t *calls;   /* the calls by which the rest is compared with the part */
+    size_t end;              /* index after the last cycle */
+    size_t fewest_calls;     /* fewest different calls of a step; layers and buckets have fewer */
 };
 
 /*
- * Puts the steps in place of the cycles that begin at `starts` (room for all up to the end), all of one
- * length, where they hold several. -1: out of memory.
+ * Replaces the cycles that begin at `starts` by steps if they hold several. All cycles have the same length,
+ * and `starts` has room for all operations up to the end. -1: out of memory.
  */
 int several_steps_find(const struct cycles *cycles, size_t *starts, size_t *count);
 
 /* -------------------- by_rarest_call.c -------------------- */
 
 /*
- * Where steps begin when other things come between them now and then (an evaluation, a checkpoint), so that
- * nothing recurs as it is. Of the calls that are not small, the one that comes least often is the anchor: no
- * step is without it. The shortest of what often lies between two of them is what all steps have: where
- * nearly all do, beginning and ending with it, what is left over lies between steps. A layer, a bucket or a
- * micro-batch does so, too, where nothing large comes once in a step; but it has no small operation of its
- * own (a norm, a loss).
+ * Finds where steps begin if other operations come between some of them (an evaluation, a checkpoint), so
+ * that the sequence as a whole does not recur. The anchor is the rarest of the calls that are not small:
+ * every step has it. The model of a step is the shortest sequence that often lies between two anchors. If
+ * almost all sequences between anchors begin and end with it, the rest of them lies between steps. A layer, a
+ * bucket or a micro-batch has the same pattern if no large call occurs once per step, but it has no small
+ * operation of its own (a norm, a loss).
  *
- * Operations are told by `way` (calls or sizes of the recurrence) and by whether they are small. The
- * first step begins before the first anchor with what begins the others. Where *found is not 0, what recurs
- * has to be more than a micro-batch (on several communicators, or on that of its small ones) and no bucket
- * (the anchors are of one size). Returns 1 where there are steps, `fewest` of them or more, 0 and leaves
- * *found where there are none, -1 when memory is out.
+ * Operations are compared by `way` (calls or sizes of the recurrence) and by whether they are small. The
+ * first step begins before the first anchor, with the operations that begin the others. If *found is not 0,
+ * the model must be more than a micro-batch (on several communicators, or on that of its small operations)
+ * and no bucket (all anchors have one size). Returns 1 if there are at least `fewest` steps; 0, and leaves
+ * *found, if not; -1 if out of memory.
  */
 int anchor_find(const struct recurrence *recurrence, const uint64_t *way, size_t fewest, size_t *starts,
                 size_t *found);
@@ -246,18 +263,19 @@ int anchor_find(const struct recurrence *recurrence, const uint64_t *way, size_t
 /* -------------------- by_small_collective.c -------------------- */
 
 /*
- * Where steps begin by a small collective of all ranks that each of them has: a norm, a flag of overflow, a
- * loss. Between one and the next lies mostly the same (the body); what else lies there now and then, an
- * evaluation, belongs to the step before it. Of the small ones that may be it, alone or by what large call
- * they come after, the one taken is that of most steps, as the sum of a loss every tenth step recurs, too.
+ * Finds where steps begin by a small collective of all ranks that occurs in each step: a norm, an overflow
+ * flag, a loss. The same operations lie between most consecutive occurrences (the body). Other operations
+ * that lie there sometimes, e.g. an evaluation, belong to the step before. There may be several small
+ * collectives, alone or by the large call that they follow; the one with most steps is taken, since the
+ * reduction of a loss every tenth step recurs as well.
  *
- * A part of a step may have one of its own. No layer is taken for a step, as forward and backward are not the
- * same; nor a micro-batch, where gradients come once in a step, or where its collectives are all on one
- * communicator, not that of the small one, and nothing is sent more than once. Other micro-batches that end
- * with a small collective of all ranks each are.
+ * A part of a step may have a small collective of its own. A layer is not taken for a step, because forward
+ * and backward differ. A micro-batch is not taken for a step if gradients are reduced once per step, or if
+ * all its collectives are on one communicator, other than that of the small collective, and it sends nothing
+ * more than once. Other micro-batches that each end with a small collective of all ranks are taken for steps.
  *
- * Bodies are told by `way` (sizes or calls of the recurrence). Returns 1 where there are steps, `fewest` of
- * them or more, 0 and leaves *found where there are none, -1 when memory is out.
+ * Bodies are compared by `way` (sizes or calls of the recurrence). Returns 1 if there are at least `fewest`
+ * steps; 0, and leaves *found, if not; -1 if out of memory.
  */
 int marks_find(const struct recurrence *recurrence, const uint64_t *way, size_t fewest, size_t *starts,
                size_t *found);
@@ -265,18 +283,21 @@ int marks_find(const struct recurrence *recurrence, const uint64_t *way, size_t 
 /* -------------------- stretches.c -------------------- */
 
 /*
- * Where the steps of a job begin that changes what its steps are: as the batch ramps up, sequences become
- * longer, an evaluation comes in between. A regular stretch is a run of steps of one programme; each is found
- * as recurrence.c tells, in what the others leave over: before them, or between two of their steps. Where
- * nothing recurs in all, stretches are taken off at the end, one after the other, as long as those make the
- * most of all.
+ * Finds where steps begin in a job whose steps change: the batch grows, sequences become longer, evaluations
+ * come in between. A stretch is a run of consecutive steps with the same operations. Each is found by
+ * recurrence_find in the operations that the other stretches leave: before them, or between two of their
+ * steps. If nothing recurs in all operations, stretches are taken off the end one after the other, as long as
+ * together they cover most operations.
  *
- * Indexes of operations, ascending, in `starts` (room for all); *found 0 where nothing recurs. Returns -1
- * when memory is out.
+ * Stores ascending indexes of operations in `starts`, which has room for all. *found is 0 if nothing recurs.
+ * Returns -1 if out of memory.
  */
 int stretches_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
 
-/* The same of symbols that tell themselves what they are, as tags do: three cycles make a stretch of them. */
+/*
+ * The same for symbols of which each identifies its operation, such as tags. Three cycles make a stretch of
+ * them.
+ */
 int stretches_of_symbols(uint64_t *symbols, size_t count, size_t *starts, size_t *found);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Detects steps if every rank lost operations: merges the operations of the shared communicators from all
+ * ranks and finds their period. Called by numbering.c.
+ */
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/steps.h"
@@ -6,25 +10,25 @@
 #include <stdlib.h>
 
 /*
- * Steps where every rank's trace lost operations, so that none repeats exactly: the operations of the
- * communicator that all share, put together from all ranks. One that a rank lost comes after the one before
- * it at a rank that has it, and in the order of its sequence.
+ * If every rank lost operations, no rank's sequence repeats exactly. So the operations of a communicator that
+ * all ranks share are merged from all ranks. An operation that one rank lost is placed after the operation
+ * that precedes it on a rank that has it, and in the order of its sequence numbers.
  */
 
 struct shared_operation {
     int64_t sequence;
     int64_t bytes;
-    int64_t gap_ns; /* since the one before it, at a rank that has both; -1 unknown */
-    int32_t next;   /* -1: the last */
+    int64_t gap_ns; /* time since the operation before it, on a rank that has both; -1: unknown */
+    int32_t next;   /* -1: it is the last */
     uint8_t function;
 };
 
 struct whole {
-    struct shared_operation *items; /* owned; linked from `first` */
+    struct shared_operation *items; /* owned; a list that starts at `first` */
     size_t count;
     size_t capacity;
     int32_t first;
-    struct map places; /* (function, sequence) -> item */
+    struct map places; /* (function, sequence) -> index in `items` */
     int64_t least[FUNCTION_COUNT];
     int64_t greatest[FUNCTION_COUNT];
 };
@@ -34,7 +38,7 @@ static struct map_key key_of(const struct swept *swept)
     return (struct map_key){{swept->function, (uint64_t)swept->sequence}};
 }
 
-/* Whether no number is missing between the least and the greatest of each function. */
+/* Whether no number is missing between the smallest and the greatest of each function. */
 static int is_whole(const struct whole *whole)
 {
     int64_t expected = 0;
@@ -63,8 +67,8 @@ static int64_t insert(struct whole *whole, const struct swept *swept, int32_t af
 }
 
 /*
- * What goes between the operation before it and this one: others' operations with lower numbers of the same
- * sequence. Looking further than a few operations ahead would cost more than it tells.
+ * The operation after which to insert: the one before it on its rank, or a later one of other ranks with a
+ * lower number of the same function. Looks only a few operations ahead; more would cost more than it helps.
  */
 static int32_t last_below(const struct whole *whole, const struct swept *swept, int32_t before)
 {
@@ -80,7 +84,7 @@ static int32_t last_below(const struct whole *whole, const struct swept *swept, 
     return after;
 }
 
-/* Adds an operation that is not there yet. Returns its item, -1 when memory is out. */
+/* Adds an operation if it is not there yet. Returns its index; -1: out of memory. */
 static int32_t add(struct whole *whole, const struct swept *swept, int32_t before)
 {
     int added;
@@ -89,7 +93,7 @@ static int32_t add(struct whole *whole, const struct swept *swept, int32_t befor
                                                                                             : -1;
 }
 
-/* Passes by one member: adds what is not there yet, or, once that is done, notes gaps. */
+/* Reads the operations of one member. With `adds`, adds missing ones; else records the gaps. */
 static int pass_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
                        int adds, struct error *error)
 {
@@ -120,7 +124,7 @@ static int has_all_gaps(const struct whole *whole)
     size_t unknown = 0;
     for (size_t i = 0; i < whole->count; i++)
         unknown += whole->items[i].gap_ns < 0;
-    return unknown <= 1; /* nothing is before the first */
+    return unknown <= 1; /* the first has no gap before it */
 }
 
 struct ranked_member {
@@ -134,7 +138,7 @@ static int by_rank(const void *a, const void *b)
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* The members of a communicator by their ranks: what is put together must not hang on who was read first. */
+/* The members of a communicator by rank, so that the result does not depend on the order of files. */
 static struct ranked_member *list_ranked_members(const struct work *work, int32_t communicator, size_t *count)
 {
     size_t first = work->by_communicator.first[communicator];
@@ -164,15 +168,15 @@ static int pass_members(struct whole *whole, struct blocks *blocks, const struct
     return failed;
 }
 
-/* The numbers of the items in order, what recurs of them, and the time before each. */
+/* The merged operations in order: their indexes, symbols for cycle_find, and the time before each. */
 struct order {
-    int32_t *items; /* owned, as are the others */
+    int32_t *items; /* owned, like the other arrays */
     uint64_t *symbols;
     size_t *starts;
-    int64_t *gaps; /* and as much scratch after them */
+    int64_t *gaps; /* with the same amount of scratch space after it */
 };
 
-/* How many of its function are left out after each item, up to the next of it; -1: nothing tells. */
+/* For each operation, how many numbers of its function are missing before the next one; -1: unknown. */
 static void count_left_out(const struct whole *whole, int64_t *left_out)
 {
     int32_t last[FUNCTION_COUNT];
@@ -188,8 +192,8 @@ static void count_left_out(const struct whole *whole, int64_t *left_out)
 }
 
 /*
- * What a recorder leaves out on all ranks alike, as a filter of small operations does, is a part of what
- * recurs: of several equal calls it tells which is the last one.
+ * If a recorder leaves out the same operations on all ranks, such as with a filter for small ones, the number
+ * of missing operations is part of what repeats: of several equal calls it shows which is the last one.
  */
 static int order_init(struct order *order, const struct whole *whole, int tells_left_out)
 {
@@ -221,7 +225,10 @@ static void order_release(struct order *order)
     free(order->gaps);
 }
 
-/* The last of a function, after which nothing tells what is left out, is taken to be as a period before. */
+/*
+ * After the last operation of a function it is unknown how many are missing. Takes the number from one period
+ * before.
+ */
 static int take_last_as_before(const struct whole *whole, struct order *order, size_t period)
 {
     int is_taken = 0;
@@ -237,7 +244,9 @@ static int take_last_as_before(const struct whole *whole, struct order *order, s
     return is_taken;
 }
 
-/* What repeats makes half of all; and nearly all, one part in so many aside, where it tells what is left out.
+/*
+ * The part that repeats must be at least half of all operations; if missing numbers are part of the symbols,
+ * all but one in REST_OF_LEFT_OUT.
  */
 enum { REST_OF_LEFT_OUT = 8 };
 
@@ -248,7 +257,7 @@ static int is_most(const struct cycle *cycle, size_t count, int tells_left_out)
            (tells_left_out ? rest * REST_OF_LEFT_OUT <= count : rest <= cycle->extent);
 }
 
-/* Where cycles begin, into starts[]; 0 when most of it does not repeat. */
+/* Stores where cycles begin in starts[]; *count is 0 if most of the sequence does not repeat. */
 static int find_cycles(const struct whole *whole, struct order *order, int tells_left_out, size_t *count)
 {
     struct cycle cycle;
@@ -268,13 +277,13 @@ static int find_cycles(const struct whole *whole, struct order *order, int tells
     return 0;
 }
 
-/* Ends of steps, as they come. */
+/* The ends of steps in order. */
 struct end_list {
     struct step_end *items; /* owned */
     size_t count;
     size_t capacity;
-    size_t cycles; /* that were found */
-    int more;      /* than one rank has */
+    size_t cycles; /* number of cycles found */
+    int more;      /* the merged operations include some that the rank lacks */
 };
 
 static int add_end(struct end_list *list, struct step_end end)
@@ -285,7 +294,9 @@ static int add_end(struct end_list *list, struct step_end end)
     return 0;
 }
 
-/* The ends of its steps, and of the last one's where another communicator comes after it. */
+/*
+ * Adds the ends of the steps on one communicator; also that of its last step if another communicator follows.
+ */
 static int take_ends(const struct whole *whole, int32_t turn, int is_last, struct end_list *list,
                      struct error *error)
 {
@@ -299,7 +310,7 @@ static int take_ends(const struct whole *whole, int32_t turn, int is_last, struc
     }
     struct step_end end = step_end_none(turn);
     list->cycles += starts >= 2 ? starts : 0;
-    /* What does not recur on one is a step. */
+    /* A communicator without recurring operations is one step. */
     starts = starts ? starts : 1;
     for (size_t i = 1; !failed && i <= starts; i++) {
         size_t next = i < starts ? order.starts[i] : whole->count;
@@ -328,7 +339,7 @@ static void whole_release(struct whole *whole)
     free(whole->items);
 }
 
-/* The sequences of a member, as long as each of them only rises: then none comes twice. */
+/* The sequence numbers of a member while each series only rises, so that no number repeats. */
 struct rising {
     int64_t first[FUNCTION_COUNT];
     int64_t last[FUNCTION_COUNT];
@@ -367,7 +378,7 @@ static int has_gaps(const struct rising *rising)
     return rising->count < expected;
 }
 
-/* What a rank itself has of a communicator. */
+/* Reads the operations that a rank itself has on a communicator. */
 static int pass_rank(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t rank,
                      int32_t communicator, struct error *error)
 {
@@ -389,7 +400,7 @@ static int find_losses(struct blocks *blocks, const struct work *work, int32_t r
     return failed;
 }
 
-/* Whether others have operations of it that the rank has not. */
+/* Sets *more if other ranks have operations of the communicator that the rank lacks. */
 static int have_more(const struct whole *whole, struct blocks *blocks, const struct work *work, int32_t rank,
                      int32_t communicator, int *more, struct error *error)
 {

@@ -1,47 +1,57 @@
+/*
+ * Detects steps in a job whose steps change: divides the operations into stretches of equal steps, from the
+ * end to the beginning, and finds the steps of each with recurrence.c. The entry point for the detection of
+ * steps from operations.
+ */
 #include "base/base.h"
 #include "join/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is so many times as long as a step holds others; and what is left over before all, as theirs are
- * shorter. */
+/*
+ * A step this many times as long as usual may contain other steps. Before all stretches, TWO_STEPS are
+ * enough, because earlier steps are shorter.
+ */
 enum { SEVERAL_STEPS = 4, TWO_STEPS = 2 };
 
-/* So many steps make a stretch, at least; of those taken off at the end three quarters of all are in one. */
+/* The fewest steps of a stretch. Stretches taken off the end must cover MOST of MOST_OF of all operations. */
 enum { FEWEST_STEPS = 6, FEWEST_CYCLES = 3, MOST_OF = 4, MOST = 3 };
 
-/* Before another, whose begin may look like its last steps, so many are enough. */
+/* Fewer steps are enough before another stretch, whose beginning may look like their last steps. */
 enum { FEWEST_BEFORE = 4 };
 
-/* So many stretches are looked for at most, and so many times all operations looked at, whatever they are. */
+/*
+ * Limits: number of stretches, and how many times the number of all operations may be read, whatever the
+ * trace.
+ */
 enum { MOST_STRETCHES = 64, LOOKED_AT = 16 };
 
-/* Stretches within stretches. */
+/* How deep stretches may be nested. */
 enum { DEEPEST = 3 };
 
-/* Starts of steps, from `first` on in the list of all. */
+/* Consecutive steps with the same operations; `first` is an index into the list of all starts. */
 struct stretch {
     size_t first;
     size_t count;
-    size_t end;    /* operation before which it ends */
-    size_t period; /* operations of each of its steps; 0: they differ */
-    int is_sure;   /* it recurs in all there is */
+    size_t end;    /* index of the operation after it */
+    size_t period; /* operations per step; 0: they differ */
+    int is_sure;   /* it was found in all operations together */
 };
 
 struct search {
     const struct recurrence *all;
-    int cycles_only;       /* nothing else tells steps */
-    unsigned char *begins; /* owned: of each operation, whether it begins a step */
-    size_t budget;         /* operations to be looked at */
+    int cycles_only;       /* use only cycles of the symbols to find steps */
+    unsigned char *begins; /* owned; for each operation, whether it begins a step */
+    size_t budget;         /* how many operations may still be read */
 };
 
-/* Stretches of what is between two operations, the last one first. */
+/* The stretches between two operations, the last one first. */
 struct found {
-    size_t *starts; /* owned: room for all */
-    size_t *taken;  /* likewise: of one stretch */
+    size_t *starts; /* owned; has room for all */
+    size_t *taken;  /* owned; has room for all; those of one stretch */
     size_t start_count;
-    int begins_first; /* a step begins with the first operation, and others may be in it */
+    int begins_first; /* a step begins with the first operation and may contain others */
     struct stretch stretches[MOST_STRETCHES];
     size_t count;
 };
@@ -61,7 +71,7 @@ static struct recurrence part_of(const struct recurrence *all, size_t first, siz
                                .count = count};
 }
 
-/* Operations of a usual step of those that begin there; 0: there are not two. -1: out of memory. */
+/* The median number of operations per step; 0: fewer than two steps. -1: out of memory. */
 static int64_t usual_length(const size_t *starts, size_t count)
 {
     int64_t *lengths = array_new(count, sizeof *lengths);
@@ -74,7 +84,7 @@ static int64_t usual_length(const size_t *starts, size_t count)
     return usual;
 }
 
-/* The operations of each step, where all have as many. */
+/* The number of operations per step if all steps have the same; else 0. */
 static size_t period_of(const size_t *starts, size_t count)
 {
     for (size_t i = 1; i + 1 < count; i++)
@@ -83,7 +93,7 @@ static size_t period_of(const size_t *starts, size_t count)
     return count < 2 ? 0 : starts[1] - starts[0];
 }
 
-/* Of one operation alone nothing tells that it is a step. */
+/* A cycle of one operation is not taken for a step. */
 static int take_cycles_at_end(const struct recurrence *part, size_t fewest, size_t *starts, size_t *count)
 {
     struct cycle cycle;
@@ -95,7 +105,10 @@ static int take_cycles_at_end(const struct recurrence *part, size_t fewest, size
     return 0;
 }
 
-/* A step sums up, gathers and exchanges: three calls at least. Layers and buckets have fewer. */
+/*
+ * A step has at least three different calls: it reduces, gathers and exchanges. Layers and buckets have
+ * fewer.
+ */
 enum { FEWEST_CALLS = 3 };
 
 static int find_several(const struct recurrence *part, size_t *starts, size_t *count)
@@ -105,7 +118,10 @@ static int find_several(const struct recurrence *part, size_t *starts, size_t *c
     return period_of(starts, *count) ? several_steps_find(&cycles, starts, count) : 0;
 }
 
-/* The last stretch of what is between two operations, into found->taken; *count 0: there is none. */
+/*
+ * Finds the last stretch between two operations and stores its starts in found->taken; *count is 0 if there
+ * is none.
+ */
 static int find_last(struct search *search, struct found *found, size_t first, size_t end, size_t *count,
                      int *recurs)
 {
@@ -119,7 +135,7 @@ static int find_last(struct search *search, struct found *found, size_t first, s
         (recurrence_find(&part, found->taken, count) || find_several(&part, found->taken, count)))
         return -1;
     *recurs = *count > 0;
-    /* What recurs in what is left over only may do so by chance. */
+    /* Something that recurs only in the remaining operations may do so by chance. */
     if (*count && *count < FEWEST_BEFORE && found->count)
         *count = 0;
     size_t fewest = search->cycles_only ? FEWEST_CYCLES : found->count ? FEWEST_BEFORE : FEWEST_STEPS;
@@ -142,9 +158,9 @@ static void add_stretch(struct found *found, size_t count, size_t end, int recur
 }
 
 /*
- * A first step that is as long as several may hold a stretch of its own (recurrence_find takes what makes
- * more than half of a step's calls for one). Returns the usual length of a step; 0: none is known; -1: no
- * memory.
+ * A first step as long as several may contain a stretch of its own, because recurrence_find takes anything
+ * with more than half of a step's calls for a step. Returns the usual length of a step; 0: unknown; -1: out
+ * of memory.
  */
 static int64_t let_go_first(struct found *found, size_t first, size_t *count)
 {
@@ -157,7 +173,7 @@ static int64_t let_go_first(struct found *found, size_t first, size_t *count)
     return usual;
 }
 
-/* From the end to the begin, as long as what is left over may hold a stretch. */
+/* Finds stretches from the end to the beginning, as long as the remaining operations may contain one. */
 static int find_all(struct search *search, struct found *found, size_t first, size_t end)
 {
     while (end > first && found->count < MOST_STRETCHES) {
@@ -181,7 +197,7 @@ static int is_same_step(const struct recurrence *all, size_t first, size_t than,
     return memcmp(all->sizes + first, all->sizes + than, period * sizeof *all->sizes) == 0;
 }
 
-/* How many calls two steps have in common at their begins and at their ends. */
+/* How many calls two steps have in common at their beginnings and at their ends. */
 static size_t likeness(const struct recurrence *all, size_t first, size_t length, size_t than,
                        size_t than_length)
 {
@@ -193,7 +209,7 @@ static size_t likeness(const struct recurrence *all, size_t first, size_t length
     return begin + end;
 }
 
-/* As far back as what a stretch repeats goes. */
+/* How far back the repetition of a stretch extends. */
 static size_t earliest_of(const struct recurrence *all, size_t first, size_t period)
 {
     while (first && all->sizes[first - 1] == all->sizes[first - 1 + period])
@@ -202,8 +218,9 @@ static size_t earliest_of(const struct recurrence *all, size_t first, size_t per
 }
 
 /*
- * Where a stretch begins that comes after another: with the end of a step of that one, where its own step is
- * most like one of those. What it begins with may be as what they end with, or go on as they do.
+ * Where a stretch begins that follows another one: at the end of a step of that one, where its own first step
+ * is most similar to such a step. The first operations of the new stretch may look like the end of the
+ * old one, or continue it.
  */
 static size_t begin_after(const struct recurrence *all, size_t step, size_t length,
                           const struct stretch *stretch, size_t own)
@@ -222,7 +239,9 @@ static size_t begin_after(const struct recurrence *all, size_t step, size_t leng
     return best;
 }
 
-/* Its steps from `begin` on to where the next one does, whose begin follows from its own steps if it `meets`.
+/*
+ * Marks the steps of a stretch from `begin` up to the next stretch. `meets`: the beginning of that one
+ * follows from the steps of this one.
  */
 static void mark_stretch(struct search *search, const struct found *found, const struct stretch *stretch,
                          size_t begin, size_t limit, int meets)
@@ -238,7 +257,7 @@ static void mark_stretch(struct search *search, const struct found *found, const
         search->begins[at] = 1;
 }
 
-/* From the first one on: where one meets the next is settled by both. */
+/* From the first stretch on. Where one meets the next is determined by both. */
 static void mark_stretches(struct search *search, const struct found *found, size_t end)
 {
     size_t begin = found->starts[found->stretches[found->count - 1].first];
@@ -256,7 +275,7 @@ static void mark_stretches(struct search *search, const struct found *found, siz
     }
 }
 
-/* Whether they make the most of what is between two operations. */
+/* Whether the stretches cover most of the operations between two. */
 static int hold_most(const struct found *found, size_t first, size_t end)
 {
     size_t held = 0;
@@ -267,7 +286,7 @@ static int hold_most(const struct found *found, size_t first, size_t end)
 
 static int find_between(struct search *search, size_t first, size_t end, int depth);
 
-/* In what is as long as several steps of a stretch there may be others. */
+/* A step as long as several steps of a stretch may contain other stretches. */
 static int find_within(struct search *search, const struct found *found, const struct stretch *stretch,
                        int depth)
 {
@@ -284,7 +303,7 @@ static int find_within(struct search *search, const struct found *found, const s
     return 0;
 }
 
-/* Within others, fewer steps than a stretch has are none. */
+/* Inside other stretches, fewer than FEWEST_STEPS steps are not a stretch. */
 static int is_stretch(const struct found *found, size_t first, size_t end, int depth)
 {
     return hold_most(found, first, end) && (!depth || found->start_count >= FEWEST_STEPS);
