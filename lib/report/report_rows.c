@@ -221,7 +221,7 @@ struct detail {
     int64_t peer;        /* global rank; -1: none */
     int32_t source;      /* number of its text; -1: none */
     int32_t rank;        /* index in the roster */
-    int16_t algorithm;   /* number in the vocabulary, like the fields that follow */
+    int16_t algorithm;   /* number in the vocabulary, like protocol */
     int16_t protocol;
     int32_t memory; /* index in reader.memory; -1: not known */
 };
