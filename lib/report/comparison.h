@@ -286,9 +286,9 @@ const char *comparison_name(int kind);
 /* -------------------- compare_measure.c -------------------- */
 
 /*
- * The steps of a run that are compared: after the warm-up, of known duration, and of the kind of step that
- * most steps are of. Steps that a finding of diagnose covers are left out as long as half of the steps
- * remain; findings are compared as findings.
+ * The steps of a run that are compared: after the warm-up, of known duration, and of the regular stretch
+ * (struct baseline) that has most of them. Steps that a finding of diagnose covers are left out as long as
+ * half of the steps remain; findings are compared as findings.
  */
 struct usual {
     int32_t *steps;  /* owned; ascending */

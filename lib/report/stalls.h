@@ -59,13 +59,12 @@ struct stalls_edge {
     int32_t run;
     int32_t sender; /* index in member_list, like `receiver` */
     int32_t receiver;
-    int32_t communicator;     /* -1: all of them */
-    const char *label;        /* borrowed: its label; "" for all of them */
-    int32_t channel;          /* -1: all of them */
-    int64_t sent_steps;       /* network steps recorded by the sender */
-    struct stalls_waits send; /* SendWait of the steps that reached that state and whose end is known */
-    struct stalls_waits
-        receive; /* RecvWait of the steps recorded by the receiver, under the same condition */
+    int32_t communicator;        /* -1: all of them */
+    const char *label;           /* borrowed: its label; "" for all of them */
+    int32_t channel;             /* -1: all of them */
+    int64_t sent_steps;          /* network steps recorded by the sender */
+    struct stalls_waits send;    /* SendWait of the steps that reached that state and whose end is known */
+    struct stalls_waits receive; /* RecvWait of steps recorded by the receiver, same condition */
     int64_t send_wait_max_ns;
     enum stalls_verdict measured; /* verdict from the edge's waits alone */
     /* The final verdict, which is that of diagnose if there is one, and the figures that it is based on. */
@@ -102,8 +101,7 @@ struct stalls {
     struct roster roster;
     struct stalls_run *runs; /* owned, like all members below; the runs of the roster */
     size_t run_count;
-    struct stalls_member
-        *member_list; /* the ranks of the roster, followed by ranks that are not identified */
+    struct stalls_member *member_list; /* ranks of the roster, then unidentified ranks */
     size_t seat_count;
     size_t member_capacity;
     struct stalls_edge *edges;

@@ -115,9 +115,9 @@ int caution_recorders(struct store *store, const struct runs *runs, struct table
 /* -------------------- diagnosis.c -------------------- */
 
 /*
- * Finds what made steps longer (suspect.c) and what stopped the job (lib/hang), in the order of output.
- * `baseline` and `*transfers` (one per instance) start zeroed and are filled in here. The caller releases
- * (frees) them, also after an error.
+ * Finds what made steps longer (diagnose/suspect.c) and what stopped the job (lib/hang), in the order of
+ * output. `baseline` and `*transfers` (one per instance) start zeroed and are filled in here. The caller
+ * releases (frees) them, also after an error.
  */
 int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
                   struct transfer_excess **transfers, const struct diagnose_options *options,
@@ -158,8 +158,7 @@ struct judged_run {
     struct job job; /* the only round (job/load.h), or the first of several */
     struct job all; /* if there are several rounds: the job that all findings refer to (judged_run.c) */
     struct baseline baseline;
-    struct findings
-        findings; /* with the details that findings_detail fills in; steps are those of judgement.told */
+    struct findings findings; /* with details; steps of judgement.told */
     struct transfer_excess *transfers;
     struct judgement judgement;
     size_t operations; /* operations loaded, in all rounds */
@@ -200,8 +199,8 @@ int warnings_append(const struct table *table, struct buffer *text);
 
 /*
  * Warns about ranks of the job that left no trace or whose recorder stopped before they did, and about
- * incomplete communicators. Adds nothing for a trace of a single rank: whoever records one rank knows that
- * the others are missing. Needs what job_load or waits_measure fill in.
+ * incomplete communicators. Adds nothing for a trace of a single rank: a user who records one rank knows
+ * that the others are missing. Needs what job_load or waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
@@ -240,7 +239,7 @@ int caution_snapshot(const struct job *job, const struct findings *findings, str
                      struct error *error);
 
 /*
- * Warnings about the store as a whole: shards are missing; it has no runs and hence no operations, and which
+ * Warnings about the store as a whole: shards are missing; it has no runs, so no operations, and which
  * calls without an operation it has.
  */
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
