@@ -1,3 +1,7 @@
+/*
+ * Sums up the calls of a run by group, by the state of their buffers (registered_memory.c), and estimates
+ * what unregistered memory costs. Used by the command buffers.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/buffers.h"
@@ -39,8 +43,8 @@ struct known_call stored_call(const struct block_scan *scan, const struct roster
 }
 
 /*
- * For who goes through the calls himself: calls `take` for each that the filter leaves, with the number of
- * its group (which is added where there was none) and its operation's (-1: it was joined with none).
+ * A call that the filter selects: the index of its group, and the id of the instance that its operation was
+ * joined with (-1: none).
  */
 struct share_call {
     size_t group;
@@ -64,7 +68,7 @@ void shares_release(struct shares *shares)
     intern_release(&shares->group_names);
 }
 
-/* A block of operations that is gone through. */
+/* A pass over the blocks of operations. `take` is called for each selected call. */
 struct walk {
     struct shares *shares;
     struct registration_index *known;
@@ -74,7 +78,7 @@ struct walk {
     void *context;
 };
 
-/* The number of a text; -1: it is NULL, -2: no memory. */
+/* The number of a text; -1: it is NULL, -2: memory is out. */
 static int64_t text_number(struct shares *shares, const char *text)
 {
     if (!text)
@@ -107,7 +111,7 @@ static int64_t key_of(const struct walk *walk, size_t row, enum share_key key)
     }
 }
 
-/* The keys' numbers as text, for want of a map with so long keys. */
+/* Writes the numbers of the keys as text, because the map has no keys of that length. */
 static size_t name_group(const struct shares *shares, const int64_t *key, char *name)
 {
     size_t length = 0;
@@ -117,7 +121,7 @@ static size_t name_group(const struct shares *shares, const int64_t *key, char *
     return length;
 }
 
-/* The number of a row's group; -1: no memory. */
+/* The index of a row's group, which is added if it is new; -1: memory is out. */
 static int64_t find_group(const struct walk *walk, size_t row)
 {
     struct shares *shares = walk->shares;
@@ -151,7 +155,7 @@ static int is_looked_at(const struct walk *walk, size_t row)
     return in_steps && is_text(filter->tag, block_text(&walk->scan.joined, JOINED_TAG, row));
 }
 
-/* Members are left out as a whole. */
+/* Whether the filter selects the member; it applies to members as a whole. */
 static int is_member_looked_at(const struct walk *walk)
 {
     const struct share_filter *filter = &walk->shares->filter;
@@ -273,7 +277,7 @@ static int renumber(struct shares *shares, struct intern *sorted)
     return 0;
 }
 
-/* Gives texts their numbers anew, in their order and not in that in which files arrived. */
+/* Renumbers the texts in alphabetical order, so that the result does not depend on the order of files. */
 static int order_texts(struct shares *shares)
 {
     struct intern sorted;
@@ -305,16 +309,16 @@ int shares_sort(struct shares *shares)
 }
 
 /*
- * What it costs that memory is not registered, where both are found: an operation (of all its ranks) that
- * some rank had on other memory is compared with the median of those of its communicator, function and size
- * that had all on registered memory. Times are transfers, the shortest over the ranks: nobody waited for
- * anybody.
+ * The cost of unregistered memory, if the trace has operations of both kinds. An operation (of all its ranks)
+ * in which some rank used unregistered memory is compared with the median of the operations of the same
+ * communicator, function and size in which all ranks used registered memory. The times are transfer times,
+ * the shortest over the ranks, so that they contain no wait time.
  */
 
-/* So many registered operations give a median. */
+/* Fewest registered operations for a median. */
 enum { COST_LEAST_OPERATIONS = 5 };
 
-/* A call of an operation. */
+/* One rank's call in an operation. */
 struct part {
     int64_t instance_id;
     uint32_t group;
@@ -322,13 +326,13 @@ struct part {
     uint8_t is_judged;
 };
 
-/* An operation that all its ranks had on registered memory, or some had not. */
+/* An operation: all its ranks used registered memory, or some did not. */
 struct whole {
     int64_t communicator_id;
     int64_t function;
     int64_t size_bytes;
     int64_t transfer_ns;
-    size_t first; /* its parts */
+    size_t first; /* index of its first part */
     size_t end;
     int is_missed;
 };
@@ -365,7 +369,7 @@ static int by_instance(const void *a, const void *b)
     return (left->group > right->group) - (left->group < right->group);
 }
 
-/* The first part of an operation of at least that number. */
+/* The first part whose instance id is at least the given one. */
 static size_t find_part(const struct costing *costing, int64_t instance_id)
 {
     size_t low = 0, high = costing->part_count;
@@ -424,7 +428,7 @@ static int compare(int64_t left, int64_t right)
     return (left > right) - (left < right);
 }
 
-/* Alike next to each other, the registered ones first. */
+/* Sorts like operations together, registered ones first. */
 static int by_likeness(const void *a, const void *b)
 {
     const struct whole *left = a, *right = b;
@@ -440,7 +444,7 @@ static int is_alike(const struct whole *left, const struct whole *right)
            left->size_bytes == right->size_bytes;
 }
 
-/* Each group that had a part of it on other memory bears it once. */
+/* Adds the cost of an operation once to each group that had a call on unregistered memory in it. */
 static void charge(struct shares *shares, const struct costing *costing, const struct whole *whole,
                    int64_t usual_ns)
 {
@@ -455,7 +459,7 @@ static void charge(struct shares *shares, const struct costing *costing, const s
     }
 }
 
-/* Operations that are alike: from `first` on. Returns where they end. */
+/* Compares like operations, from `first` on. Returns the index after the last of them. */
 static size_t compare_alike(struct shares *shares, const struct costing *costing, size_t first,
                             int64_t *transfers)
 {
@@ -483,7 +487,7 @@ static int compare_all(struct shares *shares, struct costing *costing)
     return 0;
 }
 
-/* Whether there is anything to compare. */
+/* Whether there are operations on registered memory and on other memory. */
 static int has_both(const struct shares *shares)
 {
     int64_t registered = 0, missed = 0;

@@ -1,3 +1,8 @@
+/*
+ * The command buffers: how much of the data of operations was in memory registered with NCCL. An operation
+ * counts as registered on a rank if all buffers that it read or wrote there were registered when it was
+ * called.
+ */
 #include "report/buffers.h"
 #include "base/base.h"
 #include "model/model.h"
@@ -8,7 +13,7 @@
 
 #include <string.h>
 
-/* Calls of all groups in a state. */
+/* Number of calls in a state, over all groups. */
 static int64_t calls_in(const struct shares *shares, enum memory_state state)
 {
     int64_t calls = 0;
@@ -88,7 +93,7 @@ static int buffers_cautions_caution_snapshot(const struct shares *shares,
                : 0;
 }
 
-/* What an answer about registered memory rests on, what it lacks, and what would record that. */
+/* Warns about what the result is based on, what the trace lacks, and what would record it. */
 static int caution_buffers(const struct shares *shares, const struct registration_index *known,
                            struct table *table, struct error *error)
 {
@@ -100,11 +105,6 @@ static int caution_buffers(const struct shares *shares, const struct registratio
                ? -1
                : 0;
 }
-
-/*
- * Was the memory of operations registered with NCCL? An operation counts as registered on a rank where all
- * buffers that it reads or writes there were, when it was called.
- */
 
 enum { OPTION_BY, OPTION_HOOK, OPTION_RUN };
 
@@ -133,7 +133,7 @@ static const struct column key_columns[SHARE_KEYS] = {
     RUN_COLUMN,
 };
 
-/* Beside the rank. */
+/* Stands beside the rank. */
 static const struct column process_column = PROCESS_COLUMN;
 
 enum {
@@ -240,7 +240,10 @@ static int show_key(const struct shares *shares, const struct roster *roster, en
     return 0;
 }
 
-/* "not registered (12 calls), registered later (1 call)": the most bytes first. */
+/*
+ * Appends the reasons, the one with the most bytes first: "not registered (12 calls), registered later (1
+ * call)".
+ */
 static int write_reason(const struct share_group *group, struct buffer *text)
 {
     int told[MEMORY_STATES] = {[MEMORY_REGISTERED] = 1}, failed = 0;
@@ -329,7 +332,7 @@ static int show(struct shares *shares, const struct roster *roster, struct table
     return 0;
 }
 
-/* Runs of different jobs never share a row. */
+/* Adds the run as a key, so that runs of different jobs do not share a row. */
 static void separate_runs(struct shares *shares, const struct runs *runs)
 {
     for (size_t i = 0; i < shares->by_count; i++)

@@ -1,3 +1,4 @@
+/* The command clocks: offsets between the clocks of a run's processes, with their error bounds. */
 #include "job/job.h"
 #include "model/model.h"
 #include "report/internal.h"
@@ -73,8 +74,6 @@ int clock_rows_begin(struct table *table, struct error *error)
 {
     return table_add_columns(table, columns, COLUMN_COUNT, error);
 }
-
-/* Offsets between the clocks of a run's processes, with their bounds. */
 
 enum { OPTION_RUN };
 

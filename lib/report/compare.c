@@ -1,3 +1,7 @@
+/*
+ * The command compare: what differs between two runs beyond the noise of their steps. compare_measure.c and
+ * compare_ranks.c measure each run, comparison.c compares them.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -11,8 +15,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What differs between two runs beyond the noise of their steps. */
 
 enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
 
@@ -129,7 +131,7 @@ static int set_verdict(const struct comparison *of, struct table *table, struct 
     return table_set_text(table, AT_RULE, compare_rules[of->rule].name, error);
 }
 
-/* What a rank row, and a finding, say besides. */
+/* Sets the text columns of rows of ranks and of findings. */
 static int set_words(const struct comparison *of, struct table *table, struct error *error)
 {
     const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
@@ -164,15 +166,17 @@ static double bandwidth_of(const struct comparison *of, int side)
                                                                 : (double)NAN;
 }
 
-/* By how much a bandwidth changes, in per cent, where the time of a transfer changes by `noise` parts in the
- * direction of the row; NAN: one that is no shorter than nothing has no bandwidth. */
+/*
+ * The change of a bandwidth in percent when the transfer time changes by the fraction `noise` in the
+ * direction of the row; NAN if the time would become 0 or less.
+ */
 static double bandwidth_noise(const struct comparison *of, double noise)
 {
     double parts = of->change > 0 ? 1 + noise : 1 - noise;
     return parts > 0 ? 100 * noise / parts : (double)NAN;
 }
 
-/* The same as the transfer above it, in other words: no question of its own. */
+/* Adds a row for the bandwidth. It restates the transfer row above it and is not tested separately. */
 static int add_bandwidth(const struct comparison *of, struct table *table, struct error *error)
 {
     double a = bandwidth_of(of, 0), b = bandwidth_of(of, 1);
@@ -198,7 +202,7 @@ static int add_rows(const struct comparisons *all, struct table *table, struct e
     return 0;
 }
 
-/* Why some of it is not judged. */
+/* Warns about the bars that prevent comparisons. */
 static int caution_bars(const struct comparisons *all, struct table *table, struct error *error)
 {
     int failed = 0;
@@ -233,7 +237,10 @@ static int measure_run(struct measured_run *run, struct store *store, int64_t ru
     return failed;
 }
 
-/* The run of a side; 0: its store has none. Of several one has to be named, unless `any` is asked for. */
+/*
+ * Sets *run_id to the run of a side; 0 if its store has no run. If the store has several, one must be named,
+ * unless `takes_any` is set.
+ */
 static int choose_run(const struct analysis_side *side, int number, int takes_any, int64_t *run_id,
                       struct error *error)
 {
@@ -271,7 +278,7 @@ static int measure_sides(struct measured_run *runs, const struct analysis_reques
     return 0;
 }
 
-/* A filter, like --all, asks for the table. */
+/* Filters and --all select the table. */
 static int wants_table(const struct analysis_request *request)
 {
     const struct filter *filter = request->filter;
@@ -301,7 +308,7 @@ static int show(const struct comparisons *all, const struct analysis_request *re
     return 0;
 }
 
-/* "5%" and "5" are the same. */
+/* Reads a percentage; "5%" and "5" are the same. */
 static int read_percent(const char *text, const char *name, double *percent, struct error *error)
 {
     char number[64];

@@ -1,3 +1,7 @@
+/*
+ * Measures a run for the command compare: steps, phases, transfers, edges and findings. compare_ranks.c
+ * measures the gap time of its ranks.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -9,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A transfer of one kind in one usual step; or what an edge waited in one. */
+/* A transfer of one kind in one baseline step, or the wait of an edge in one. */
 struct observed {
     int64_t kind[3]; /* function, bytes, ranks; or sender, receiver, 0 */
-    int64_t place;   /* of the step */
+    int64_t place;   /* index of the step among the baseline steps */
     int64_t ns;
     int is_over_network;
 };
@@ -20,7 +24,7 @@ struct observed {
 struct observations {
     struct observed *items; /* owned */
     size_t count;
-    int64_t *list; /* owned: scratch, as many */
+    int64_t *list; /* owned: scratch memory for as many values */
 };
 
 static int compare_integers(int64_t left, int64_t right)
@@ -55,8 +59,10 @@ static void observations_release(struct observations *seen)
     free(seen->list);
 }
 
-/* Those of one kind in one step, from `at` on; *next is where others begin. Their median, or their sum; and
- * whether the network has a part in the series. */
+/*
+ * The median, or the sum, of the observations of one kind in one step, which begin at `at`; *next is the
+ * index after them. Records in `series` whether the network has a part in it.
+ */
 static double of_step(const struct observations *seen, size_t at, int is_sum, struct step_series *series,
                       size_t *next)
 {
@@ -95,7 +101,7 @@ static void see_transfers(struct observations *seen, const struct job *job, cons
     }
 }
 
-/* How many of its transfers one of the ranks makes in a step, and their bandwidth by the time of one. */
+/* Sets the number of these transfers per rank and step, and the bandwidth from the time of one. */
 static void set_transfer(struct step_series *series, const struct observed *kind, size_t transfers,
                          const struct job *job, const struct usual *usual)
 {
@@ -106,7 +112,7 @@ static void set_transfer(struct step_series *series, const struct observed *kind
         series->gbs_us = (double)kind->kind[1] / 1e3 * function_busbw_factor(function, kind->kind[2]);
 }
 
-/* "AllReduce, 4194304 bytes, 8 ranks". */
+/* The key is like "AllReduce, 4194304 bytes, 8 ranks". */
 static struct step_series *add_transfer(struct measured_run *run, const struct observed *kind,
                                         const struct usual *usual)
 {
@@ -120,8 +126,10 @@ static struct step_series *add_transfer(struct measured_run *run, const struct o
     return series;
 }
 
-/* Transfers by function, size and number of ranks. `is_over`: of each communicator, whether its data goes
- * over the network. -1 when memory is out. */
+/*
+ * Measures transfers by function, size and number of ranks. `is_over`: per communicator, whether its data
+ * goes over the network. Returns -1 when memory is out.
+ */
 static int measure_transfers(struct measured_run *run, const struct job *job, const struct usual *usual,
                              const unsigned char *is_over)
 {
@@ -177,7 +185,7 @@ static struct step_series *add_edge(struct measured_run *run, const struct job *
     return series;
 }
 
-/* Edges, by sender and receiver, as the sending side recorded them. -1 when memory is out. */
+/* Measures edges by sender and receiver, as the sending side recorded them. Returns -1 when memory is out. */
 static int measure_edges(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
     struct observations seen;
@@ -218,7 +226,7 @@ static int is_told_of(const struct findings *findings, int32_t step)
     return 0;
 }
 
-/* The stretch that most of the steps are of. */
+/* The regular stretch that has the most steps. */
 static int32_t main_stretch(const struct usual *usual, const struct baseline *baseline, int32_t *counts)
 {
     int32_t best = 0;
@@ -260,7 +268,7 @@ static void set_places(struct usual *usual, int32_t step_count)
         usual->places[usual->steps[i]] = (int32_t)i;
 }
 
-/* -1 when memory is out; to be released whatever it returns. */
+/* Returns -1 when memory is out. Release `usual` in any case. */
 static int usual_find(struct usual *usual, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings)
 {
@@ -303,7 +311,7 @@ static double share_of(int64_t part_ns, int64_t whole_ns)
     return part_ns == TIME_UNKNOWN || whole_ns <= 0 ? (double)NAN : 100 * (double)part_ns / (double)whole_ns;
 }
 
-/* Of a figure of steps, in its units. */
+/* The part of a figure of steps that comes from the network, in the units of the figure. */
 static double network_of(const struct step_series *steps, enum series_kind kind,
                          const struct network_parts *parts)
 {
@@ -337,7 +345,7 @@ static int add_steps(struct measured_run *run, const struct job *job, const stru
     return failed ? -1 : 0;
 }
 
-/* Phases that have no name are what is left, and no phase. */
+/* Adds the phases. Operations without tag are what is left over, and no phase. */
 static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual,
                       const struct network_parts *parts)
 {

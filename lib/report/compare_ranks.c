@@ -1,3 +1,7 @@
+/*
+ * Measures the gap time of ranks for the command compare, and how it depends on transfers over the network.
+ * The figures of a run (struct measured_run) are kept here as well.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -101,7 +105,7 @@ static void find_communicators(struct network_parts *parts, const struct job *jo
         parts->is_over[job->operations[job->traffic[i].operation].communicator] = 1;
 }
 
-/* A transfer keeps each of its members busy for as long. */
+/* Sums transfer times. A transfer keeps each of its members busy for the same time. */
 static void sum_transfers(struct network_parts *parts, const struct job *job, const struct usual *usual)
 {
     size_t ranks = job_recorded_ranks(job);
@@ -146,7 +150,7 @@ static double mean_of(const double *values, size_t count)
     return sum / (double)count;
 }
 
-/* A slope of least squares, and its standard error. */
+/* Least-squares slope and its standard error. */
 double network_parts_overlap(const struct network_parts *parts, const double *own_us, size_t count)
 {
     double squares = 0, products = 0, rest = 0;
@@ -175,9 +179,9 @@ struct owns {
     const struct baseline *baseline;
     const struct usual *usual;
     const struct network_parts *parts;
-    int64_t *ns;    /* owned: [rank * usual steps + place]; TIME_UNKNOWN */
-    int64_t *peers; /* owned, likewise: the median of its peers' */
-    int64_t *list;  /* owned: scratch, of ranks or of steps */
+    int64_t *ns;    /* owned: gap times, [rank * baseline steps + step]; TIME_UNKNOWN */
+    int64_t *peers; /* owned, with the same index: the median of the rank's peers */
+    int64_t *list;  /* owned: scratch memory for as many values as ranks or steps */
 };
 
 static int64_t *own_at(const struct owns *owns, size_t rank, size_t place)
@@ -186,8 +190,9 @@ static int64_t *own_at(const struct owns *owns, size_t rank, size_t place)
 }
 
 /*
- * Where the kernel of the one before may stop before that ends, what is between the two differs from run to
- * run: with who is the leaf of a tree, and with which of the sends and receives of one call is the last.
+ * Whether the gap before an operation varies from run to run because the kernel of the previous operation can
+ * stop before that operation ends: it depends on which rank is a leaf of the tree, and on which send or
+ * receive of a group call comes last.
  */
 static int has_rough_begin(const struct job *job, const struct job_operation *operation)
 {
@@ -195,8 +200,10 @@ static int has_rough_begin(const struct job *job, const struct job_operation *op
     return before >= 0 && (job->operations[before].is_tree || job_is_grouped(job, before));
 }
 
-/* Since any call of the rank ended, on whatever stream. Sends and receives of one call are one kernel, and
- * have one gap before them. TIME_UNKNOWN: nothing is counted. */
+/*
+ * The time since any operation of the rank ended, on any stream. Sends and receives of one group call are one
+ * kernel and have one gap before them. TIME_UNKNOWN: do not count it.
+ */
 static int64_t counted_ns(const struct job *job, size_t number)
 {
     const struct job_operation *operation = &job->operations[number];
@@ -212,7 +219,7 @@ static int is_alone(const struct owns *owns, size_t rank)
     return role < 0 || owns->baseline->roles[role].rank_count < 2;
 }
 
-/* In all, or before the calls of one tag. */
+/* Sums gap time in each step, of all operations or of those with one tag. */
 static void sum_own(const struct owns *owns, int32_t tag, int is_all)
 {
     const struct job *job = owns->job;
@@ -231,7 +238,10 @@ static void sum_own(const struct owns *owns, int32_t tag, int is_all)
     }
 }
 
-/* Of `count` ranks, all where `ranks` is NULL: the median of the others in one step. */
+/*
+ * Sets the peers' value of `count` ranks in one step (of all ranks if `ranks` is NULL): the median of the
+ * others.
+ */
 static void set_peers(const struct owns *owns, const int32_t *ranks, size_t count, size_t place,
                       int only_alone)
 {
@@ -250,7 +260,7 @@ static void set_peers(const struct owns *owns, const int32_t *ranks, size_t coun
     }
 }
 
-/* A rank that plays its role alone is held against all others. */
+/* A rank that has its role alone is compared with all other ranks. */
 static void find_peers(const struct owns *owns)
 {
     for (size_t i = 0; i < owns->job->rank_count * owns->usual->count; i++)
@@ -278,7 +288,7 @@ static void add_values(const struct owns *owns, size_t rank, struct step_series 
     series->itself = count ? (double)pick_quantile(owns->list, count, 0.5) / 1e3 : (double)NAN;
 }
 
-/* What it is at one position of the step. */
+/* Sets the gap time at one position of the step. */
 static int set_place(const struct owns *owns, int32_t role, int32_t position, size_t member,
                      struct measured_run *run, struct measured_place *place)
 {
@@ -336,7 +346,9 @@ static int add_rank(const struct owns *owns, size_t number, struct measured_run 
     return add_places(owns, number, run, series);
 }
 
-/* The middle one of a role in one step; TIME_UNKNOWN. One slow rank of two or more does not move it. */
+/*
+ * The median rank of a role in one step; TIME_UNKNOWN. A single slow rank of two or more does not change it.
+ */
 static int64_t middle_of_role(const struct owns *owns, const struct role *role, size_t place)
 {
     size_t count = 0;
@@ -346,7 +358,7 @@ static int64_t middle_of_role(const struct owns *owns, const struct role *role, 
     return count ? pick_quantile(owns->list, count, 0.5) : TIME_UNKNOWN;
 }
 
-/* Of all ranks together: the mean over ranks, each as the middle one of its role. */
+/* Adds the figure of all ranks: the mean over ranks, where each counts as the median rank of its role. */
 static int add_all(const struct owns *owns, enum series_kind kind, const char *key, struct measured_run *run)
 {
     struct step_series *series = measured_add(run, kind, key, owns->usual->count);
@@ -372,7 +384,7 @@ static int add_all(const struct owns *owns, enum series_kind kind, const char *k
     return series ? 0 : -1;
 }
 
-/* A job with more tags has other things in them. */
+/* A job with more tags uses them for other things than phases. */
 enum { MOST_PHASES = 32 };
 
 static int add_phases(const struct owns *owns, struct measured_run *run)

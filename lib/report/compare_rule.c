@@ -1,7 +1,8 @@
 /*
- * Rules of a comparison. A new one, COMPARE_FOO, takes a line in enum compare_rule (lib/report/comparison.h),
- * one in `compare_rules` below, and what follows; `make check` says what is missing.
- * - lib/report/: where what it looks at is at hand, code that asks it by its name
+ * Rules of a comparison, and the shape of runs that the bars compare. A new rule, COMPARE_FOO, takes a line
+ * in enum compare_rule (lib/report/comparison.h), one in `compare_rules` below, and what follows; `make
+ * check` says what is missing.
+ * - lib/report/: code that applies the rule by its name, where the data that it needs is available
  * - tests/unit/: a test with assert_decides(COMPARE_FOO, ...) and one with assert_allows(COMPARE_FOO, ...): a
  *   pair of runs in which it decides, and one beside its limit in which it does not
  * - man/ncclprof-compare.1: `make golden` writes its paragraph from the table
@@ -27,7 +28,7 @@ enum {
     FIGURES = STEPS | PHASES | TRANSFERS | EDGES | OWNS
 };
 
-/* The names follow their enum: COMPARE_FEW_STEPS is few-steps. */
+/* The names follow the enumerators: COMPARE_FEW_STEPS is few-steps. */
 const struct compare_rule_text compare_rules[COMPARE_RULES] = {
     [COMPARE_ONE_SIDE] = {"one-side", 1, FIGURES, 1, "run", "one is enough", "only one of the runs has it"},
     [COMPARE_RANKS] = {"ranks", 1, FIGURES, 0, "ranks", "different ranks divide the work differently",
@@ -144,7 +145,7 @@ int comparison_is_blocked(const struct measured_run *const runs[2], enum compare
     }
 }
 
-/* What the steps of a job call, as it is put together rank by rank. */
+/* Hashes the operations of a step of the job, rank by rank. */
 struct call_sequence {
     const struct job *job;
     struct stretch *stretches; /* owned: of one rank, by step */
@@ -154,7 +155,7 @@ struct call_sequence {
     int sizes_vary;
 };
 
-/* Ranks may come in any order where they have no numbers. */
+/* Sums of these hashes do not depend on the order of ranks, which is arbitrary for ranks without numbers. */
 static uint64_t hash_of_rank(const struct job_rank *rank, uint64_t hash)
 {
     return hash_mix(hash, rank->global_rank >= 0 ? (uint64_t)rank->global_rank : 0);
@@ -165,7 +166,7 @@ static uint64_t hash_call(const struct job *job, const struct job_operation *ope
     return hash_mix(operation->function, (uint64_t)job->communicators[operation->communicator].size);
 }
 
-/* How many of a rank's usual steps are as the canonical one. */
+/* Whether most baseline steps of a rank equal the canonical step. */
 static int are_mostly(const struct call_sequence *call_sequence, struct stretch canonical,
                       const struct usual *usual)
 {
@@ -177,7 +178,7 @@ static int are_mostly(const struct call_sequence *call_sequence, struct stretch 
     return alike * 2 >= usual->count;
 }
 
-/* Of the canonical step of a rank, in order of issue. */
+/* Adds the operations of a rank's canonical step, in order of issue. */
 static void add_calls(struct call_sequence *call_sequence, const struct job_rank *rank,
                       struct stretch canonical)
 {
@@ -235,7 +236,7 @@ static int by_members(const void *a, const void *b)
     return (left->members > right->members) - (left->members < right->members);
 }
 
-/* Whatever numbers they have in it. */
+/* Hash of the members, independent of their numbers in the communicator. */
 static uint64_t hash_members(const struct job *job, const struct job_communicator *communicator)
 {
     uint64_t sum = 0;
@@ -246,7 +247,7 @@ static uint64_t hash_members(const struct job *job, const struct job_communicato
     return hash_mix(sum, (uint64_t)communicator->size);
 }
 
-/* Several communicators of the same ranks are one. */
+/* Merges communicators that have the same ranks. */
 static void unite_ways(struct measured_run *run)
 {
     size_t kept = 0;
@@ -274,7 +275,7 @@ static int measure_ways(struct measured_run *run, const struct job *job)
     return 0;
 }
 
-/* The first rank on the same host, by their numbers; -1: a host is not known. */
+/* The first rank on the same host, by rank number; -1: some host is not known. */
 static int64_t first_on_host(const struct job *job, size_t number)
 {
     const char *host = job->ranks[number].facts.host;

@@ -1,3 +1,7 @@
+/*
+ * Compares two measured runs: the level and noise of each figure, then for each row the bars, the noise of
+ * each rule and a test for multiple comparisons. comparison_text.c writes the result.
+ */
 #include "report/comparison.h"
 #include "base/base.h"
 
@@ -5,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of few steps a batch is two, so that a level has some; of many it outlasts what steps remember (networks:
- * several steps), and there are no more than these. */
+/*
+ * With few steps a batch has two of them, so that there are enough batches. With many steps a batch is longer
+ * than the correlation of steps (several steps, from networks), and the number of batches is limited.
+ */
 enum { STEPS_OF_BATCH = 2, STEPS_OF_LONG_BATCH = 4, FEW_BATCHES = 5, MOST_BATCHES = 20, THIRDS = 3 };
 
 static size_t batches_of(size_t count)
@@ -17,7 +23,7 @@ static size_t batches_of(size_t count)
     return many > few ? many : few;
 }
 
-/* Of two in the middle their mean. `scratch` has room for as many. */
+/* For an even count, the mean of the two middle values. `scratch` has room for `count` values. */
 static double median_of_reals(const double *values, size_t count, double *scratch)
 {
     if (!count)
@@ -73,7 +79,7 @@ int level_measure(struct step_level *level, const double *values, size_t count)
     return 0;
 }
 
-/* Of the difference: Welch and Satterthwaite. */
+/* Degrees of freedom of a difference, by Welch and Satterthwaite. */
 static double freedom_of(const struct step_level *a, const struct step_level *b, double error)
 {
     double left = a->error * a->error, right = b->error * b->error;
@@ -94,7 +100,9 @@ double levels_chance(const struct step_level *a, const struct step_level *b, dou
     return student_beyond(difference / error, freedom_of(a, b, error));
 }
 
-/* The costliest of a key that is told; *lost_us is what all of that key cost, whatever is believed of them.
+/*
+ * The most expensive finding with that key that diagnose shows; *lost_us is the cost of all findings with
+ * that key, shown or not.
  */
 static const struct measured_finding *told(const struct measured_run *run, const char *key, double *lost_us)
 {
@@ -119,7 +127,7 @@ static int is_compared(const struct comparisons *all, const char *key)
     return 0;
 }
 
-/* Two that cost as much within what a cost is known by are one that stayed. */
+/* A finding that costs the same in both runs, within the uncertainty of a cost, is unchanged. */
 static void changed_findings_judge(struct comparison *of)
 {
     double least = fmin(of->values[0], of->values[1]);
@@ -153,8 +161,8 @@ static int add(struct comparisons *all, const struct measured_finding *finding)
 }
 
 /*
- * What diagnose tells of one run or of both: a comparison for each, beyond noise where it is new, gone, or
- * costs much more or less (resized). -1 when memory is out.
+ * Adds a comparison for each finding that diagnose shows in one run or in both. It is beyond noise if the
+ * finding is new, gone, or costs much more or less (COMPARE_RESIZED). Returns -1 when memory is out.
  */
 static int compare_findings(struct comparisons *all)
 {
@@ -165,16 +173,19 @@ static int compare_findings(struct comparisons *all)
     return 0;
 }
 
-/* Of one that differs: whether it is new, or costs more. */
+/* Whether a finding that differs is new or costs more. */
 static int changed_finding_is_worse(const struct comparison *of)
 {
     return of->found[1] && (!of->found[0] || of->change > 0);
 }
 
-/* Those whose questions pay for each other's number. */
+/* Tests of one family are corrected for their number (Holm). */
 enum family { FAMILY_STEPS, FAMILY_PHASES, FAMILY_TRANSFERS, FAMILY_EDGES, FAMILY_OWN, FAMILIES };
 
-/* Into so many parts the chance that is allowed goes: phases are asked only where steps differ. */
+/*
+ * The allowed probability of a false result is divided by four, not five: phases are tested only if steps
+ * differ.
+ */
 enum { PARTS_OF_CHANCE = 4 };
 
 static enum family family_of(int kind)
@@ -194,7 +205,7 @@ const struct comparison *comparisons_steps(const struct comparisons *comparisons
     return NULL;
 }
 
-/* What a rank changed by itself and beyond its peers: the lesser of the two. */
+/* The change of a rank's own gap time and its change relative to its peers: the smaller one. */
 static double change_of_rank(const struct comparison *of)
 {
     double itself = of->series[1]->itself - of->series[0]->itself;
@@ -222,7 +233,7 @@ static int measure(struct comparison *of)
     return 0;
 }
 
-/* The first bar that stands before a row; COMPARE_RULES: none. */
+/* The first bar that applies to a row; COMPARE_RULES: none. */
 static enum compare_rule bar_of(const struct comparisons *all, const struct comparison *of)
 {
     if (!of->series[0] || !of->series[1])
@@ -268,7 +279,7 @@ static int pair_series(struct comparisons *all)
     return 0;
 }
 
-/* The level that each question of a family is held against. */
+/* The significance level of each test of a family. */
 static double level_of(const struct comparisons *all, enum family family, double *chances)
 {
     size_t count = 0;
@@ -288,7 +299,7 @@ static void consider(struct comparison *of, enum compare_rule rule, double noise
     of->rule = rule;
 }
 
-/* What has to show in the length of steps, by how that differs. */
+/* A change of these kinds must show in step time as well; compares it with the result for step time. */
 static void hold_against_steps(struct comparison *of, const struct comparison *steps)
 {
     if (!compare_asks(COMPARE_SHOWN, of->kind))
@@ -299,7 +310,7 @@ static void hold_against_steps(struct comparison *of, const struct comparison *s
         of->verdict = COMPARED_NOT;
 }
 
-/* Each noise in the units of the row; the greatest counts. */
+/* Sets the noise of each rule in the units of the row; the greatest counts. */
 static void judge(struct comparison *of, const struct comparison *steps, double level, double network)
 {
     double step = steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
@@ -327,7 +338,7 @@ static double step_of(const struct comparisons *all)
     return steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
 }
 
-/* What is told in parts of what. */
+/* The value that is 100 % for a row. */
 static double whole_of(const struct comparison *of, double step)
 {
     int is_of_step = of->kind == SERIES_EDGE || of->kind >= SERIES_OWN;
@@ -379,7 +390,7 @@ static int place_of(const struct comparison *of)
                                             : 3;
 }
 
-/* Steps come first of all, then findings; what is left by what it costs of a step. */
+/* Step times come first, then findings, then the rest by cost per step. */
 static int rank_of_kind(int kind)
 {
     return kind == SERIES_STEP ? 0 : kind == COMPARED_FINDING ? 1 : 2;

@@ -13,25 +13,27 @@ struct job;
 /* -------------------- comparison.c -------------------- */
 
 /*
- * The level of a figure in a run, and how far it is known. Steps remember the ones before (networks and hosts
- * have moments that last), so that their plain standard error is too small: the run is cut into batches of
- * consecutive steps, and the spread is that of the batches' medians (batch means: Conway, 1963; Schmeiser,
- * 1982: 10 to 30 of them). A median shrugs off a single long step, a batch what steps remember.
+ * The level of a figure in a run, with its uncertainty. Consecutive steps are correlated, because
+ * disturbances of networks and hosts last for several steps; the plain standard error would be too small.
+ * Therefore the run is divided into batches of consecutive steps, and the error is computed from the medians
+ * of the batches (batch means: Conway, 1963; Schmeiser, 1982: 10 to 30 batches). The median is robust against
+ * single long steps, the batches against the correlation.
  */
 struct step_level {
     double median;
     double error;   /* standard error */
-    double freedom; /* degrees of freedom that it is known with; 0: it is not */
-    double drift;   /* greatest less least of the medians of the run's thirds */
+    double freedom; /* degrees of freedom of the error; 0: the error is not known */
+    double drift;   /* difference between the greatest and the smallest median of the run's thirds */
     size_t steps;
 };
 
-/* Of values in the order of steps. -1 when memory is out. */
+/* Measures values that are in the order of steps. Returns -1 when memory is out. */
 int level_measure(struct step_level *level, const double *values, size_t count);
 
 /*
- * The difference of two levels that chance alone goes beyond `part` of the time, by Welch's t; and how often
- * it goes beyond `difference`. Errors of 0 on both sides: none, and never.
+ * levels_limit: the difference between two levels that noise alone exceeds with probability `part`, by
+ * Welch's t-test. levels_chance: the probability that noise exceeds `difference`. Both are 0 if the errors of
+ * both sides are 0.
  */
 double levels_limit(const struct step_level *a, const struct step_level *b, double part);
 double levels_chance(const struct step_level *a, const struct step_level *b, double difference);
@@ -39,68 +41,69 @@ double levels_chance(const struct step_level *a, const struct step_level *b, dou
 /* -------------------- compare_ranks.c -------------------- */
 
 /*
- * What is measured of a run to hold it against another one: figures with a value for each of its usual steps,
- * in order, so that their noise is known; what diagnose found; and what the run is, so that only like is held
- * against like. Nothing in here knows the job that it was measured of.
+ * What is measured in a run in order to compare it with another: figures with a value for each baseline step,
+ * in order, so that their noise is known; the findings of diagnose; and the shape of the run, so that only
+ * like is compared with like. Nothing here refers to the job that was measured.
  */
 
 enum series_kind {
-    SERIES_STEP = 0,      /* length of a step, us */
-    SERIES_COMMUNICATION, /* share of a step in which operations ran, % */
-    SERIES_WAITING,       /* share of a step that ranks waited for others, % */
-    SERIES_PHASE,         /* length of a phase in a step, us */
-    SERIES_TRANSFER,      /* transfer of one function, size and number of ranks: median in a step, us */
-    SERIES_EDGE,          /* time in which a sender waited for the network on one edge, us a step */
-    SERIES_OWN,           /* own time in a step, mean over ranks, each as the middle one of its role, us */
-    SERIES_OWN_PHASE,     /* the same before the calls of one phase */
-    SERIES_RANK,          /* own time of a rank in a step, us; values are beyond its peers' */
+    SERIES_STEP = 0,      /* step time, us */
+    SERIES_COMMUNICATION, /* share of a step with an operation running, % */
+    SERIES_WAITING,       /* share of a step in which ranks waited for others, % */
+    SERIES_PHASE,         /* time of a phase in a step, us */
+    SERIES_TRANSFER,      /* transfer time for one function, size and number of ranks: median in a step, us */
+    SERIES_EDGE,          /* time that a sender waited for the network on one edge, us per step */
+    SERIES_OWN, /* gap time in a step, us: mean over ranks, where each rank counts as the median rank of its
+                   role */
+    SERIES_OWN_PHASE, /* the same before the operations of one phase */
+    SERIES_RANK,      /* gap time of a rank in a step, us; values are relative to its peers */
     SERIES_KINDS
 };
 
-/* One call of a rank's step, and the own time before it. */
+/* One operation of a rank's step, and the gap time before it. */
 struct measured_place {
     double own_us;   /* median over steps; NAN: not known */
-    const char *tag; /* in figures.texts; NULL */
+    const char *tag; /* in texts of the run; NULL: none */
     uint8_t function;
 };
 
 struct step_series {
     enum series_kind kind;
-    const char *key;  /* of what, in figures.texts: two runs call the same thing alike */
-    const char *tag;  /* likewise; NULL */
-    int64_t rank;     /* global; of an edge the sender; -1 */
-    int64_t receiver; /* of an edge; -1 */
-    double *values;   /* owned; steps that do not tell it are left out */
+    const char *key; /* what is measured, in texts of the run; the same thing has the same key in both runs */
+    const char *tag; /* in texts of the run; NULL: none */
+    int64_t rank;    /* global rank, for an edge the sender; -1: none */
+    int64_t receiver; /* for an edge; -1: none */
+    double *values;   /* owned; steps without a value are left out */
     size_t count;
-    double itself;    /* of a rank: own time, its peers' not taken off; median, us */
-    double in_a_step; /* of a transfer: how many of them a rank makes; else 1 */
-    double gbs_us;    /* of a transfer: its bus bandwidth in GB/s times what it takes in us; 0 */
-    double network;   /* of the level, what transfers over the network make up, in its units; INFINITY: all of
-                         it */
-    struct measured_place *places; /* owned: of a rank */
+    double itself;    /* for a rank: gap time without subtracting its peers'; median, us */
+    double in_a_step; /* for a transfer: number per rank and step; else 1 */
+    double gbs_us;    /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
+    double network;   /* the part of the level that comes from transfers over the network, in its units;
+                         INFINITY: all of it */
+    struct measured_place *places; /* owned: for a rank */
     size_t place_count;
 };
 
-/* What diagnose found, where it tells it unasked. */
+/* A finding of diagnose. */
 struct measured_finding {
-    const char *key; /* kind and ranks, in figures.texts */
-    const char *tag; /* likewise; NULL */
+    const char *key; /* kind and ranks, in texts of the run */
+    const char *tag; /* in texts of the run; NULL: none */
     int64_t rank;
-    double lost_us; /* a step, over all steps of the run */
-    int is_told;    /* else of low confidence */
+    double lost_us; /* cost per step, over all steps of the run */
+    int is_told;    /* diagnose shows it by default; 0: low confidence */
     int stops_job;
-    char *text; /* owned: its sentence; hostile */
+    char *text; /* owned: its sentence, not escaped */
 };
 
-/* Whether a communicator's data went over the network. */
+/* Whether the data of a communicator went over the network. */
 struct measured_way {
-    uint64_t members; /* a hash of their global ranks */
+    uint64_t members; /* hash of their global ranks */
     int over_network;
 };
 
 struct measured_run {
     struct intern texts;
-    struct step_series *items; /* owned, by kind; measured_find looks for one */
+    struct step_series *items; /* owned, sorted by kind; use measured_find */
     size_t count;
     size_t capacity;
     struct measured_finding *findings; /* owned */
@@ -109,58 +112,58 @@ struct measured_run {
     struct measured_way *ways; /* owned */
     size_t way_count;
     size_t way_capacity;
-    int64_t *hosts; /* owned: of each global rank, the first rank of its host; NULL: not known of all */
-    int64_t ranks;  /* that recorded something */
+    int64_t *hosts; /* owned: per global rank, the first rank on its host; NULL: some host is not known */
+    int64_t ranks;  /* number of ranks that recorded something */
     int64_t run_id;
-    char *run_name;  /* owned; hostile; NULL: nothing was measured */
+    char *run_name;  /* owned, not escaped; NULL: nothing was measured */
     int32_t steps;   /* after the warm-up */
-    int32_t usual;   /* of them, those that the figures are of */
-    uint64_t calls;  /* what a step calls, on all ranks; 0: not known */
-    uint64_t sizes;  /* likewise, and of which size; 0: that varies */
-    int has_ranks;   /* ranks have numbers that other runs have as well */
-    int has_network; /* its recorders tell of the network */
-    int are_called;  /* steps last from call to call: nothing tells when operations ended */
+    int32_t usual;   /* number of those steps that the figures use */
+    uint64_t calls;  /* hash of the operations of a step on all ranks; 0: not known */
+    uint64_t sizes;  /* the same with their sizes; 0: sizes vary */
+    int has_ranks;   /* rank numbers are valid across runs */
+    int has_network; /* the recorders record the network */
+    int are_called;  /* steps are measured from call to call, because no end times are recorded */
 };
 
 void measured_run_init(struct measured_run *run);
 void measured_run_release(struct measured_run *run);
 
 /*
- * A new figure at the end, without values, its key copied; NULL when memory is out. `capacity` values have
- * room.
+ * Appends a figure without values and copies its key. There is room for `capacity` values. NULL when memory
+ * is out.
  */
 struct step_series *measured_add(struct measured_run *run, enum series_kind kind, const char *key,
                                  size_t capacity);
 
-/* Adds a value, of which there is room; one that is no number says nothing and is left out. */
+/* Adds a value; there must be room. A value that is not a finite number is ignored. */
 void series_add(struct step_series *series, double value);
 
-/* A text, copied, that lives as long as the figures; NULL when memory is out. */
+/* Copies a text; the copy lives as long as the run. NULL when memory is out. */
 const char *measured_keep(struct measured_run *run, const char *text);
 
-/* Puts them in the order that measured_find needs, once all are there. */
+/* Sorts the figures for measured_find. Call it after the last one is added. */
 void measured_sort(struct measured_run *run);
 
-/* The figure of a kind and key; NULL. */
+/* The figure with that kind and key; NULL: none. */
 const struct step_series *measured_find(const struct measured_run *run, enum series_kind kind,
                                         const char *key);
 
 /* -------------------- compare_rule.c -------------------- */
 
 /*
- * Why two figures are not held against each other, and how far apart they may be by noise. A row of a
- * comparison differs beyond noise where no bar stands before it and its change is greater than every noise.
- * How a rule is added is said in compare_rule.c.
+ * Rules that decide whether two figures are compared, and how large a difference noise can explain. A row of
+ * a comparison differs beyond noise if no bar applies and its change exceeds the noise of every rule.
+ * compare_rule.c describes how to add a rule.
  */
 enum compare_rule {
-    /* Bars: nothing is judged. */
+    /* Bars: if one applies, the row is not compared. */
     COMPARE_ONE_SIDE,
     COMPARE_RANKS,
     COMPARE_PROGRAMME,
     COMPARE_PLACEMENT,
     COMPARE_CALLED,
     COMPARE_FEW_STEPS,
-    /* Noises: a difference of so much is none. */
+    /* Noise: a smaller change does not count. */
     COMPARE_CHANCE,
     COMPARE_DRIFT,
     COMPARE_SMALLEST,
@@ -173,16 +176,16 @@ enum compare_rule {
     COMPARE_RULES
 };
 
-/* Kinds that rules are asked of: those of figures, and findings. */
+/* The kinds of rows that rules apply to: kinds of figures, and findings. */
 enum { COMPARED_FINDING = SERIES_KINDS, COMPARED_KINDS };
 
 struct compare_rule_text {
-    const char *name; /* stable: in JSON and in the manual */
+    const char *name; /* stable: used in JSON and in the manual */
     int is_bar;
-    unsigned kinds; /* bits, by number */
+    unsigned kinds; /* bit set of the kinds that the rule applies to */
     double limit;
     const char *unit;
-    const char *found; /* why this limit: its source, or how it was found */
+    const char *found; /* origin of the limit: its source, or how it was measured */
     const char *says;
 };
 
@@ -193,7 +196,7 @@ static inline double compare_limit(enum compare_rule rule)
     return compare_rules[rule].limit;
 }
 
-/* Whether a rule is asked of a kind. */
+/* Whether a rule applies to a kind. */
 static inline int compare_asks(enum compare_rule rule, int kind)
 {
     return (int)(compare_rules[rule].kinds >> kind & 1);
@@ -201,146 +204,156 @@ static inline int compare_asks(enum compare_rule rule, int kind)
 
 /* -------------------- comparison.c -------------------- */
 
-/* Two runs, figure by figure. */
+/* A comparison of two runs, figure by figure. */
 
 enum comparison_verdict { COMPARED_NOT = 0, COMPARED_WITHIN, COMPARED_BEYOND };
 
 struct comparison {
-    int kind;                                /* of a figure, or COMPARED_FINDING */
-    const char *key;                         /* borrowed of the figures, as the next four */
-    const char *tag;                         /* NULL */
-    const struct step_series *series[2];     /* of A and B; NULL */
-    const struct measured_finding *found[2]; /* of A and B, that are told; NULL */
+    int kind;                                /* enum series_kind or COMPARED_FINDING */
+    const char *key;                         /* borrowed from the measured runs, like the next four */
+    const char *tag;                         /* NULL: none */
+    const struct step_series *series[2];     /* of A and B; NULL: none */
+    const struct measured_finding *found[2]; /* of A and B, if diagnose shows it; NULL: none */
     struct step_level levels[2];
     double values[2]; /* of A and B; NAN: none */
-    double change;    /* B less A; of a rank of its own time, beyond what its peers changed by; NAN */
-    double noise;     /* a change of so much is none; NAN where nothing is judged */
-    double within;    /* the same without what networks differ by from run to run */
-    double whole;     /* change and noise are told in parts of it; NAN */
+    double change; /* B minus A; for the gap time of a rank, beyond the change of its peers; NAN: not known */
+    double noise;  /* a smaller change is explained by noise; NAN if nothing is compared */
+    double within; /* the same without the variation of networks between runs */
+    double whole;  /* 100 % for change and noise; NAN: none */
     enum comparison_verdict verdict;
-    enum compare_rule rule; /* the bar, or the noise that is greatest */
-    double chance;          /* how often the noise of steps makes such a change; NAN */
+    enum compare_rule rule; /* the bar that applies, or the rule with the greatest noise */
+    double chance;          /* probability that the noise of steps causes such a change; NAN: not known */
 };
 
 struct comparisons {
     const struct measured_run *runs[2]; /* A and B; borrowed */
-    struct comparison *items; /* owned; what became worse beyond noise first, the worst of all ahead */
+    struct comparison *items;           /* owned; first what became worse beyond noise, worst first */
     size_t count;
     size_t capacity;
-    unsigned barred; /* bits of rules of both runs that bar */
+    unsigned barred; /* bit set of the bars that apply to both runs as a whole */
 };
 
-/* `network`: by which part of them transfers over the network differ from run to run; the limit of
- * COMPARE_NETWORK, unless the user knows better. -1 when memory is out; to be released whatever it returns.
+/*
+ * Compares two runs. `network` is the fraction by which transfers over the network vary between runs: the
+ * limit of COMPARE_NETWORK unless the user sets another. Returns -1 when memory is out. Release `comparisons`
+ * in any case.
  */
 int comparisons_make(struct comparisons *comparisons, const struct measured_run *a,
                      const struct measured_run *b, double network);
 void comparisons_release(struct comparisons *comparisons);
 
-/* Change and noise in per cent; NAN where they have no whole. */
+/* Change and noise in percent; NAN if there is no 100 %. */
 double comparison_change_percent(const struct comparison *comparison);
 double comparison_noise_percent(const struct comparison *comparison);
 
-/* Whether it differs beyond noise, and to the worse. */
+/* Whether the row became worse beyond noise. */
 int comparison_is_worse(const struct comparison *comparison);
 
-/* That of the length of steps. */
+/* The comparison of step times. */
 const struct comparison *comparisons_steps(const struct comparisons *comparisons);
 
 enum comparison_answer { ANSWER_FINE, ANSWER_SLOWER, ANSWER_UNDECIDED };
 
 /*
- * For scripts: ANSWER_SLOWER where steps, a phase or own time became longer beyond noise by more than so many
- * per cent, or a finding is new or grew that costs more than that of a step, or stops the job. Else
- * ANSWER_UNDECIDED where the length of steps could not be judged, or its noise, but for the network's from
- * run to run, hides changes that are greater than that.
+ * The result for scripts. ANSWER_SLOWER: step time, a phase or gap time became longer beyond noise by more
+ * than `percent`; or a finding is new or grew and costs more than that share of a step; or a finding stops
+ * the job. Otherwise ANSWER_UNDECIDED if step times could not be compared, or if their noise, without the
+ * network's variation between runs, hides changes larger than `percent`.
  */
 enum comparison_answer comparisons_answer(const struct comparisons *comparisons, double percent);
 
 /* -------------------- comparison_text.c -------------------- */
 
 /*
- * A comparison in sentences for people, worst first: what differs beyond noise, or that nothing does and what
- * could have been seen. Text of traces is escaped for a terminal. -1 when memory is out.
+ * Appends the comparison as sentences, worst first: what differs beyond noise, or that nothing does and which
+ * change would have been detected. Text from traces is escaped for a terminal. Returns -1 when memory is out.
  */
 int comparisons_append(const struct comparisons *comparisons, struct buffer *text);
 
-/* Why something was not judged: a clause for a rule that bars. -1 when memory is out. */
+/* Appends the reason why something was not compared: a clause for a bar. Returns -1 when memory is out. */
 int comparisons_append_bar(const struct comparisons *comparisons, enum compare_rule rule,
                            struct buffer *text);
 
-/* "before the 3rd call of the step (AllReduce, backward)": where a rank's own time changed most; nothing
- * where that is not known. */
+/*
+ * Appends where the gap time of a rank changed most: "before the 3rd call of the step (AllReduce, backward)".
+ * Appends nothing if that is not known.
+ */
 int comparison_append_place(const struct comparison *comparison, struct buffer *text);
 
-/* "step", "phase", ..., "finding". */
+/* Name of a kind: "step", "phase", ..., "finding". */
 const char *comparison_name(int kind);
 
 /* -------------------- compare_measure.c -------------------- */
 
 /*
- * The steps by which a run is held against another one: after the warm-up, of known length, of the regular
- * stretch that has most of them; without those that a finding of diagnose covers, as long as half are left.
- * What a finding covers is held against the other run as a finding.
+ * The steps of a run that are compared: after the warm-up, of known duration, and of the regular stretch
+ * (struct baseline) that has most of them. Steps that a finding of diagnose covers are left out as long as
+ * half of the steps remain; findings are compared as findings.
  */
 struct usual {
     int32_t *steps;  /* owned; ascending */
-    int32_t *places; /* owned: of each step of the job, where it is in `steps`; -1 */
+    int32_t *places; /* owned: per step of the job, its index in `steps`; -1: not among them */
     size_t count;
-    int32_t after_warm_up; /* of all steps */
+    int32_t after_warm_up; /* number of all steps after the warm-up */
 };
 
-/* All figures of a run (measured_run_init), its findings and its shape. Wants what findings_find fills in. */
+/*
+ * Measures all figures of a run, its findings and its shape. `run` is initialised with measured_run_init.
+ * Needs what findings_find fills in. Returns -1 on error.
+ */
 int run_measure(struct measured_run *run, const struct job *job, const struct baseline *baseline,
                 const struct findings *findings, struct error *error);
 
 /* -------------------- compare_ranks.c -------------------- */
 
-/* What transfers over the network take of a usual step, mean over ranks: what differs most from run to run.
+/*
+ * Time of a baseline step that goes to transfers over the network, mean over ranks. This part varies most
+ * between runs.
  */
 struct network_parts {
     /*
-     * Owned: of each communicator, whether its data may go over a network: recorders that tell of the network
-     * tell of it, or of nobody's and its members are not known to share a host.
+     * Owned: per communicator, whether its data may go over a network. If the recorders record the
+     * network, then it does if they recorded it for this communicator, or if they recorded it for none
+     * and its members are not known to share a host.
      */
     unsigned char *is_over;
     double all_us;
-    double *by_step; /* owned: the same in each usual step */
-    double *by_tag;  /* owned: of each tag of the job, and behind them of no tag */
+    double *by_step; /* owned: the same time in each baseline step */
+    double *by_tag;  /* owned: per tag of the job, then for operations without tag */
 };
 
-/* -1 when memory is out; to be released whatever it returns. */
+/* Returns -1 when memory is out. Release `parts` in any case. */
 int network_parts_init(struct network_parts *parts, const struct job *job, const struct usual *usual);
 void network_parts_release(struct network_parts *parts);
 
 /*
- * What becomes of own time where transfers take longer: computation that goes on beside them leaves so much
- * less of it behind them. Its part of what transfers take longer, from 0 (nothing goes on beside them) to 1,
- * as own times of `count` usual steps tell, by their slope against transfers; where they tell it only
- * roughly, the greatest that it may be (two standard errors).
+ * How gap time depends on transfer time. If computation overlaps with a transfer, a longer transfer leaves
+ * less computation after it. Returns the fraction of extra transfer time by which gap time shrinks, from 0
+ * (no overlap) to 1, estimated as the slope of gap time against transfer time over `count` baseline steps. If
+ * the estimate is rough, returns the upper bound (two standard errors).
  */
 double network_parts_overlap(const struct network_parts *parts, const double *own_us, size_t count);
 
 /*
- * Own time of each rank in a step: beyond the median of the other ranks of its role in
- * the same step, or of all others where it plays its role alone; itself; and before each call of the step.
- * And of all ranks together. It is what passes until a call runs while no other of the rank's does. -1 when
- * memory is out.
+ * Measures the gap time of each rank in a step: relative to the median of the other ranks of its role in the
+ * same step, or of all others if it has its role alone; as such; and before each operation of the step. Also
+ * measures all ranks together. Gap time is the time before an operation runs in which no other operation of
+ * the rank runs. Returns -1 when memory is out.
  */
 int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
                   const struct usual *usual, const struct network_parts *parts);
 
 /* -------------------- compare_rule.c -------------------- */
 
-/* Whether a bar (COMPARE_RANKS to COMPARE_CALLED) stands between two runs. */
+/* Whether a bar (COMPARE_RANKS to COMPARE_CALLED) applies to two runs. */
 int comparison_is_blocked(const struct measured_run *const runs[2], enum compare_rule rule);
 
-/* How many communicators have their data on the network in one run only, of those that both have. */
+/* Number of communicators, among those of both runs, whose data goes over the network in one run only. */
 size_t likeness_moved(const struct measured_run *const runs[2]);
 
 /*
- * What a run is: its ranks, what a step calls, which communicators' data goes over the network, and which
- * ranks share a host. -1 when memory is out.
+ * Measures the shape of a run: its ranks, the operations of a step, which communicators use the network, and
+ * which ranks share a host. Returns -1 when memory is out.
  */
 int shape_measure(struct measured_run *run, const struct job *job, const struct usual *usual);
 

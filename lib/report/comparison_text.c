@@ -1,3 +1,7 @@
+/*
+ * The text output of the command compare: sentences for what differs beyond noise, and for what could not be
+ * compared.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/comparison.h"
@@ -6,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a kind, so many differences are told; --all has the others. */
+/* Most differences shown of each kind; --all shows the others. */
 enum { MOST_TOLD = 5 };
 
 const char *comparison_name(int kind)
@@ -27,7 +31,7 @@ static int append_quoted(struct buffer *text, const char *hostile)
     return escape_terminal(text, hostile, strlen(hostile));
 }
 
-/* " (58 %)"; two figures. */
+/* " (58 %)", with two digits. */
 static int append_percent(struct buffer *text, double percent)
 {
     return isfinite(percent) ? buffer_printf(text, " (%.*f %%)", fabs(percent) < 9.95, fabs(percent)) : 0;
@@ -78,7 +82,7 @@ static int append_edge(const struct comparison *of, struct buffer *text)
            append_percent(text, comparison_change_percent(of)) || buffer_append_text(text, " than in A.\n");
 }
 
-/* The place whose own time changed most in the direction of the whole; NULL. */
+/* The position whose gap time changed most in the direction of the whole change; NULL: none. */
 static const struct measured_place *changed_place(const struct comparison *of, size_t *at)
 {
     const struct step_series *a = of->series[0], *b = of->series[1];
@@ -180,7 +184,7 @@ static int say(const struct comparison *of, struct buffer *text)
     }
 }
 
-/* What differs beyond noise. */
+/* Appends what differs beyond noise. */
 static int append_differences(const struct comparisons *all, size_t *told, struct buffer *text)
 {
     size_t of_kind[COMPARED_KINDS] = {0}, left_out = 0;
@@ -200,7 +204,7 @@ static int append_differences(const struct comparisons *all, size_t *told, struc
                     : 0;
 }
 
-/* Why the length of steps is not judged, in short; the notes have more. */
+/* A short reason why step time is not compared; the notes have the full one. */
 static const char *reason_of(const struct comparison *steps)
 {
     static const char *const reasons[COMPARE_RULES] = {
@@ -235,7 +239,10 @@ static const struct comparison *own_of_all(const struct comparisons *all)
     return NULL;
 }
 
-/* Own times are known better than steps, of which the network has its part. */
+/*
+ * Appends how far gap time could differ. It is known more precisely than step time, which includes the
+ * network.
+ */
 static int append_own(const struct comparisons *all, struct buffer *text)
 {
     const struct comparison *own = own_of_all(all);
@@ -246,7 +253,7 @@ static int append_own(const struct comparisons *all, struct buffer *text)
                          fabs(comparison_change_percent(own)), comparison_noise_percent(own));
 }
 
-/* What is known of the length of steps where that does not differ. */
+/* Appends the result for step time if it does not differ. */
 static int append_silence(const struct comparisons *all, size_t told, struct buffer *text)
 {
     const struct comparison *steps = comparisons_steps(all);

@@ -1,3 +1,7 @@
+/*
+ * The command diagnose: which rank, host or link is at fault, since which step, and what it costs. The
+ * findings come from judged_run.c; this file selects them and writes rows, JSON and text.
+ */
 #include "diagnose/diagnose.h"
 #include "base/base.h"
 #include "job/job.h"
@@ -9,22 +13,22 @@
 #include <string.h>
 
 /*
- * The findings of diagnose in its answer: a row, an object and, where it is shown, a paragraph each. Begins
- * with a request, its result and what is asked for; release it.
+ * Writes the findings of diagnose: a table row and a JSON object for each, and a paragraph if it is shown.
+ * Starts with the request, its result and the options; release it with told_release.
  */
 struct told {
     const struct analysis_request *request;
     struct analysis_result *result;
     int show_low;
     int explains;
-    int names_runs;        /* there are several */
-    int found;             /* of medium or high confidence, or of a job that stopped */
-    int shown;             /* to people */
-    int hidden;            /* low, not shown */
-    struct buffer largest; /* which of these cost most, in words */
-    int64_t largest_ns;    /* and how much */
-    int64_t listed;        /* that filters let through */
-    int left_out;          /* of those that would be shown, by filters */
+    int names_runs;        /* the store has several runs */
+    int found;             /* of medium or high confidence, or of a stopped job */
+    int shown;             /* shown in the text output */
+    int hidden;            /* of low confidence, not shown */
+    struct buffer largest; /* description of the most expensive hidden finding */
+    int64_t largest_ns;    /* its cost */
+    int64_t listed;        /* number that passed the filters */
+    int left_out;          /* number that would be shown without the filters */
 };
 
 static const struct column columns[] = {
@@ -85,7 +89,7 @@ static int add_row(const struct finding *finding, const struct job *job, const c
            set_peers(finding, job, table, error);
 }
 
-/* The columns of the result's table. */
+/* Adds the columns of the table. */
 static int told_begin(struct told *told, struct error *error)
 {
     return table_add_columns(&told->result->table, columns, COLUMN_COUNT, error);
@@ -96,7 +100,7 @@ static void told_release(struct told *told)
     buffer_release(&told->largest);
 }
 
-/* Whether a filter asks for one of the ranks that it accuses, or may. */
+/* Whether the filter selects one of the ranks that the finding blames, or may blame. */
 static int has_asked_rank(const struct filter *filter, const struct job *job, const struct finding *finding)
 {
     int has = filter_has_rank(filter, job->ranks[finding->rank].global_rank);
@@ -107,7 +111,7 @@ static int has_asked_rank(const struct filter *filter, const struct job *job, co
     return has;
 }
 
-/* Whether it is what filters ask for; the first ones where only so many are asked for. */
+/* Whether the filters select the finding; --top keeps the first ones. */
 static int is_asked_for(struct told *told, const struct job *job, const struct finding *finding)
 {
     const struct filter *filter = told->request->filter;
@@ -120,7 +124,7 @@ static int is_asked_for(struct told *told, const struct job *job, const struct f
     return fits && (!filter->top || told->listed++ < filter->top);
 }
 
-/* A finding of low confidence that is not shown: the largest is named. */
+/* Counts a finding of low confidence that is not shown, and keeps the most expensive one. */
 static int hide(struct told *told, const struct job *job, const struct finding *finding)
 {
     struct buffer *text = &told->largest;
@@ -144,7 +148,10 @@ static int show(struct told *told, const struct job *job, const struct finding *
            (told->explains && readings_explain(&finding->rule_results, text));
 }
 
-/* Where the trace says it: a line of a log that reports it, else the operation in which it shows. */
+/*
+ * Finds the record in the trace that shows the finding: the log line that reports it, else the operation in
+ * which it first shows.
+ */
 static int find_record(const struct job *job, const struct finding *finding, struct job_record *record,
                        struct error *error)
 {
@@ -172,7 +179,7 @@ static int add(struct told *told, const struct job *job, const struct finding *f
     return failed;
 }
 
-/* Sorts the findings of a run, and adds those that filters ask for. */
+/* Sorts the findings of a run and adds those that the filters select. */
 static int finding_output_add(struct told *told, const struct job *job, struct findings *findings,
                               struct error *error)
 {
@@ -202,7 +209,7 @@ static int append_hidden(const struct told *told, struct buffer *text)
            buffer_append_text(text, "; use --all\n");
 }
 
-/* How many are not shown, and why. -1 when memory is out. */
+/* Appends how many findings are not shown, and why. Returns -1 when memory is out. */
 static int finding_output_append_hidden(const struct told *told, struct buffer *text)
 {
     if (told->left_out && buffer_printf(text, "%d finding%s not match the filters\n", told->left_out,
@@ -210,8 +217,6 @@ static int finding_output_append_hidden(const struct told *told, struct buffer *
         return -1;
     return told->hidden ? append_hidden(told, text) : 0;
 }
-
-/* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
 
 enum {
     OPTION_MIN_GAIN,
@@ -246,13 +251,13 @@ struct diagnosis {
     struct told told;
     struct diagnose_options options;
     size_t operations;
-    size_t empty_runs; /* without a rank: a log tells of a process and no more */
+    size_t empty_runs; /* runs without ranks: a log with a process and nothing else */
     int lacks_shards;
     struct summary summary;
     struct buffer coverage; /* JSON objects */
 };
 
-/* What of a run was loaded that memory does not hold. */
+/* Notes which part of a run was loaded, if it does not fit in memory. */
 static int note_excerpts(struct buffer *json, const struct judged_run *run)
 {
     const struct job *job = run->judgement.told;
@@ -286,7 +291,7 @@ static int note_coverage(struct diagnosis *diagnosis, const struct judged_run *r
            buffer_append_byte(json, '}');
 }
 
-/* The job and its loss, then the findings, or that there are none. */
+/* Appends the summary of the job and its loss, then the findings, or that there are none. */
 static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)
 {
     const struct judgement *judgement = &run->judgement;
@@ -321,7 +326,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     return failed;
 }
 
-/* "coverage", "warnings" and the end of the JSON; what is not shown, and notes. */
+/* Appends "coverage", "warnings" and the end of the JSON; to the text, what is not shown, and the notes. */
 static int close_result(struct diagnosis *diagnosis)
 {
     struct analysis_result *result = diagnosis->told.result;

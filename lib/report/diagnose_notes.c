@@ -1,3 +1,7 @@
+/*
+ * Warnings that diagnose adds to the findings of a run: what it could not determine, and which data would
+ * change that.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -41,8 +45,7 @@ static int warn(const struct stalls *stalls, const struct readings_counted *coun
     return failed ? -1 : 0;
 }
 
-/* What a run's proxy operations that never ended were waiting for, as a warning; none where there are none.
- */
+/* Warns about proxy operations of a run that never ended, with what they were waiting for. */
 static int caution_unfinished(const struct job *job, struct table *table, struct error *error)
 {
     struct stalls stalls;
@@ -55,10 +58,10 @@ static int caution_unfinished(const struct job *job, struct table *table, struct
     return failed ? -1 : 0;
 }
 
-/* The first is warm-up, and of two neither says which is the usual one. */
+/* The first step is warm-up, and with only two others it is not known which one is normal. */
 enum { STEPS_TO_COMPARE = 3 };
 
-/* Network steps say when they were, whatever operations do. */
+/* Network steps have timestamps even if operations have none. */
 static const char *what_untimed_lack(const struct job *job)
 {
     if (job->traffic_count)
@@ -131,7 +134,7 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
     return 0;
 }
 
-/* That not all was loaded, which steps were, and what is known of the others. */
+/* Warns that only a part of the run was loaded, with the loaded steps and what is known about the others. */
 static int caution_excerpts(const struct judgement *judgement, struct table *table, struct error *error)
 {
     const struct job *job = judgement->told;
@@ -162,7 +165,7 @@ static int caution_excerpts(const struct judgement *judgement, struct table *tab
                run, (int)screened->left_out, (int)screened->unusual, (int)screened->left_first);
 }
 
-/* What looks of NCCL's RAS at a job that may run can tell, and what they cannot. */
+/* Warns about what reports of NCCL's RAS on a job that may still run can show, and what they cannot. */
 static int caution_watched(const struct job *job, struct table *table, struct error *error)
 {
     const struct job_watch *watch = &job->watch;
@@ -197,7 +200,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
                 struct error *error)
 {
     const struct job *job = judgement->job;
-    /* Where nobody can be named, this is all that says what the job waits for. */
+    /* If no culprit can be named, this is the only information about what the job waits for. */
     int is_open = !findings_explain_stop(findings) &&
                   (judgement->scope.blindness != BLIND_NOT || findings->unexplained_hang.is_known);
     return caution_effects(job, findings, table, error) ||

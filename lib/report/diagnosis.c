@@ -1,3 +1,7 @@
+/*
+ * Runs the analyses of lib/diagnose and lib/hang on one run and collects their findings, with two threads.
+ * Also writes the lines that diagnose prints first: the headline and the verdict without findings.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -23,19 +27,21 @@ static int note_steps(struct findings *findings, const struct job *job, const st
     return 0;
 }
 
-/* What findings_find is asked, and what two threads find that need nothing of each other. */
+/* The arguments of findings_find, and the results of two threads that are independent of each other. */
 struct search {
     const struct job *job;
     struct baseline *baseline;
     struct transfer_excess **transfers;
     const struct diagnose_options *options;
-    struct findings *longer; /* who made steps longer */
-    struct findings stopped; /* owned: who stopped the job */
-    struct error errors[2];  /* of each */
+    struct findings *longer; /* what made steps longer */
+    struct findings stopped; /* owned: what stopped the job */
+    struct error errors[2];  /* one per thread */
 };
 
-/* Who may be late, or have slow transfers; what is beyond the usual is known then. Released by the caller,
- * also on failure. */
+/*
+ * Finds the ranks that may be late and the slow transfers, and with them what exceeds the baseline. The
+ * caller releases the results, also after an error.
+ */
 static int find_candidates(const struct search *search, struct suspects *suspects, struct edges *edges,
                            struct error *error)
 {
@@ -96,7 +102,7 @@ static int find_longer(struct search *search, struct error *error)
     return failed;
 }
 
-/* Where a record ends that was switched off tells nothing of where its rank stopped. */
+/* The end of a recording that was switched off does not show where its rank stopped. */
 static int find_stopped(struct search *search, struct error *error)
 {
     const struct job *job = search->job;
@@ -121,7 +127,7 @@ static int find_part(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* What stopped the job comes last. */
+/* Findings of a stopped job come last. */
 static int find_both(struct search *search, struct error *error)
 {
     int failed = parallel_for(2, 1, job_threads(search->job), find_part, search);
@@ -184,7 +190,7 @@ int diagnose_options_usual(struct diagnose_options *options, struct store *store
                : 0;
 }
 
-/* Of rows of longer steps, so many are named. */
+/* Most blocks of longer steps that are listed. */
 enum { ROWS_NAMED = 3 };
 
 static int append_longer(const struct longer_steps *longer, struct buffer *text)
@@ -227,7 +233,7 @@ static int append_job(const struct judgement *judgement, struct buffer *text)
     return failed || buffer_append_byte(text, '\n');
 }
 
-/* From so much waiting on it is worth a figure of its own. */
+/* Least wait time, in GPU hours, that is shown as a figure of its own. */
 static const double GPU_HOURS = 0.1, HOUR_NS = 3600e9;
 
 static int percent_of(int64_t part_ns, int64_t whole_ns, struct buffer *text)
@@ -302,7 +308,7 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
            buffer_append_byte(text, '\n') || (unjudged > 0 && append_coverage(scope, text));
 }
 
-/* "run 2 (traces-b): ", by which --run takes it. */
+/* "run 2 (traces-b): ", with the name that --run accepts. */
 static int append_run_of(const struct job *job, struct buffer *text)
 {
     return buffer_printf(text, "run %lld (", (long long)job->run_id) ||
@@ -336,7 +342,7 @@ static int append_fault(int64_t time_ns, int64_t step_ns, const char *of, const 
            buffer_printf(text, " (%.*f %%%s) %s", percent < 9.95, percent, of, when);
 }
 
-/* What would have been seen; nothing where nothing would. */
+/* Appends the smallest faults that would have been detected; nothing if there are none. */
 static int append_sight(const struct judgement *judgement, struct buffer *text)
 {
     const struct smallest_fault *smallest = &judgement->smallest;
@@ -357,7 +363,7 @@ static int append_sight(const struct judgement *judgement, struct buffer *text)
            append_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
 }
 
-/* A line of what was analyzed, and how small a fault would have shown. */
+/* Appends a line with what was analyzed and the smallest fault that would have been detected. */
 static int append_judged(const struct judgement *judgement, struct buffer *text)
 {
     struct buffer gaps = BUFFER_INIT;

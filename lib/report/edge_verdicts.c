@@ -1,3 +1,4 @@
+/* Gives the edges of stalls the verdicts of diagnose, so that both commands agree. */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -7,11 +8,11 @@
 
 #include <stdlib.h>
 
-/* A run that is diagnosed: its findings, and which of its ranks a seat is. */
+/* A diagnosed run: its findings, and which of its ranks each member of the edges is. */
 struct decided {
     const struct stalls *stalls;
     const struct findings *findings;
-    const int32_t *rank_of_member; /* -1: none of the run */
+    const int32_t *rank_of_member; /* -1: not a rank of the run */
 };
 
 static int has_peer(const struct finding *finding, int32_t rank)
@@ -22,7 +23,10 @@ static int has_peer(const struct finding *finding, int32_t rank)
     return 0;
 }
 
-/* Whether a finding blames the edge: one of its own side, and of the other ends that it names, if it does. */
+/*
+ * Whether a finding blames the edge: the finding is about one of its ends, and if it names other ends, the
+ * edge has one of them.
+ */
 static int blames(const struct finding *finding, int32_t sender, int32_t receiver)
 {
     int32_t near = finding->receives ? receiver : sender, far = finding->receives ? sender : receiver;
@@ -52,7 +56,7 @@ static enum stalls_verdict verdict_of(const struct finding *finding)
     return finding->receives ? STALLS_SLOW_RECEIVER : STALLS_SLOW_SENDER;
 }
 
-/* What its own verdict rests on stays where that is of the same steps. */
+/* The figures of the edge's own verdict stay if they are for the same steps. */
 static int has_steps_of(const struct stalls_edge *edge, const struct finding *finding)
 {
     return stalls_is_slow(edge->measured) && edge->first_step <= finding->last_step &&
@@ -73,7 +77,7 @@ static void decide(const struct decided *decided, struct stalls *stalls, size_t 
         stalls_measure_steps(stalls, at, finding->first_step, finding->last_step);
 }
 
-/* Seats of ranks are those of the roster; a job has those of its run. */
+/* Members that are ranks have the indices of the roster; a job has only those of its run. */
 static int32_t *ranks_of_members(const struct stalls *stalls, const struct job *job)
 {
     int32_t *ranks = array_new(stalls->seat_count, sizeof *ranks);

@@ -1,3 +1,7 @@
+/*
+ * The command export: the views of a store as an SQLite file, as CSV or Parquet files in a directory, or as
+ * Prometheus metrics. The CSV writer is here, the Parquet writer in export_parquet.c.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "model/model.h"
@@ -47,7 +51,7 @@ static int append_real(struct buffer *line, double value)
     return buffer_append_text(line, text);
 }
 
-/* -1 when memory is out. */
+/* Returns -1 when memory is out. */
 static int append_cell(struct buffer *line, struct statement *rows, int column)
 {
     size_t length;
@@ -107,15 +111,18 @@ int csv_file_write(struct output *output, const struct view *view, struct statem
     return more;
 }
 
-/* The views of a store as files for other tools. */
+/* What is exported. The views of a store become files for other tools. */
 
 struct export_request {
-    struct store *store; /* joined; what is written is its state as the first row is read */
+    struct store *store; /* joined; the export has its state when the first row is read */
     const char *path;
-    int64_t run_id;                 /* 0: all */
-    int network_steps;              /* the views of network steps, too */
-    struct parquet_options parquet; /* of export_parquet */
-    /* A view is done: in so many rows. Called in the order of store_views; -1 with an error ends it all. */
+    int64_t run_id;                 /* 0: all runs */
+    int network_steps;              /* include the views of network steps */
+    struct parquet_options parquet; /* for Parquet */
+    /*
+     * Called when a view is written, with its number of rows, in the order of store_views. -1 with an
+     * error stops the export.
+     */
     int (*tell)(void *context, const struct view *view, const char *path, int64_t rows, struct error *error);
     void *context;
 };
@@ -146,7 +153,7 @@ static int write_tables(const struct export_request *request, struct plain_file 
     return failed;
 }
 
-/* One SQLite file, tables alone. It is there whole, or what was there before. */
+/* Writes one SQLite file with plain tables. On failure the earlier file, if any, is unchanged. */
 static int export_sqlite(const struct export_request *request, struct error *error)
 {
     struct output *output = output_open(request->path, OUTPUT_BY_DESCRIPTOR, error);
@@ -164,7 +171,7 @@ static int export_sqlite(const struct export_request *request, struct error *err
     return error_wrap(error, "cannot export to %s", request->path);
 }
 
-/* What the files of a directory are. */
+/* A format that has one file per view in a directory. */
 struct kind {
     const char *name;
     const char *ending;
@@ -172,7 +179,7 @@ struct kind {
                  struct statement *rows, int64_t *count, struct error *error);
 };
 
-/* A file in the directory. NULL when memory is out. */
+/* The path of a view's file in the directory. NULL when memory is out. */
 static char *name_of(const struct export_request *request, const struct kind *kind, const struct view *view)
 {
     struct buffer path = BUFFER_INIT;
@@ -208,7 +215,7 @@ static int files_write_views(const struct export_request *request, const struct 
     return failed;
 }
 
-/* Of an earlier export: beside today's files it would tell of another state. */
+/* Removes the file of an earlier export, which would show another state than the new files. */
 static int remove_view(const struct export_request *request, const struct kind *kind, const struct view *view,
                        struct error *error)
 {
@@ -221,7 +228,7 @@ static int remove_view(const struct export_request *request, const struct kind *
     return failed;
 }
 
-/* A disk that is full shows here, before the first of them takes its name. */
+/* Reports a full disk before the first file takes its name. */
 static int flush_all(struct output **outputs, struct error *error)
 {
     for (int i = 0; i < STORE_VIEWS; i++)
@@ -230,7 +237,7 @@ static int flush_all(struct output **outputs, struct error *error)
     return 0;
 }
 
-/* All take their names, or are as they were. */
+/* Gives all files their names, or after a failure leaves the earlier ones unchanged. */
 static int close_all(const struct export_request *request, const struct kind *kind, struct output **outputs,
                      int failed, struct error *error)
 {
@@ -244,7 +251,7 @@ static int close_all(const struct export_request *request, const struct kind *ki
     return failed;
 }
 
-/* Whether the directory was made here. -1 on error. */
+/* Returns 1 if the directory was created, 0 if it existed, -1 on error. */
 static int make_directory(const char *path, struct error *error)
 {
     struct stat status;
@@ -287,8 +294,9 @@ static int files_write_parquet(const struct export_request *request, struct outp
 }
 
 /*
- * A directory, which is made where there is none, with NAME.csv for each view. The files take their names one
- * after the other when all of them are written; of another export's, those that this one lacks are removed.
+ * Writes NAME.csv for each view to a directory, which is created if needed. The files take their names one
+ * after the other when all of them are written. Files of an earlier export that this one does not have are
+ * removed.
  */
 static int export_csv(const struct export_request *request, struct error *error)
 {
@@ -296,18 +304,16 @@ static int export_csv(const struct export_request *request, struct error *error)
     return export_directory(request, &csv, error);
 }
 
-/* Likewise with NAME.parquet. */
+/* The same with NAME.parquet. */
 static int export_parquet(const struct export_request *request, struct error *error)
 {
     static const struct kind parquet = {"Parquet", ".parquet", files_write_parquet};
     return export_directory(request, &parquet, error);
 }
 
-/* What a store holds, as files for other tools. */
-
 enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_COMPRESSION, OPTION_RUN };
 
-/* What a thread of an engine takes at once; memory grows with it. */
+/* What one thread of a query engine reads at a time; memory grows with it. */
 #define GROUP_ROWS "131072"
 
 static const struct analysis_option options[] = {
@@ -429,7 +435,7 @@ static const struct format *find_format(const char *name)
     return NULL;
 }
 
-/* --sort and --top are of the answer; what is written is whole. */
+/* --sort and --top apply to the listing only; the exported data is complete. */
 static int check_filter(const struct filter *filter, struct error *error)
 {
     const char *given = !filter                                                     ? NULL
@@ -442,7 +448,7 @@ static int check_filter(const struct filter *filter, struct error *error)
     return given ? error_set(error, "--%s does not apply to export; only --run does", given) : 0;
 }
 
-/* Options of one format alone. */
+/* Checks options that apply to one format only. */
 static int check_options(const struct analysis_request *request, const char *to, struct error *error)
 {
     struct parquet_options parquet;
@@ -468,7 +474,7 @@ static int check_request(const struct analysis_request *request, struct error *e
     return check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;
 }
 
-/* What was written, in a sentence. */
+/* Writes the result as a sentence. */
 static int say(const struct analysis_request *request, struct analysis_result *result)
 {
     const struct table *table = &result->table;

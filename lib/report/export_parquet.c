@@ -1,3 +1,7 @@
+/*
+ * Writes a view as an Apache Parquet file: row groups, footer and metadata. lib/output/parquet.c and
+ * lib/output/parquet_column.c encode the pages.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/output.h"
@@ -7,7 +11,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Fields of FileMetaData, RowGroup, SchemaElement, KeyValue, and of the unions LogicalType and ColumnOrder.
+/*
+ * Field ids of FileMetaData, RowGroup, SchemaElement and KeyValue, and of the unions LogicalType and
+ * ColumnOrder.
  */
 enum {
     FILE_VERSION = 1,
@@ -38,10 +44,10 @@ struct parquet_file {
     const struct view *view;
     struct parquet_press press;
     struct parquet_column *columns; /* owned */
-    struct buffer text;             /* a cell's: room to work in */
-    struct thrift groups;           /* the row groups written so far */
+    struct buffer text;             /* the text of a cell: working memory */
+    struct thrift groups;           /* the row groups written so far, encoded */
     size_t group_count;
-    int64_t group_rows; /* of the one in memory */
+    int64_t group_rows; /* rows in the current row group, in memory */
     int64_t rows;
 };
 
@@ -98,7 +104,7 @@ static int add_number(struct parquet_column *column, uint64_t bits, struct error
     return parquet_column_add(column, bytes, sizeof bytes, error);
 }
 
-/* Of whatever type: what is no text reads as one. */
+/* Adds a cell of any type as text. */
 static int add_text(struct parquet_file *file, struct parquet_column *column, struct statement *rows,
                     int cell, struct error *error)
 {
@@ -112,7 +118,7 @@ static int add_text(struct parquet_file *file, struct parquet_column *column, st
     return parquet_column_add(column, text->data, text->length, error);
 }
 
-/* No view has such; a damaged store may. */
+/* A damaged store can have a cell of the wrong type; a view of a sound store cannot. */
 static int refuse(const struct parquet_file *file, const struct column *column, enum cell_type found,
                   struct error *error)
 {
@@ -178,7 +184,7 @@ static void write_key(struct thrift *footer, const char *key, const char *value)
     thrift_end(footer);
 }
 
-/* Under the name of the view and of each column: what it means, its unit in front. */
+/* Writes the descriptions under the names of the view and of its columns, with the unit in front. */
 static int write_meanings(struct parquet_file *file, struct thrift *footer)
 {
     const struct view *view = file->view;
@@ -196,7 +202,7 @@ static int write_meanings(struct parquet_file *file, struct thrift *footer)
     return 0;
 }
 
-/* Bounds go by the order of the values' types: signed numbers, bytes of texts. */
+/* Minimum and maximum use the order of the column's type: signed numbers, bytes of texts. */
 static void write_orders(struct thrift *footer, size_t columns)
 {
     thrift_list(footer, FILE_ORDERS, THRIFT_STRUCT, columns);

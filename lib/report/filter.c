@@ -1,3 +1,7 @@
+/*
+ * Options that analyses share: numbers, thresholds, the choice of runs, and the filters (--rank, --step, ...)
+ * with their effect on tables.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -44,7 +48,7 @@ int option_integer(const char *text, const char *name, int64_t least, int64_t gr
     return 0;
 }
 
-/* "A-B" or "A", whole numbers from 0, A not beyond B. */
+/* Reads "A-B" or "A": integers from 0, with A at most B. */
 static int option_range(const char *text, const char *name, int64_t *first, int64_t *last,
                         struct error *error)
 {
@@ -256,7 +260,7 @@ int filter_is_text(const char *wanted, const char *text)
     return !wanted || (text && strcmp(wanted, text) == 0);
 }
 
-/* Which columns of a table filters look at; -1: it has none. */
+/* The columns of a table that filters use; -1: the table does not have it. */
 struct places {
     int ranks[4];
     int first_step;
@@ -310,7 +314,7 @@ static const char *text_at(const struct table *table, size_t row, int column)
     return cell && cell->type == CELL_TEXT ? cell->text : NULL;
 }
 
-/* An edge is shown where one of its ends is. */
+/* An edge is selected if one of its ends is. */
 static int is_of_rank(const struct filter *filter, const struct table *table, size_t row,
                       const struct places *places)
 {
@@ -357,7 +361,7 @@ static int is_before(const void *context, const struct table *table, size_t row)
     return row < *(const size_t *)context;
 }
 
-/* Numbers that tell things apart, rather than measure them. */
+/* Whether a column holds numbers that identify things and do not measure them. */
 static int counts_upwards(const char *name)
 {
     static const char *const names[] = {"rank",       "sender",    "receiver", "last_rank", "step",

@@ -11,7 +11,7 @@ struct store;
 
 /* -------------------- report_groups.c -------------------- */
 
-/* The rows of report by groups. */
+/* The rows of the command report, by group. */
 
 enum report_key {
     KEY_TAG,
@@ -34,35 +34,37 @@ enum report_key {
     KEY_COUNT
 };
 
-/* An instance; or one of its operations, where it is grouped by what is known only there. */
+/* An instance; or one of its operations, if a key is known only for single operations. */
 struct report_row {
-    int64_t key[KEY_COUNT]; /* the number itself, or its text's in report.texts; -1: not known */
+    int64_t key[KEY_COUNT]; /* the number itself, or the number of its text in report.texts; -1: not known */
     int64_t instance;
-    int64_t ranks; /* of the communicator */
+    int64_t ranks; /* size of the communicator */
     int64_t operations;
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
-    int64_t wait_ns;      /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
-    int64_t communicator; /* number of its label in report.texts */
-    double effective_gbs; /* of a sample; below 0: not known */
+    int64_t wait_ns;      /* for a rank: duration minus transfer time; TIME_UNKNOWN */
+    int64_t communicator; /* its label, as a number in report.texts */
+    double effective_gbs; /* for a sample; below 0: not known */
     int function;
-    int is_own;    /* effective is one operation's: of several in a group the longest counts */
-    int is_sample; /* an average, which stands for operations that nobody counted (report_compare.c) */
+    int is_own; /* effective_ns is that of one operation: if a group has several of an instance, the longest
+                   counts */
+    int is_sample; /* an average over operations that were not recorded one by one (report_compare.c) */
 };
 
 struct samples {
-    int64_t *values; /* owned: nanoseconds; or a bandwidth's bits, which sort as it does, being positive */
+    int64_t *values; /* owned: nanoseconds, or the bits of a bandwidth, which sort like the positive number
+                        itself */
     size_t count;
     size_t capacity;
 };
 
 struct report_group {
     int64_t last_instance;
-    int64_t last_effective_ns; /* of its operations in that group; TIME_UNKNOWN */
+    int64_t last_effective_ns; /* of the operations of last_instance in the group; TIME_UNKNOWN */
     int64_t samples;
-    int64_t sample_bandwidths; /* of these, whose bandwidth is known and above 0 */
-    double logarithms;         /* sum of those of them */
-    int64_t message_bytes;     /* as descriptions of calls count: model/call.h */
+    int64_t sample_bandwidths; /* number of samples with a known bandwidth above 0 */
+    double logarithms;         /* sum of the logarithms of those bandwidths */
+    int64_t message_bytes;     /* as call descriptions count it (model/model.h) */
     int64_t instances;
     int64_t operations;
     int64_t bytes;
@@ -75,19 +77,19 @@ struct report_group {
     struct samples transfer_message_gbs;
     struct samples effective_message_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
-    int64_t communicator;   /* of its first row */
-    int function;           /* likewise */
-    int is_mixed;           /* others are of another function or communicator */
+    int64_t communicator;   /* of its first row, like `function` */
+    int function;
+    int is_mixed; /* other rows have another function or communicator */
 };
 
-/* What rows are looked at. */
+/* Which rows are read. */
 struct report_filter {
-    int64_t first_step; /* with last_step: all where that is INT64_MAX and this 0 */
+    int64_t first_step; /* 0 with last_step INT64_MAX: all steps */
     int64_t last_step;
-    const char *tag; /* borrowed; NULL: any */
+    const char *tag; /* borrowed, like communicator; NULL: any */
     const char *communicator;
-    int cross_node;                                            /* only between hosts */
-    int (*has_rank)(const void *context, int64_t global_rank); /* NULL: all */
+    int cross_node;                                            /* only communication between hosts */
+    int (*has_rank)(const void *context, int64_t global_rank); /* NULL: every rank */
     const void *context;
 };
 
@@ -95,21 +97,21 @@ struct report_groups {
     struct report_filter filter;
     enum report_key by[KEY_COUNT];
     size_t by_count;
-    int has_calls;       /* bandwidth is shown as call descriptions count it, too */
-    int has_samples;     /* rows are of samples */
+    int has_calls;       /* show bandwidth also as call descriptions count bytes */
+    int has_samples;     /* rows come from samples */
     struct intern texts; /* of key values */
-    int64_t *numbers;    /* owned: of ranks' names, by number in texts: global ranks; -1 */
+    int64_t *numbers;    /* owned: by number in texts, for names of ranks their global rank; -1: not known */
     size_t number_count;
-    struct intern group_names; /* groups by their keys' numbers */
+    struct intern group_names; /* groups by the numbers of their keys */
     struct report_group *groups;
     size_t count;
     size_t capacity;
-    size_t latest;     /* the group of the row before */
-    int64_t instances; /* whose transfer is known, of all groups */
-    int64_t lacking;   /* of those, whose members are not all there */
-    int64_t
-        by_assumed_hook; /* operations judged as if an allocator hook had been on, of which nothing tells */
-    int64_t undecided;   /* instances left out, since it is not known whether they are between hosts */
+    size_t latest;           /* the group of the previous row */
+    int64_t instances;       /* number with known transfer time, in all groups */
+    int64_t lacking;         /* number of those with missing members */
+    int64_t by_assumed_hook; /* operations judged as if an allocator hook had been on, although nothing
+                                records that */
+    int64_t undecided;       /* instances left out because it is not known whether they are between hosts */
 };
 
 void report_groups_init(struct report_groups *report);
@@ -117,33 +119,38 @@ void report_groups_release(struct report_groups *report);
 
 int report_groups_is_by(const struct report_groups *report, enum report_key key);
 
-/* The number of a key's text; -1 for NULL; -2 when memory is out. */
+/* The number of a text of a key; -1 for NULL; -2 when memory is out. */
 int64_t report_groups_text(struct report_groups *report, const char *text);
 
-/* Adds a row to its group. -1 when memory is out. */
+/* Adds a row to its group. Returns -1 when memory is out. */
 int report_groups_add(struct report_groups *report, const struct report_row *row);
 
-/* Puts the groups in order: by step where that is a key, then those that took longest first. */
+/* Sorts the groups: by step if that is a key, then by total duration, longest first. */
 void report_groups_sort(struct report_groups *report);
 
-/* Nearest rank: the least value that at least `part` of them do not exceed. They are reordered; 0 for none.
+/*
+ * Percentile by nearest rank: the smallest value that is at least as great as `part` of the values. Reorders
+ * them; 0 if there are none.
  */
 int64_t samples_percentile(struct samples *samples, double part);
 
-/* What a bandwidth's bits say. */
+/* The bandwidth that the bits encode. */
 double samples_real(int64_t bits);
 
 /* -------------------- report_rows.c -------------------- */
 
-/* Reads all rows of a run (0: of all) and groups them; those of one instance come one after the other. */
+/*
+ * Reads all rows of a run (`run_id` 0: of all runs) and groups them. Rows of one instance are read in
+ * succession. Returns -1 on error.
+ */
 int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id,
                        struct error *error);
 
 /* -------------------- report_groups.c -------------------- */
 
-/* Where ranks are, for rows by host, GPU, virtual machine or peer, and for --cross-node. */
+/* Placement of ranks, for rows by host, GPU, virtual machine or peer, and for --cross-node. */
 
-/* What a rank is at, as keys of report.h: numbers of texts in the report, -1: not known. */
+/* Where a rank runs, as values of report keys: numbers of texts in the report; -1: not known. */
 struct report_place {
     int64_t host;
     int64_t gpu_serial;
@@ -153,18 +160,18 @@ struct report_place {
 
 struct report_places {
     const struct roster *roster;
-    struct report_place *ranks; /* owned: of each rank of the roster */
+    struct report_place *ranks; /* owned: per rank of the roster */
 };
 
-/* Release it whatever comes back. Wants the roster's members and facts; -1: no memory. */
+/* Needs the members and facts of the roster. Returns -1 when memory is out. Release `places` in any case. */
 int report_places_init(struct report_places *places, const struct roster *roster,
                        struct report_groups *report);
 void report_places_release(struct report_places *places);
 
-/* The global rank of such a number of a communicator; -1. */
+/* The global rank of a member of a communicator, by its number there; -1: not known. */
 int64_t report_places_global_rank(const struct report_places *places, int32_t communicator, int64_t number);
 
-/* Whether a communicator, or two of its ranks, are on more than one host: 1, 0; -1: that is not known. */
+/* Whether a communicator, or two of its ranks, span more than one host: 1 or 0; -1: not known. */
 int report_places_cross(const struct report_places *places, int32_t communicator);
 int report_places_pair_crosses(const struct report_places *places, int32_t communicator, int64_t one,
                                int64_t other);
@@ -172,40 +179,46 @@ int report_places_pair_crosses(const struct report_places *places, int32_t commu
 /* -------------------- report_compare.c -------------------- */
 
 /*
- * Which algorithm and protocol moved the same data fastest: groups that differ in these alone, are of one
- * size, function and communicator each, and have REPORT_COMPARED_LEAST times or more, held against the one
- * with the shortest median transfer.
+ * Which algorithm and protocol transferred the same data fastest. Groups are compared with each other if they
+ * differ only in algorithm and protocol, each has a single size, function and communicator, and each has at
+ * least REPORT_COMPARED_LEAST transfer times. Each is compared with the one with the shortest median transfer
+ * time.
  */
 
-/* The median of fewer has no confidence interval of 95 %, by order statistics. */
+/* Below 6 values, order statistics give no 95 % confidence interval of a median. */
 enum { REPORT_COMPARED_LEAST = 6 };
 
 struct report_comparison {
     int is_compared;
-    size_t fastest;     /* which group */
-    double slower;      /* by how much the median is longer than that one's, in parts of it; 0: it is that */
-    int is_significant; /* the intervals of both medians do not meet; of the fastest: of its and the next
-                           one's */
+    size_t fastest;     /* index of the fastest group */
+    double slower;      /* median transfer time relative to the fastest group, minus 1; 0 for the fastest */
+    int is_significant; /* the confidence intervals of both medians do not overlap; for the fastest group, its
+                           interval and that of the second fastest */
 };
 
-/* Whether groups are told apart by what can be compared: by size, and by algorithm or protocol. */
+/* Whether the keys allow a comparison: size, and algorithm or protocol. */
 int report_is_compared(const struct report_groups *report);
 
 /*
- * One for each group, in their order; owned by the caller. *mixed counts groups that are of several functions
- * or communicators, with others to compare. NULL when memory is out.
+ * One per group, in the same order; the caller frees them. *mixed counts the groups that have several
+ * functions or communicators and could otherwise be compared. NULL when memory is out.
  */
 struct report_comparison *report_compare(struct report_groups *report, size_t *mixed);
 
-/* Groups the averages that Prometheus text holds, by the same keys as operations, as far as it tells them,
- * and by when they were written. */
+/*
+ * Reads averages from Prometheus text and groups them by the same keys as operations, as far as they are
+ * known, and by the time they were written. Returns -1 on error.
+ */
 int report_samples_read(struct report_groups *report, struct store *store, struct error *error);
 
-/* How many the store has, and of how many of the scheduler's jobs. */
+/* Number of samples in the store, and number of scheduler jobs that they belong to. Returns -1 on error. */
 int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, struct error *error);
 
-/* From where operations were called, as descriptions of the calls say: operation -> number of its text in the
- * report. Of several descriptions the first counts. `run_id` 0: of all runs. */
+/*
+ * Maps operations to the source lines that they were called from, as numbers of texts in the report, from
+ * call descriptions. If an operation has several, the first one counts. `run_id` 0: all runs. Returns -1 on
+ * error.
+ */
 int report_sources_read(struct map *sources, struct report_groups *report, struct store *store,
                         int64_t run_id, struct error *error);
 

@@ -1,3 +1,7 @@
+/*
+ * The command html: one self-contained HTML document with all that is known about the jobs of a store.
+ * html_findings.c, html_lanes.c and html_tables.c write its sections.
+ */
 #include "report/html.h"
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -13,10 +17,10 @@
 
 enum { MOST_EDGES_LISTED = 40 };
 
-/* As stalls judges without options. */
+/* The defaults of the options of stalls. */
 static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall = 0.03};
 
-/* Seats that are an end of an edge, in their order. */
+/* Numbers the members that are an end of an edge, in their order. */
 static size_t number_ends(const struct stalls *stalls, const char **names, size_t *place_of)
 {
     size_t count = 0;
@@ -64,7 +68,7 @@ static int put_matrix(const struct html_run *run, const struct stalls *stalls)
     return failed ? -1 : 0;
 }
 
-/* Whether an edge was slow, to blame or not: the list of them is open then. */
+/* Whether an edge was slow, blamed or not; if so, the list of edges is shown open. */
 static int has_trouble(const struct stalls *stalls)
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
@@ -96,7 +100,7 @@ static int judge(const struct html_run *run, struct stalls *stalls, struct error
            (stalls->run_count && edges_take_verdicts_of(stalls, 0, run->job, run->findings, error));
 }
 
-/* Who sends to whom, and what that waited: where network steps were recorded. */
+/* Adds the links: who sends to whom, and how long it waited. Only if network steps were recorded. */
 static int html_add_edges(const struct html_run *run, struct error *error)
 {
     struct stalls stalls;
@@ -115,8 +119,6 @@ static int html_add_edges(const struct html_run *run, struct error *error)
     stalls_release(&stalls);
     return failed ? -1 : 0;
 }
-
-/* The whole of what can be said of a store's jobs as one document. */
 
 enum { OPTION_OUTPUT, OPTION_RUN };
 
@@ -137,7 +139,7 @@ static const struct column columns[] = {
 
 enum { AT_FILE, AT_SIZE, AT_RUNS, AT_FINDINGS, COLUMN_COUNT };
 
-/* The report while it grows. */
+/* The state of the report while it is written. */
 struct report {
     const struct analysis_request *request;
     struct diagnose_options diagnose;
@@ -146,9 +148,9 @@ struct report {
     size_t done;
     size_t findings;
     size_t operations;
-    int judged;         /* something of some run was */
-    int undetermined;   /* a run stands still, and its record cannot say for whom */
-    struct buffer name; /* of the last run */
+    int judged;         /* something was analyzed in some run */
+    int undetermined;   /* a run hangs, and its trace does not determine the culprit */
+    struct buffer name; /* name of the last run */
 };
 
 static int add_sections(const struct html_run *run, struct error *error)
@@ -163,7 +165,7 @@ static int add_sections(const struct html_run *run, struct error *error)
                : 0;
 }
 
-/* Notes of a run are its own: they go where its coverage is told. */
+/* Notes of a run are shown with its coverage only. */
 static int add_judged(struct report *report, struct html_run *run, struct judged_run *judged,
                       struct error *error)
 {
@@ -213,7 +215,7 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
     return failed ? -1 : 0;
 }
 
-/* What is to be said of the store as a whole goes where warnings of the result do, and into the report. */
+/* Notes about the store as a whole become warnings of the result and are shown in the report. */
 static int add_notes(struct report *report, const struct table *notes)
 {
     struct html_page *page = &report->page;
@@ -269,7 +271,7 @@ static int write_page(const struct report *report, struct output *output, struct
     return failed;
 }
 
-/* That the file cannot be written is said before anything is analysed. */
+/* Opens the output first, so that a file that cannot be written is reported before the analysis. */
 static int make_page(struct report *report, const char *path, const struct runs *runs, struct table *notes,
                      uint64_t *bytes, struct error *error)
 {
@@ -314,7 +316,7 @@ static int make_report(struct report *report, const char *path, const struct run
     return add_row(report, path, bytes, result, error);
 }
 
-/* Of the filters those that choose what is drawn. */
+/* Rejects filters that do not apply to the drawings. */
 static int check(const struct analysis_request *request, struct error *error)
 {
     const struct filter *filter = request->filter;

@@ -18,84 +18,90 @@ struct transfer_excess;
 
 /* -------------------- html_tables.c -------------------- */
 
-/* A run of the report while its sections are made; what is borrowed outlives it. */
+/* A run of the report while its sections are written. Borrowed members live longer than the struct. */
 struct html_run {
     struct store *store;
-    const struct filter *filter; /* NULL: nothing is chosen */
+    const struct filter *filter; /* NULL: no filter */
     const struct job *job;
     const struct baseline *baseline;
-    const struct findings *findings; /* sorted, with their detail */
+    const struct findings *findings; /* sorted, with their details */
     const struct transfer_excess *transfers;
     const struct judgement *judgement;
-    int names_run; /* there are several */
-    size_t runs;   /* so many */
+    int names_run; /* the report has several runs */
+    size_t runs;   /* number of runs */
     struct html_page *whole;
-    struct buffer *page; /* its body */
+    struct buffer *page; /* body of the page */
     struct buffer *data; /* members of the run's object for the script */
-    struct table *notes; /* what could not be judged, as warnings */
+    struct table *notes; /* warnings: what could not be analyzed */
 };
 
-/* A section with its heading, "run-1-KEY"; with the run's name where there are several, of which the summary
- * alone is linked. -1 when memory is
- * out. */
+/*
+ * Begins a section with its heading and the id "run-1-KEY". If the report has several runs, the heading has
+ * the name of the run and only the section with the summary is linked. Returns -1 when memory is out.
+ */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
 
-/* How many findings are shown as such: told unasked. */
+/* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
 size_t html_run_told(const struct html_run *run);
 
-/* Sections that are tables, in part drawn. */
+/* Sections with tables, some of them drawn as pictures. */
 
 /* Bandwidth by phase and function. */
 int html_add_bandwidth(const struct html_run *run, struct error *error);
 
-/* Offsets of the ranks' clocks, and how sure they are. */
+/* Clock offsets of the ranks, with their error bounds. */
 int html_add_clocks(const struct html_run *run, struct error *error);
 
-/* What was judged of the run, what was not and why, and what else is worth a word. */
+/* Coverage of the run: what was analyzed, what was not and why, and further notes. */
 int html_add_coverage(const struct html_run *run, struct error *error);
 
-/* Lines of all files that became no event, by reason. */
+/* Skipped input of all files, by reason. */
 int html_add_ledger(struct store *store, struct html_page *page, struct error *error);
 
-/* Rank by step: length, waiting, own lateness. Says why where there is nothing to draw. -1 when memory is
- * out. */
+/*
+ * Rank by step: step time, wait time, own delay. Gives the reason if there is nothing to draw. Returns -1
+ * when memory is out.
+ */
 int html_add_steps(const struct html_run *run);
 
 /* -------------------- html_findings.c -------------------- */
 
-/* The verdict of a run in words: its findings, or what their absence is worth. Beginning of its sections. */
+/*
+ * The verdict of a run in words: its findings, or the smallest fault that would have been detected. The first
+ * section of a run.
+ */
 int html_add_verdict(const struct html_run *run, struct error *error);
 
-/* Each finding with its evidence, drawn where it can be. */
+/* Each finding with its evidence, drawn where possible. */
 int html_add_findings(const struct html_run *run, struct error *error);
 
 /* -------------------- html_lanes.c -------------------- */
 
 /*
- * What ranks did in chosen steps, on one clock: the steps of --step, else the longest of each finding, or of
- * the job, and a usual one beside them. -1 when memory is out.
+ * Operations of ranks in selected steps on the common clock: the steps of --step, else the longest step of
+ * each finding or of the job, with a step of baseline duration beside them. Returns -1 when memory is out.
  */
 int html_add_timeline(const struct html_run *run);
 
-/* An operation of a rank on the run's common clock, in nanoseconds. */
+/* An operation of a rank on the common clock of the run, in nanoseconds. */
 struct step_bar {
     int32_t operation;
     int64_t begin_ns;
     int64_t end_ns;     /* TIME_UNKNOWN: not recorded, or it never ended */
-    int is_open;        /* it was begun and never ended */
-    int64_t waiting_ns; /* what it waited for the last to arrive (arrival.h); 0 where that is not known */
+    int is_open;        /* it started and never ended */
+    int64_t waiting_ns; /* wait for the last rank to arrive (job/arrival.c); 0 if not known */
 };
 
 struct step_bars {
-    struct step_bar *items; /* owned; by begin */
+    struct step_bar *items; /* owned; sorted by begin */
     size_t count;
-    int is_unclocked; /* its clock is not aligned with the others' */
-    int is_untimed;   /* no operation says when it ran */
+    int is_unclocked; /* the clock of the rank is not aligned with the others */
+    int is_untimed;   /* no operation has a timestamp */
 };
 
 /*
- * Those of a rank in a step that say when they began, and those that wait for good. -1 when memory is out:
- * release it all the same.
+ * The operations of a rank in a step that have a start time, and those that never ended. Returns -1 when
+ * memory is out. Release the bars in any case.
  */
 int step_bars_init(struct step_bars *bars, const struct job *job, int32_t rank, int32_t step);
 void step_bars_release(struct step_bars *bars);

@@ -1,3 +1,4 @@
+/* Sections of the HTML report: the verdict of a run, and its findings with their evidence as charts. */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many ranks are listed. */
+/* Most ranks in a table of operation counts. */
 enum { MOST_COUNTED = 64 };
 
 /* The ranks at fault. */
@@ -21,7 +22,7 @@ static const int32_t *accused(const struct finding *finding, size_t *count)
     return finding->rank_count ? finding->ranks : &finding->rank;
 }
 
-/* "call" of its figures, from 1: which one of the step the evidence speaks of; 0: it does not say. */
+/* The figure "call" of a finding, from 1: which operation of the step its evidence is about; 0: not known. */
 static int32_t call_of(const struct finding *finding)
 {
     for (size_t i = 0; i < finding->figures.count; i++)
@@ -30,7 +31,7 @@ static int32_t call_of(const struct finding *finding)
     return 0;
 }
 
-/* The place in its role that is looked at; -1: there is none. */
+/* The position in the rank's role that the finding is about; -1: none. */
 static int32_t position_of(const struct html_run *run, const struct finding *finding)
 {
     const struct baseline *baseline = run->baseline;
@@ -42,7 +43,7 @@ static int32_t position_of(const struct html_run *run, const struct finding *fin
     return call ? role_sequence(&baseline->roles[role], at).begin + call - 1 : at;
 }
 
-/* An operation at the place; NULL. */
+/* An operation at that position; NULL: none. */
 static const struct job_operation *operation_at(const struct html_run *run, const struct finding *finding,
                                                 int32_t position)
 {
@@ -95,7 +96,7 @@ static int draw(const struct html_run *run, const struct finding *finding, const
     return failed ? -1 : 0;
 }
 
-/* What network steps waited, where any were recorded. */
+/* Draws the waits of network steps, if any were recorded. */
 static int draw_waits(const struct html_run *run, const struct finding *finding, int *is_drawn)
 {
     struct step_history history;
@@ -174,7 +175,7 @@ static int count_rank(const struct html_run *run, int32_t rank, int32_t step, st
     return failed || table_set_text(table, 0, run->job->ranks[rank].name, error) ? -1 : 0;
 }
 
-/* Those at fault first, then the others, as many as there is room for. */
+/* Adds the ranks at fault first, then others, up to the limit. */
 static int count_ranks(const struct html_run *run, const struct finding *finding, struct table *table,
                        struct error *error)
 {
@@ -186,7 +187,7 @@ static int count_ranks(const struct html_run *run, const struct finding *finding
     return 0;
 }
 
-/* How far each rank came in the step in which the job stopped. */
+/* Adds how far each rank came in the step in which the job stopped. */
 static int add_counts(const struct html_run *run, const struct finding *finding)
 {
     struct buffer caption = BUFFER_INIT;
@@ -208,8 +209,8 @@ static int add_counts(const struct html_run *run, const struct finding *finding)
 }
 
 /*
- * What a finding rests on, drawn: the gap, the transfer or the wait of those at fault, step by step, beside
- * their peers' and their own in other steps. Nothing where no step tells it. -1 when memory is out.
+ * Draws the evidence of a finding: the gap time, transfer time or wait of the ranks at fault, by step, beside
+ * those of their peers. Draws nothing if no step has it. Returns -1 when memory is out.
  */
 static int html_add_evidence(const struct html_run *run, const struct finding *finding)
 {
@@ -235,7 +236,7 @@ static int is_doubtful(const struct html_run *run)
            run->judgement->unexplained_hang.is_known;
 }
 
-/* A line for each finding; without any, what diagnose says. */
+/* Appends a line per finding; without findings, the verdict of diagnose. */
 static int append_verdict(const struct html_run *run, struct buffer *text)
 {
     size_t told = html_run_told(run);
@@ -289,7 +290,7 @@ static int append_share(int64_t part_ns, int64_t whole_ns, struct buffer *text)
                : buffer_printf(text, "%.3g %%", 100 * (double)part_ns / (double)whole_ns);
 }
 
-/* What was lost, of a job that stopped until then; and that it did. */
+/* Adds the time lost before a job stopped, and that it stopped. */
 static int put_loss(const struct html_run *run, struct buffer *text)
 {
     const struct judgement *judgement = run->judgement;
@@ -326,7 +327,7 @@ static int put_facts(const struct html_run *run)
     return failed ? -1 : 0;
 }
 
-/* How long steps were, but for the warm-up; those of findings stand out. */
+/* Draws the step times, without warm-up; steps with findings are highlighted. */
 static int put_lengths(const struct html_run *run)
 {
     const struct baseline *baseline = run->baseline;
@@ -375,7 +376,7 @@ int html_add_verdict(const struct html_run *run, struct error *error)
     return failed ? error_no_memory(error) : 0;
 }
 
-/* The lines below a finding's headline, the last of which says what to do next. */
+/* Adds the lines below the headline of a finding. The last one has the next action. */
 static int put_lines(const struct html_run *run, const char *paragraph)
 {
     static const char next[] = "    Next: ";
@@ -428,7 +429,7 @@ static int add_finding(const struct html_run *run, const struct finding *finding
     return failed ? -1 : 0;
 }
 
-/* Those that are told, or the others. */
+/* Adds the findings that diagnose shows by default, or the others. */
 static int add_those(const struct html_run *run, int are_told, struct error *error)
 {
     for (size_t i = 0; i < run->findings->count; i++)

@@ -1,3 +1,4 @@
+/* Section of the HTML report: the operations of ranks in a few steps, as bars on the common clock. */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -32,8 +33,9 @@ static int64_t waiting_of(const struct job *job, int32_t number)
 }
 
 /*
- * Where no kernel says so, what never ended was begun when it was handed to the GPU and that had done with
- * the one before; not at all where that one never ended.
+ * The start of an operation. If no kernel start is recorded and the operation never ended, it is taken to
+ * start when it was enqueued and the previous operation had ended; if that one never ended, this one did not
+ * start.
  */
 static int64_t begin_of(const struct job *job, const struct job_operation *operation)
 {
@@ -84,19 +86,19 @@ void step_bars_release(struct step_bars *bars)
     *bars = (struct step_bars){.items = NULL};
 }
 
-/* So many steps are drawn, of so many ranks; of all steps and runs together so many operations. */
+/* Most steps and ranks that are drawn, and most operations over all steps and runs. */
 enum { MOST_STEPS = 4, MOST_RANKS = 32, MOST_BARS = 8000 };
 
 struct choice {
     int32_t step;
-    const struct finding *finding; /* that it is of; NULL */
+    const struct finding *finding; /* that it belongs to; NULL: none */
     int is_usual;
 };
 
 struct choices {
     struct choice items[MOST_STEPS];
     size_t count;
-    int32_t left_out; /* of those asked for */
+    int32_t left_out; /* number of selected steps that are not drawn */
 };
 
 static int64_t length_of(const struct html_run *run, int32_t step)
@@ -123,7 +125,7 @@ static void choose(struct choices *choices, struct choice choice)
         choices->left_out++;
 }
 
-/* The longest of the steps from the first to the last; where none has a length the first. */
+/* The longest of these steps; the first if none has a duration. */
 static int32_t longest_step(const struct html_run *run, int32_t first, int32_t last)
 {
     int32_t longest = first;
@@ -133,7 +135,7 @@ static int32_t longest_step(const struct html_run *run, int32_t first, int32_t l
     return longest;
 }
 
-/* Whose length is nearest to the usual. */
+/* The step whose duration is nearest to the baseline. */
 static int32_t usual_step(const struct html_run *run)
 {
     int64_t usual_ns = run->judgement->shares.usual_step_ns;
@@ -202,7 +204,10 @@ static int is_wanted(const struct html_run *run, size_t rank)
     return !run->filter || filter_has_rank(run->filter, run->job->ranks[rank].global_rank);
 }
 
-/* Those that are accused, then those that wait for them, then the first ones. How many; in order. */
+/*
+ * Selects the ranks that findings blame, then those that wait for them, then the first others, up to the
+ * limit. Returns their number.
+ */
 static size_t choose_ranks(const struct html_run *run, unsigned char *is_chosen)
 {
     size_t count = 0;
@@ -217,11 +222,11 @@ static size_t choose_ranks(const struct html_run *run, unsigned char *is_chosen)
     return count;
 }
 
-/* The lanes of a step; all is owned but the names of ranks. */
+/* The lanes of a step. Everything is owned except the names of ranks. */
 struct step_lanes {
     struct html_lane *lanes;
     size_t count;
-    size_t room; /* for operations */
+    size_t room; /* in operations */
     int64_t begin_ns;
     int64_t end_ns;
 };
@@ -275,14 +280,14 @@ static void release_lanes(struct step_lanes *of)
 /* What the pictures of a run have in common. */
 struct pictures {
     const struct html_run *run;
-    unsigned char *is_chosen; /* owned: of each rank */
-    size_t ranks;             /* so many are */
-    size_t room;              /* for operations, in each picture */
-    int64_t length_ns;        /* each is so long at least, that steps can be held against each other */
+    unsigned char *is_chosen; /* owned: per rank */
+    size_t ranks;             /* number of selected ranks */
+    size_t room;              /* in operations, per picture */
+    int64_t length_ns;        /* least duration that each picture covers, so that steps can be compared */
     size_t drawn;
 };
 
-/* Those of ranks at fault, or the others'. */
+/* Adds the lanes of the ranks at fault, or of the others. */
 static int fill_lanes(const struct pictures *pictures, int32_t step, int are_accused, struct intern *texts,
                       struct step_lanes *of)
 {
@@ -335,7 +340,7 @@ static int append_title(const struct html_run *run, const struct choice *choice,
     return is_asked(run->filter) ? 0 : buffer_append_text(title, ": longest step");
 }
 
-/* Open bars last to the end of the picture, which has some room for them to be seen. */
+/* Open bars extend to the end of the picture, which leaves some room for them. */
 static void end_open_bars(struct step_lanes *of, int64_t length_ns)
 {
     int is_open = 0;

@@ -1,3 +1,7 @@
+/*
+ * Sections of the HTML report that are tables: bandwidth, clocks, coverage, skipped input, and the heat map
+ * of ranks by step.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -16,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "run 2 (traces-b): 1 finding": of several runs that is all that leads to one. */
+/* The only link to a run in a report with several: "run 2 (traces-b): 1 finding". */
 static int append_link(const struct html_run *run, struct buffer *text)
 {
     size_t told = html_run_told(run);
@@ -56,7 +60,7 @@ size_t html_run_told(const struct html_run *run)
 
 enum { MOST_PHASES = 60, MOST_CLOCKS = 1024, MOST_REASONS = 40, MOST_OPTIONS = 16 };
 
-/* What report is asked: its options' fallbacks, but for two. */
+/* Runs report with the defaults of its options, except for two. */
 static int ask_report(const struct html_run *run, struct analysis_result *result, struct error *error)
 {
     const char *values[MOST_OPTIONS] = {NULL};
@@ -262,15 +266,18 @@ int html_add_ledger(struct store *store, struct html_page *page, struct error *e
     return failed ? -1 : 0;
 }
 
-/* Of all runs of a report together: a byte each, and room for the rest of five megabytes. */
+/*
+ * Most cells of heat maps in a report, over all runs: a byte each, which leaves most of five megabytes for
+ * the rest.
+ */
 enum { MOST_CELLS = 1 << 20 };
 
-/* What the figure is made of. */
+/* The data of the heat map. */
 struct picture {
     const struct html_run *run;
     int64_t usual_ns;
     size_t steps;
-    struct rank_step *of; /* owned, as are the marks */
+    struct rank_step *of; /* owned, like the marks */
     struct html_heat_mark *marks;
     size_t mark_count;
     size_t mark_capacity;
@@ -316,7 +323,7 @@ static int make_map(struct heat_map *map, const void *context, size_t layer, int
     return 0;
 }
 
-/* A mark for each row of steps of a rank that a finding covers. */
+/* Adds a mark for each block of steps of a rank that a finding covers. */
 static int mark_rank(struct picture *picture, const struct finding *finding, size_t rank)
 {
     for (int32_t step = finding->first_step, end; step <= finding->last_step; step = end + 1) {
@@ -365,7 +372,7 @@ static int draw(struct picture *picture)
         heat.layers[i].key = steps_map_word(i);
         heat.layers[i].title = steps_map_title(i);
     }
-    /* What is usual is what length is held against; where nothing is, it is the length that shows. */
+    /* Without a baseline, the map shows the step time itself. */
     if (picture->usual_ns == TIME_UNKNOWN)
         heat.layers[0].title = "Duration of the step";
     return html_add_heat(run->page, run->data, &heat);

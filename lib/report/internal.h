@@ -20,57 +20,62 @@ extern const struct analysis analysis_report;
 
 /* -------------------- filter.c -------------------- */
 
-/* Whether a global rank, -1 where it is not known, may be shown. */
+/* Whether a global rank is selected; -1: not known. */
 int filter_has_rank(const struct filter *filter, int64_t rank);
 
-/* Whether steps from `first` to `last` have some in common with those asked for. -1: not known. */
+/* Whether any step from `first` to `last` is selected; -1: not known. */
 int filter_has_steps(const struct filter *filter, int64_t first, int64_t last);
 
-/* Whether a text is the one asked for, if one is. NULL: it has none. */
+/* Whether a text equals the wanted one, if one is wanted. NULL: no text. */
 int filter_is_text(const char *wanted, const char *text);
 
-/* The option by which analyses are asked about one job of a store. */
+/* The option that selects one run of a store. */
 #define RUN_OPTION                                                                          \
     {                                                                                       \
         "run", 0, "RUN", "only this run; name or number as in 'ncclprof info --runs'", NULL \
     }
 
-/* The runs that a request is about, ascending. */
+/* The runs of a request, ascending. */
 struct runs {
     int64_t *ids; /* owned */
     size_t count;
-    int64_t only; /* the one asked about; 0: all of them */
+    int64_t only; /* the selected run; 0: all runs */
 };
 
 /*
- * `option` is the place of RUN_OPTION in the request's values. -1 where its value is no run of the store,
- * with an error that says which there are; nothing is left to release then.
+ * `option` is the index of RUN_OPTION in the values of the request. Returns -1 if its value is no run of the
+ * store, with an error that lists the runs; there is nothing to release then.
  */
 int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option,
                 struct error *error);
 void runs_release(struct runs *runs);
 
-/* Whether an option stands on the command line: else its value is the very text of its fallback. */
+/*
+ * Whether an option is given on the command line. If it is not, its value is the same pointer as its default.
+ */
 int option_is_given(const struct analysis_request *request, const struct analysis_option *options,
                     size_t option);
 
-/* An option's value as a number between `least` and `greatest`; -1 with an error that names the option. */
+/*
+ * Reads the value of an option as a number from `least` to `greatest`. Returns -1 with an error that names
+ * the option.
+ */
 int option_real(const char *text, const char *name, double least, double greatest, double *value,
                 struct error *error);
 
-/* Likewise, a whole number. */
+/* The same for an integer. */
 int option_integer(const char *text, const char *name, int64_t least, int64_t greatest, int64_t *value,
                    struct error *error);
 
 /*
- * Of --by: numbers of the words that `text` has, with commas between, each once; `words` has `word_count` of
- * them, and `numbers` room for as many. -1 with an error where there is none, one twice or one that is no
- * key.
+ * Reads a value of --by: comma-separated words, each at most once. Writes their indices in `words`
+ * (`word_count` of them) to `numbers`, which has room for as many. Returns -1 with an error if there is no
+ * word, a repeated word or an unknown word.
  */
 int option_keys(const char *text, const char *const *words, size_t word_count, size_t *numbers, size_t *count,
                 struct error *error);
 
-/* Keys that reports have in common, as columns; a process stands beside the rank. */
+/* Columns that several reports share. The process column stands beside the rank. */
 #define COMMUNICATOR_COLUMN                                            \
     {                                                                  \
         .name = "communicator", .type = CELL_TEXT,                     \
@@ -102,13 +107,13 @@ int option_keys(const char *text, const char *const *words, size_t word_count, s
         .name = "run", .type = CELL_INTEGER, .description = "job, if the store contains several" \
     }
 
-/* The same, shown where there are several. */
+/* The same column, hidden unless the table has several runs. */
 #define JOB_COLUMN                                                             \
     {                                                                          \
         .name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job" \
     }
 
-/* What diagnose goes by where its options say nothing, as does whatever else finds what it finds. */
+/* Default thresholds of diagnose, also for other analyses that show its findings. */
 #define MIN_GAIN_PERCENT "3"
 #define SIGMAS "6"
 #define MIN_GAIN_OPTION                                                                             \
@@ -126,67 +131,78 @@ int option_keys(const char *text, const char *const *words, size_t word_count, s
             SIGMAS                                                                                           \
     }
 
-/* What a finding must be worth (--min-gain) and stand out by (--sigmas), of these two texts. */
+/*
+ * Reads --min-gain (smallest cost of a finding) and --sigmas (outlier threshold) into `options`. Returns -1
+ * with an error if one is wrong.
+ */
 int option_thresholds(const char *min_gain_percent, const char *sigmas, struct diagnose_options *options,
                       struct error *error);
 
-/* Operations of so many MiB are loaded, where nothing else is asked for. */
+/* Memory for loaded operations, in MiB, by default. */
 #define MEMORY_MIB "1536"
 
-/* What they may take in memory (--memory), in MiB. */
+/* Reads --memory, in MiB. Returns -1 with an error if it is wrong. */
 int option_memory(const char *mib, int64_t *memory_bytes, struct error *error);
 
 /*
- * For those who work on the rules: NCCLPROF_RULES_OFF in the environment names rules that are not to be
- * asked, with commas between them. -1 with an error where it names one that there is not.
+ * For work on the rules: reads NCCLPROF_RULES_OFF from the environment, a comma-separated list of rules to
+ * turn off. Returns -1 with an error if it names an unknown rule.
  */
 int option_rules_off(struct rule_set *off, struct error *error);
 
-/* Says so, where it is set. */
+/* Warns if rules are turned off by the environment. */
 int caution_rules_off(struct table *table, struct error *error);
 
 /* -------------------- steps.c -------------------- */
 
-/* steps --map: a row for each rank and step, which is drawn as a picture. */
+/* steps --map: a row for each rank and step, drawn as a picture. */
 
-/* What of a step can be drawn: longer than a usual one, waiting, own lateness. The words of --value, NULL
- * past the last, and what they stand for. */
+/*
+ * The figures of a step that can be drawn: time above the baseline, wait time, own delay. steps_map_word
+ * returns the words of --value (NULL after the last), steps_map_title what they mean.
+ */
 enum { STEPS_MAP_VALUES = 3 };
 const char *steps_map_word(size_t number);
 const char *steps_map_title(size_t number);
 
-/* How much of a step that is; of length all of it where `usual_ns` is TIME_UNKNOWN. */
+/*
+ * The value of that figure for a step, in nanoseconds. The figure for time above the baseline is the whole
+ * step time if `usual_ns` is TIME_UNKNOWN.
+ */
 int64_t steps_map_ns(const struct rank_step *of, size_t number, int64_t usual_ns);
 
 /* -------------------- clocks.c -------------------- */
 
-/* A row for each rank that recorded something: the offset of its clock, and how sure that is. */
+/* A row for each rank that recorded something: the offset of its clock and the error bound. */
 
-/* The columns. */
+/* Adds the columns. */
 int clock_rows_begin(struct table *table, struct error *error);
 
-/* The rows of a run, and a warning where its offsets contradict each other. */
+/* Adds the rows of a run, and a warning if its offsets contradict each other. */
 int clock_rows_add(const struct job *job, struct table *table, struct error *error);
 
 /* -------------------- buffers.c -------------------- */
 
-/* That calls count as registered by a rule of which nothing tells that it was in force. */
+/*
+ * Warns that `calls` calls count as registered by the rule of the allocator hook, although nothing records
+ * that the hook was on.
+ */
 int caution_snapshot_rule(int64_t calls, struct table *table, struct error *error);
 
 /* -------------------- export_parquet.c -------------------- */
 
 struct parquet_options {
-    int64_t group_rows; /* of a row group, at least 1: what is held in memory, and what an engine's thread
-                           takes */
+    int64_t group_rows; /* rows per row group, at least 1: the unit that is held in memory, and that a query
+                           engine gives to a thread */
     int is_compressed;
 };
 
 /*
- * A view as an Apache Parquet file: a column for each of its own, INT64, DOUBLE or UTF-8 text, all of which
- * may be null; integers are exact, what of a text is no UTF-8 is U+FFFD. Each row group tells the least and
- * the greatest value of each column and how many are null. Names and meaning of the view and its columns
- * stand in the file as keys and values. *count is how many rows there were. An error where a cell is not what
- * its column is to hold, as in a damaged store.
+ * Writes a view as an Apache Parquet file. Each column of the view becomes an INT64, DOUBLE or UTF-8 column
+ * that may be null. Integers are exact; invalid UTF-8 becomes U+FFFD. Each row group has the minimum, the
+ * maximum and the number of nulls of each column. The key-value metadata holds the names and descriptions of
+ * the view and its columns. *count is the number of rows. Returns -1 with an error if a cell has not the type
+ * of its column, as in a damaged store.
  */
 int parquet_file_write(struct output *output, const struct view *view, struct statement *rows,
                        const struct parquet_options *options, int64_t *count, struct error *error);
@@ -194,9 +210,9 @@ int parquet_file_write(struct output *output, const struct view *view, struct st
 /* -------------------- export.c -------------------- */
 
 /*
- * A view as RFC 4180 has it: a line of names, then one a row, ended by CR LF. Numbers read back as they were,
- * NULL is nothing, an empty text "". Text is as the trace has it, line ends included, but for what is no
- * UTF-8. *count is how many rows there were.
+ * Writes a view as CSV (RFC 4180): a header line, then a line per row, terminated by CR LF. Numbers are
+ * written so that they read back exactly; NULL is an empty field, an empty text is "". Text is written as it
+ * is in the trace, with its line ends; only invalid UTF-8 is replaced. *count is the number of rows.
  */
 int csv_file_write(struct output *output, const struct view *view, struct statement *rows, int64_t *count,
                    struct error *error);

@@ -1,3 +1,7 @@
+/*
+ * Loads a run and diagnoses it, in several rounds (job/load.h) if it does not fit in memory, and merges the
+ * findings of the rounds.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -7,30 +11,31 @@
 #include <string.h>
 
 /*
- * What rounds of a run (job/load.h) find, once they are gone: told of by one job, which has the names of the
- * run, the steps of all rounds, and of operations only those in which findings show first.
+ * The results of the rounds of a run, kept after their jobs are released. All findings refer to one job,
+ * which has the names of the run, the steps of all rounds, and only those operations in which findings first
+ * show.
  */
 struct rounds {
-    struct job *job; /* borrowed: as job_plan made it */
+    struct job *job; /* borrowed: as job_plan created it */
     struct findings findings;
-    struct judgement later; /* sums of the later rounds: judgement_add_round */
-    struct quote *quotes;   /* operations that findings name, in job->operations */
+    struct judgement later; /* sums over the later rounds: judgement_add_round */
+    struct quote *quotes;   /* operations that findings refer to; index in job->operations */
     size_t quote_count;
     size_t quote_capacity;
     size_t instance_capacity;
-    size_t operations; /* of the later rounds */
+    size_t operations; /* number in the later rounds */
     int64_t timed_operations;
 };
 
-/* An operation that a finding names: its row in the store, and the number that the finding has of it. */
+/* An operation that a finding refers to: its id in the store, and its number in the finding. */
 struct quote {
     int64_t id;
     int32_t number;
     int32_t rank;
-    int32_t source; /* in the tags of rounds->job; -1 */
+    int32_t source; /* index in the tags of rounds->job; -1: none */
 };
 
-/* The steps of all rounds. */
+/* Sets the steps of all rounds. */
 static int take_steps(struct job *job, const struct chosen_steps *chosen)
 {
     struct job_excerpt *excerpts = NULL;
@@ -60,7 +65,7 @@ static int take_steps(struct job *job, const struct chosen_steps *chosen)
     return -1;
 }
 
-/* All return -1 when memory is out; release it whatever comes back. */
+/* The following functions return -1 when memory is out. Release `rounds` in any case. */
 static int rounds_init(struct rounds *rounds, struct job *names, const struct chosen_steps *chosen)
 {
     *rounds = (struct rounds){.job = names, .later = {.scope = {.first_step = INT32_MAX, .last_step = -1}}};
@@ -74,7 +79,7 @@ static int keep_text(struct rounds *rounds, const char *text, int32_t *number)
     return text && kept < 0 ? -1 : 0;
 }
 
-/* The number of an operation of a round from then on. */
+/* Replaces the number of an operation of a round by its number in `quotes`. */
 static int quote(struct rounds *rounds, const struct job *job, int32_t *operation)
 {
     struct quote quote = {.number = (int32_t)rounds->quote_count};
@@ -91,7 +96,7 @@ static int quote(struct rounds *rounds, const struct job *job, int32_t *operatio
     return 0;
 }
 
-/* Of an instance its communicator is told; its members are gone. */
+/* Keeps the communicator of an instance; its members are dropped. */
 static int keep_instance(struct rounds *rounds, const struct job *job, int32_t *number)
 {
     struct job *to = rounds->job;
@@ -111,7 +116,7 @@ static int32_t step_in(const struct rounds *rounds, const struct job *job, int32
     return step < 0 ? step : job_loaded_step(rounds->job, job_run_step(job, step));
 }
 
-/* Puts what a finding says of the job of its round in terms of the one that is told of. */
+/* Changes a finding to refer to rounds->job and not to the job of its round. */
 static int carry(struct rounds *rounds, const struct job *job, struct finding *finding)
 {
     finding->first_step = step_in(rounds, job, finding->first_step);
@@ -134,7 +139,7 @@ static int carry_all(struct rounds *rounds, const struct job *job, struct findin
     return findings_unite_round(&rounds->findings, findings, rounds->job);
 }
 
-/* Keeps what a later round found, `findings` with their details: they are empty then. */
+/* Keeps the result of a later round: takes `findings` with their details, and leaves them empty. */
 static int rounds_keep(struct rounds *rounds, const struct judgement *judgement, struct findings *findings)
 {
     const struct job *job = judgement->job;
@@ -155,7 +160,7 @@ static int by_id(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Operations of the job, as records are looked up by (job/record.h). */
+/* Lays out the kept operations like those of a job, so that records can be looked up (job/job.h). */
 static int lay_out_quotes(struct rounds *rounds)
 {
     struct job *job = rounds->job;
@@ -179,8 +184,8 @@ static int lay_out_quotes(struct rounds *rounds)
 }
 
 /*
- * Adds the first round, which comes last: `findings` are then those of all, in steps of rounds->job, and the
- * judgement is of all.
+ * Adds the first round, which is run last. `findings` then has those of all rounds, in steps of rounds->job,
+ * and `judgement` covers all rounds.
  */
 static int rounds_end(struct rounds *rounds, struct judgement *judgement, struct findings *findings)
 {
@@ -188,7 +193,7 @@ static int rounds_end(struct rounds *rounds, struct judgement *judgement, struct
     if (carry_all(rounds, judgement->job, findings) || lay_out_quotes(rounds) ||
         judgement_add_round(judgement, &rounds->later))
         return -1;
-    /* Who stopped the job, and what else is no finding's, is the first round's. */
+    /* What stopped the job, and everything else that is not a finding, comes from the first round. */
     all.items = rounds->findings.items;
     all.count = rounds->findings.count;
     all.capacity = rounds->findings.capacity;
@@ -208,7 +213,7 @@ static void rounds_release(struct rounds *rounds)
     *rounds = (struct rounds){0};
 }
 
-/* A run of which the job is loaded. On failure it is to be released. */
+/* Diagnoses a run whose job is loaded. Release the run if it fails. */
 static int judge(struct judged_run *run, const struct diagnose_options *options, struct error *error)
 {
     if (findings_find(&run->findings, &run->job, &run->baseline, &run->transfers, options, error))
@@ -234,7 +239,7 @@ static int judge_later(struct rounds *rounds, const struct chosen_steps *chosen,
     return failed;
 }
 
-/* The first round comes last: it stays. */
+/* The first round is run last, because its job stays in memory. */
 static int judge_rounds(struct judged_run *run, const struct chosen_steps *chosen,
                         const struct diagnose_options *options, struct error *error)
 {

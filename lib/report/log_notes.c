@@ -1,3 +1,7 @@
+/*
+ * Warnings from NCCL's log about failures that no finding covers, and about processes whose ranks are not
+ * known.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -11,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many processes are named, the others counted. */
+/* Most processes that are named; the others are counted. */
 enum { NAMED_MOST = 4 };
 
-/* Columns of rankless_warnings. */
+/* Columns of the statement rankless_warnings. */
 enum { AT_HOST, AT_PID, AT_GPU, AT_KIND, AT_TEXT, AT_PATH, AT_OFFSET, AT_COUNT };
 
 /* "process 811 on host node3 (CUDA device 2)" */
@@ -84,12 +88,12 @@ static int caution_reports(struct store *store, struct table *table, struct erro
                : 0;
 }
 
-/* How many calls of one function a process made on communicators of so many ranks. */
+/* The number of calls of one function that a process made on communicators of one size. */
 struct caller {
     char *what; /* owned: "AllReduce on communicators of 4 ranks: the Init line is not in this log" */
     char *host; /* owned */
     int64_t pid;
-    int64_t device; /* -1 */
+    int64_t device; /* -1: not known */
     int64_t calls;
 };
 
@@ -108,7 +112,9 @@ static void callers_release(struct callers *callers)
     free(callers->items);
 }
 
-/* Takes ", device 2" out of what is called, as lib/format/nccl/process.c writes it. */
+/*
+ * Removes ", device 2" from the description of a call, as lib/format/nccl writes it, and returns the number.
+ */
 static int64_t take_device(char *what)
 {
     static const char mark[] = ", device ";
@@ -149,7 +155,7 @@ static int read_callers(struct callers *callers, struct store *store, struct err
     return more < 0 ? -1 : 0;
 }
 
-/* Those of one kind of call, the fewest first. */
+/* Sorts by kind of call, fewest calls first. */
 static int by_what(const void *a, const void *b)
 {
     const struct caller *left = a, *right = b;
@@ -176,7 +182,10 @@ static int append_callers(const struct caller *callers, size_t count, size_t few
            (fewer > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", fewer - NAMED_MOST));
 }
 
-/* Of callers in order of their calls, how many made fewer than the others, who are most; -1: most differ. */
+/*
+ * The number of callers that made fewer calls than most; -1: most of them differ. `callers` is sorted by
+ * calls.
+ */
 static int64_t count_fewer(const struct caller *callers, size_t count)
 {
     size_t fewer = 0;
@@ -200,7 +209,10 @@ static int tell_callers(const struct caller *callers, size_t count, size_t fewer
     return failed;
 }
 
-/* Those where some made fewer calls, or those where none did; `*told` counts. */
+/*
+ * Warns about kinds of calls with callers that made fewer, or about the kinds without; *told counts the
+ * warnings.
+ */
 static int tell_kinds(const struct callers *callers, int are_fewer, int *told, struct table *table,
                       struct error *error)
 {
@@ -258,7 +270,7 @@ static int caution_watchdog(struct store *store, struct table *table, struct err
     return failed ? -1 : 0;
 }
 
-/* Whether a finding quotes a warning: then the others are told of in its evidence. */
+/* Whether a finding quotes a warning. Its evidence then has the other warnings as well. */
 static int is_quoted(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
@@ -273,7 +285,7 @@ static int has_gone_on(const struct job *job, const struct job_warning *warning)
            (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
-/* Logs need not tell when: then the order of their files says nothing. */
+/* Logs may have no timestamps; then the order of files does not show which warning came first. */
 static int is_earlier(const struct job_warning *warning, const struct job_warning *than)
 {
     return warning->first_ns != TIME_UNKNOWN &&

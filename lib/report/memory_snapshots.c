@@ -1,3 +1,7 @@
+/*
+ * Address ranges of registered memory with their lifetimes, and how a buffer lies in them; then the reader of
+ * allocator snapshots. registered_memory.c uses both.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/buffers.h"
@@ -8,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NCCL rounds to the host's pages; of hosts that run it, none has smaller ones. */
+/* NCCL rounds to the page size of the host; no host that runs it has smaller pages. */
 static const uint64_t PAGE_BYTES = 4096;
 
 void ranges_release(struct ranges *ranges)
@@ -62,7 +66,10 @@ static int by_address(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* NCCL refuses nothing there, and prints nothing of an end: what comes again had gone. */
+/*
+ * NCCL accepts a second registration of an address and does not log deregistration: the earlier registration
+ * must have ended.
+ */
 static void end_what_comes_again(struct ranges *ranges)
 {
     for (size_t i = 0; i + 1 < ranges->count; i++) {
@@ -91,7 +98,7 @@ int ranges_finish(struct ranges *ranges)
     return 0;
 }
 
-/* How many begin at or before an address. */
+/* Number of ranges that begin at or before an address. */
 static size_t begun_by(const struct ranges *ranges, uint64_t address)
 {
     size_t low = 0, high = ranges->count;
@@ -116,7 +123,7 @@ void ranges_end(struct ranges *ranges, uint64_t address, int64_t id, int32_t mom
     }
 }
 
-/* Whether a call came before a moment; not where it is not known which came first. */
+/* Whether a call came after a moment; 0 if the order is not known. */
 static int came_before(const struct ranges *ranges, const struct call_place *place, int32_t moment)
 {
     return moment != RANGES_NO_CALLS && place->number != COUNT_UNKNOWN &&
@@ -140,13 +147,13 @@ static enum presence presence_of(const struct ranges *ranges, const struct range
                : PRESENT;
 }
 
-/* What is there of the ranges that a byte lies in. */
+/* How the ranges that contain a byte cover a buffer. */
 struct found {
-    int is_covered; /* all of the buffer, now */
-    int is_begun;   /* its first byte, now */
+    int is_covered; /* the whole buffer, at the time of the call */
+    int is_begun;   /* its first byte, at the time of the call */
     int is_expandable;
-    int comes; /* all of it, later */
-    int went;  /* ... earlier */
+    int comes; /* the whole buffer, later */
+    int went;  /* the whole buffer, earlier */
 };
 
 static struct found look_at(const struct ranges *ranges, uint64_t address, uint64_t end,
@@ -168,10 +175,13 @@ static struct found look_at(const struct ranges *ranges, uint64_t address, uint6
     return found;
 }
 
-/* More pieces than that in one buffer are not told apart. */
+/* Most ranges within one buffer that are searched. */
 enum { PIECES_MOST = 1000 };
 
-/* Whether any that is there begins within it, and whether one holds its last byte. */
+/*
+ * Whether a range that exists at the time of the call begins within the buffer; *is_last: whether one
+ * contains its last byte.
+ */
 static int has_end(const struct ranges *ranges, uint64_t address, uint64_t end,
                    const struct call_place *place, int *is_last)
 {
@@ -203,7 +213,7 @@ enum coverage ranges_cover(const struct ranges *ranges, uint64_t address, uint64
     return found.went ? COVERED_NO_MORE : found.comes ? COVERED_LATER : COVERED_NOT;
 }
 
-/* A rank of any run of the store, by its number. */
+/* A rank of any run of the store, with its number. */
 struct place {
     int64_t job_rank_id;
     int64_t global_rank;
@@ -211,7 +221,7 @@ struct place {
 };
 
 struct places {
-    struct place *items; /* owned; by global rank */
+    struct place *items; /* owned; sorted by global rank */
     size_t count;
     size_t capacity;
 };
@@ -243,7 +253,10 @@ static int places_load(struct places *places, struct store *store, struct error 
     return more;
 }
 
-/* The rank of that number whose files lie nearest; -1 where there is none, or two of different runs. */
+/*
+ * The rank with that number whose files are nearest to `path`; -1 if there is none, or if two of different
+ * runs are equally near.
+ */
 static int64_t find_place(const struct places *places, int64_t global_rank, const char *path)
 {
     size_t best = 0;
@@ -294,7 +307,7 @@ static int take_row(struct registration_index *known, struct known_rank *rank, s
                       statement_integer(row, ROW_BYTES), &range);
 }
 
-/* Rows of one file come one after the other, that of the snapshot as a whole first. */
+/* The rows of one file are consecutive, the row of the snapshot as a whole first. */
 static int load_rows(struct registration_index *known, const struct places *places, struct store *store,
                      struct error *error)
 {
@@ -317,7 +330,9 @@ static int load_rows(struct registration_index *known, const struct places *plac
     return more;
 }
 
-/* The first anchor of each process: wall clocks drift less than allocations are apart. */
+/*
+ * Uses the first clock anchor of each process: wall clocks drift by less than the time between allocations.
+ */
 static int load_clocks(struct registration_index *known, struct store *store, int64_t run_id,
                        struct error *error)
 {

@@ -1,3 +1,7 @@
+/*
+ * Time of ranks by step: duration, communication, wait time and own delay; then the history of a figure over
+ * steps beside that of its peers, as evidence of a finding.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -6,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Parts of time, a list of them. */
+/* A list of time spans. */
 struct spans {
     struct rank_span *items;
     size_t count;
@@ -18,7 +22,7 @@ static int by_begin(const void *a, const void *b)
     return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
 }
 
-/* Brings them in order, and makes one of those that overlap. */
+/* Sorts the spans and merges those that overlap. */
 static void unite(struct spans *spans)
 {
     size_t kept = 0;
@@ -35,7 +39,7 @@ static void unite(struct spans *spans)
     spans->count = kept;
 }
 
-/* The first of united spans that ends after a moment. */
+/* The first of the merged spans that ends after a time. */
 static size_t first_after(const struct spans *spans, int64_t at_ns)
 {
     size_t low = 0, high = spans->count;
@@ -49,7 +53,7 @@ static size_t first_after(const struct spans *spans, int64_t at_ns)
     return low;
 }
 
-/* How much of the time between two moments united spans cover. */
+/* Time between two times that the merged spans cover. */
 static int64_t covered_ns(const struct spans *spans, int64_t begin_ns, int64_t end_ns)
 {
     int64_t sum_ns = 0;
@@ -62,7 +66,7 @@ static int64_t covered_ns(const struct spans *spans, int64_t begin_ns, int64_t e
     return sum_ns;
 }
 
-/* How long an operation waited from its start on; 0 where that cannot be read. */
+/* How long an operation waited, from its start on; 0 if that is not known. */
 static int64_t wait_of(const struct rank_times *times, size_t operation)
 {
     const struct job_operation *of = &times->job->operations[operation];
@@ -72,7 +76,7 @@ static int64_t wait_of(const struct rank_times *times, size_t operation)
     return stay_ns == TIME_UNKNOWN ? 0 : stay_ns - least_ns;
 }
 
-/* Notes when an operation ran, and when it waited. */
+/* Adds the time that an operation ran, and the time that it waited. */
 static void note(const struct rank_times *times, size_t operation, struct spans *ran, struct spans *waited)
 {
     const struct job_operation *of = &times->job->operations[operation];
@@ -85,7 +89,7 @@ static void note(const struct rank_times *times, size_t operation, struct spans 
             (struct rank_span){of->start_ns, of->start_ns + (wait_ns < ran_ns ? wait_ns : ran_ns)};
 }
 
-/* Those of a rank in a range; of one step alone unless that is -1. */
+/* The same for all operations of a rank in a range; if `step` is not -1, only those of that step. */
 static void note_all(const struct rank_times *times, int32_t rank, struct job_range range, int32_t step,
                      struct spans *ran, struct spans *waited)
 {
@@ -98,7 +102,7 @@ static void note_all(const struct rank_times *times, int32_t rank, struct job_ra
     unite(waited);
 }
 
-/* Whether an operation of a rank's step tells when it ran. */
+/* Whether a rank's step has an operation with timestamps. */
 static int is_told(const struct job *job, int32_t rank, int32_t step)
 {
     struct job_range range = job_operations_in(job, rank, step, step);
@@ -117,7 +121,7 @@ static int64_t sum_of(const struct spans *spans)
     return sum_ns;
 }
 
-/* All operations of a rank: a range that may hold others. */
+/* A range with all operations of a rank; it may contain others. */
 static struct job_range range_of(const struct job *job, int32_t rank)
 {
     return job->step_count ? job_operations_in(job, rank, 0, job->step_count - 1) : (struct job_range){0, 0};
@@ -202,7 +206,7 @@ static void add(int64_t *sum_ns, int64_t ns)
     *sum_ns = *sum_ns == TIME_UNKNOWN ? ns : *sum_ns + ns;
 }
 
-/* What is its own, of steps in which it did something. The first is warm-up, of which nothing is usual. */
+/* Sets own_ns for steps in which the rank did something. Step 0 is warm-up and has no baseline. */
 static void measure_own(const struct job *job, const struct baseline *baseline, int32_t rank, int32_t step,
                         struct rank_step *of)
 {
@@ -212,7 +216,7 @@ static void measure_own(const struct job *job, const struct baseline *baseline, 
             add(&of->own_ns, excess_ns_at(&baseline->excess, i));
 }
 
-/* What it waited, of steps in which it waited at all. */
+/* Sets waiting_ns for steps in which mark_told found a measurable wait. */
 static int measure_waiting(const struct job *job, const struct baseline *baseline, struct rank_step *steps)
 {
     struct rank_times times;
@@ -231,7 +235,7 @@ static int measure_waiting(const struct job *job, const struct baseline *baselin
     return failed;
 }
 
-/* Marks the steps of ranks that have an operation of which it can be told how long it waited. */
+/* Marks the steps of ranks with an operation whose wait time can be measured: waiting_ns becomes 0. */
 static void mark_told(const struct job *job, const struct job_instance *instance, struct rank_step *steps)
 {
     int32_t last = instance->members == instance->expected ? arrival_last(job, instance) : -1;
@@ -261,7 +265,7 @@ struct rank_step *rank_steps_new(const struct job *job, const struct baseline *b
     return steps;
 }
 
-/* Of the others, so many are left out at either end. */
+/* Share of the peers that is cut off at either end. */
 static const double TAIL = 0.1;
 
 static int64_t *unknown_times(size_t count)
@@ -315,17 +319,17 @@ int32_t step_history_known(const struct step_history *history)
     return known;
 }
 
-/* What is asked for, and room for one value of each rank of the role. */
+/* What is measured, and working memory for one value per rank of the role. */
 struct place {
     const struct job *job;
     const struct baseline *baseline;
     int32_t role;
     int32_t position;
     enum place_time what;
-    unsigned char *is_mine; /* owned, of each rank in the role */
-    int64_t *mine;          /* owned, as below */
+    unsigned char *is_mine; /* owned: per rank of the role */
+    int64_t *mine;          /* owned, like the lists below */
     int64_t *peers;
-    int32_t *instances; /* that the ranks are in, in the step at hand */
+    int32_t *instances; /* instances of the ranks in the current step */
     size_t mine_count;
     size_t peer_count;
 };
@@ -343,7 +347,7 @@ static const struct job_operation *operation_at(const struct place *place, size_
     return cell >= 0 ? &place->job->operations[cell] : NULL;
 }
 
-/* Whether an operation is shared with one of the ranks: it is no peer's then. */
+/* Whether one of the ranks is in the same instance: the operation is then not a peer. */
 static int is_shared(const struct place *place, const struct job_operation *operation)
 {
     for (size_t i = 0; place->what == PLACE_TRANSFER && i < place->mine_count; i++)
@@ -416,7 +420,7 @@ int place_history_init(struct step_history *history, const struct job *job, cons
     return failed;
 }
 
-/* Of a rank in a step. */
+/* The waits of a rank in a step. */
 struct waited {
     int64_t wait_ns;
     int64_t steps;
@@ -425,7 +429,7 @@ struct waited {
 struct waits {
     const struct job *job;
     struct waited *sums;    /* owned: [rank * step_count + step] */
-    unsigned char *is_mine; /* owned, as below: of each rank */
+    unsigned char *is_mine; /* owned, like the lists below: per rank */
     int64_t *mine;
     int64_t *peers;
 };

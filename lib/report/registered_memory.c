@@ -1,3 +1,7 @@
+/*
+ * Whether the buffers of a call were in memory registered with NCCL, according to NCCL's log or to allocator
+ * snapshots (memory_snapshots.c).
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/buffers.h"
@@ -64,7 +68,7 @@ static struct known_member *member_of(const struct registration_index *known, in
     return member ? &known->members[member - known->roster->members] : NULL;
 }
 
-/* How many calls of each function came before; -1 where the blob is none of ours. */
+/* Reads the number of earlier calls of each function. Returns -1 if the blob is damaged. */
 static int read_calls(struct statement *statement, int column, int64_t *calls)
 {
     size_t length;
@@ -176,7 +180,7 @@ static int finish_logs(const struct registration_index *known)
     return 0;
 }
 
-/* Ends want to know where all began: the rows are gone through twice. */
+/* An end needs all beginnings: reads the rows twice. */
 static int load_logs(struct registration_index *known, struct store *store, int64_t run_id,
                      struct error *error)
 {
@@ -248,7 +252,7 @@ static int64_t wall_time(const struct known_rank *rank, int64_t local_ns)
                : local_ns + rank->wall_minus_local_ns;
 }
 
-/* Whose logs tell of the run's registrations tells of the hook as well: it is set for all ranks alike. */
+/* The hook is set for all ranks alike, so a log with registrations shows its state for the whole run. */
 static enum hook_state hook_of(const struct registration_index *known, const struct known_rank *rank)
 {
     if (known->hook != HOOK_NOT_SAID)
@@ -258,7 +262,7 @@ static enum hook_state hook_of(const struct registration_index *known, const str
     return known->registrations ? HOOK_ON : known->watched ? HOOK_OFF : HOOK_NOT_SAID;
 }
 
-/* By a snapshot: nothing is known of what was allocated after it. */
+/* The state according to a snapshot. Nothing is known about memory that was allocated after it. */
 static enum memory_state state_by_snapshot(struct registration_index *known, const struct known_rank *rank,
                                            const struct known_call *call, const struct needs *needs,
                                            const struct call_place *place)

@@ -1,9 +1,9 @@
 /*
- * Analyses. A new one, foo, takes a line in analysis_registry below: command, help, completion and
- * --format come from it. It takes what follows, too; `make check` says what is missing.
- * - lib/report/foo.c: exports `const struct analysis analysis_foo` (lib/report/report.h): options,
- *   columns, rows. What it computes lies in a room of its own, with unit tests
- * - schemas/analysis/foo.sql: its SQL, if it has any: none stands in C
+ * Analyses. A new one, foo, takes a line in analysis_registry below: command, help, completion and --format
+ * come from it. It takes what follows, too; `make check` says what is missing.
+ * - lib/report/foo.c: exports `const struct analysis analysis_foo` (lib/report/report.h): options, columns,
+ *   rows; what it computes has unit tests
+ * - schemas/analysis/foo.sql: its SQL, if it has any; C code has none
  * - schemas/output/foo.schema.json: describes the JSON
  * - man/ncclprof-foo.1: its page, which names each key of the JSON's rows
  * - man/ncclprof.1: mentions it
@@ -13,14 +13,15 @@
  * - tests/cli/test_output.py: foo among COMMANDS: JSON against the schema
  * - tests/cli/test_found.py: foo among COMMANDS: what fuzzers found
  * - tests/torture/faults.py: foo among READERS: every call fails once
- * The fuzzers take all analyses from here.
+ *
+ * The fuzzers read the list of analyses from here.
  */
 #include "report/internal.h"
 #include "report/report.h"
 
 #include <stddef.h>
 
-/* What each analysis's file exports to registry.c. */
+/* Exported by the file of each analysis. */
 extern const struct analysis analysis_clocks;
 extern const struct analysis analysis_diagnose;
 extern const struct analysis analysis_export;

@@ -1,3 +1,9 @@
+/*
+ * The command report: bandwidth and latency of instances, by group. Two times are kept apart: transfer time,
+ * the shortest device duration over the ranks, which contains no wait; and effective time, the longest. Sizes
+ * and bus bandwidth are those of nccl-tests (doc/PERFORMANCE.md). Percentiles are nearest-rank, over the
+ * instances of a group.
+ */
 #include "report/report.h"
 #include "base/base.h"
 #include "model/model.h"
@@ -11,13 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Bandwidth and latency of instances, grouped. Two times are kept apart: transfer, the shortest device
- * duration over the ranks, when nobody waited for anybody; and effective, the longest. Sizes and bus
- * bandwidth are those of nccl-tests (doc/PERFORMANCE.md). Percentiles are nearest-rank, over the instances of
- * a group.
- */
 
 enum { OPTION_BY, OPTION_BY_TAG, OPTION_CROSS_NODE, OPTION_CALLS, OPTION_SAMPLES, OPTION_RUN };
 
@@ -61,7 +60,7 @@ static const struct column key_columns[KEY_COUNT] = {
     {.name = "time", .type = CELL_TEXT, .description = "time at which the samples were written, UTC"},
 };
 
-/* Beside the rank. */
+/* Stands beside the rank. */
 static const struct column process_column = PROCESS_COLUMN;
 
 static const struct column value_columns[] = {
@@ -100,7 +99,7 @@ static const struct column value_columns[] = {
      .description = "bus bandwidth, including wait time; median"},
 };
 
-/* Behind them, where ranks have rows of their own. */
+/* Follows, if ranks have rows of their own. */
 static const struct column wait_column = {
     .name = "wait_us_p50",
     .type = CELL_REAL,
@@ -108,7 +107,7 @@ static const struct column wait_column = {
     .decimals = 1,
     .description = "wait time for other ranks: duration of the rank minus the transfer time; median"};
 
-/* Behind those, where groups of one size differ in algorithm or protocol. */
+/* Follow, if groups of one size differ in algorithm or protocol. */
 static const struct column comparison_columns[] = {
     {.name = "slower_percent",
      .type = CELL_REAL,
@@ -127,7 +126,7 @@ static const struct column comparison_columns[] = {
 
 enum { COMPARISON_COUNT = sizeof comparison_columns / sizeof *comparison_columns };
 
-/* Behind them where they are asked for. */
+/* Follow, if --calls is given. */
 static const struct column call_columns[] = {
     {.name = "message_bytes",
      .type = CELL_INTEGER,
@@ -147,7 +146,7 @@ static const struct column call_columns[] = {
      .description = "the same, including wait time; median"},
 };
 
-/* Behind them, of Prometheus text. */
+/* Follow, for averages from Prometheus text. */
 static const struct column sample_columns[] = {
     {.name = "effective_busbw_gbs_mean",
      .type = CELL_REAL,
@@ -176,7 +175,7 @@ static int parse_keys(struct report_groups *report, const struct analysis_reques
     return failed;
 }
 
-/* Where no number is known, the name tells which rank it is. */
+/* If the number of a rank is not known, its name identifies it. */
 static int show_rank(const struct report_groups *report, int64_t value, size_t column, struct table *table,
                      struct error *error)
 {
@@ -216,7 +215,7 @@ static int has_waits(const struct report_groups *report)
     return report_groups_is_by(report, KEY_RANK) || report->filter.has_rank;
 }
 
-/* "NVLS SIMPLE"; what is not among the keys, or not known, is left out. */
+/* Shows the algorithm and protocol, like "NVLS SIMPLE"; leaves out what is no key or not known. */
 static int show_fastest(const struct report_groups *report, const struct report_group *group, size_t column,
                         struct table *table, struct error *error)
 {
@@ -317,7 +316,7 @@ static int warn_of_snapshots(const struct report_groups *report, struct table *t
     return report->by_assumed_hook ? caution_snapshot_rule(report->by_assumed_hook, table, error) : 0;
 }
 
-/* Runs of different jobs never share a row. */
+/* Adds the run as a key, so that runs of different jobs do not share a row. */
 static void separate_runs(struct report_groups *report, const struct runs *runs)
 {
     if (runs->count > 1 && !report_groups_is_by(report, KEY_RUN))
@@ -372,7 +371,7 @@ static int warn_of_undecided(const struct report_groups *report, struct table *t
                : 0;
 }
 
-/* Averages, where nothing better is there or they are asked for. */
+/* Uses averages if there are no operations, or if --samples is given. */
 static int group_samples(struct report_groups *report, const struct analysis_request *request, int64_t jobs,
                          struct table *table, struct error *error)
 {

@@ -17,80 +17,84 @@ struct walk;
 /* -------------------- filter.c -------------------- */
 
 /*
- * An analysis reads a joined store and answers with a table. What a new one takes stands at the head
- * of registry.c: the command, its help, its completion and its --format come from here.
+ * An analysis reads a joined store and returns a table. The command, its help, its completion and its
+ * --format are all generated from struct analysis. The head of registry.c lists what a new analysis needs.
  */
 
 struct analysis_option {
     const char *name;     /* long name without dashes */
     char letter;          /* 0: none */
-    const char *argument; /* what its value is called in help, "KEY,..."; NULL: a flag */
+    const char *argument; /* name of its value in the help, "KEY,..."; NULL: a flag */
     const char *help;
-    const char *fallback; /* value when not given; NULL: none */
+    const char *fallback; /* default value; NULL: none */
 };
 
-/* One of the two runs that are held against each other. */
+/* One of the two runs that an analysis compares. */
 struct analysis_side {
     struct store *store;
-    const char *run; /* its name or number; NULL: the only one of the store */
+    const char *run; /* name or number of the run; NULL: the only run of the store */
 };
 
 struct analysis_request {
     struct store *store;
-    const struct filter *filter; /* NULL: nothing is left out */
-    int colour;                  /* the result's text is for a terminal that shows colours */
-    const char *const
-        *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
-    const struct analysis_side *sides; /* of one that compares: A and B, whose store `store` is; NULL: the
-                                          first and the last run of the store */
+    const struct filter *filter; /* NULL: no filter */
+    int colour;                  /* the text of the result is for a terminal with colours */
+    const char *const *values; /* one per option, in the order of the option table: text, "1" for a flag that
+                                  is given, NULL */
+    const struct analysis_side *sides; /* only for an analysis that compares: A and B; `store` is the store of
+                                          A. NULL: compare the first and the last run of the store */
 };
 
 /*
- * A table with a row for each rank and step (columns rank, process, step, host, run, duration_us, longer_us,
- * finding) may be drawn: these of its columns, names of static texts.
+ * The part of a table that is drawn as a picture. The table has a row for each rank and step, with the
+ * columns rank, process, step, host, run, duration_us, longer_us and finding. `columns` names the columns to
+ * draw; the names are static texts.
  */
 enum { DRAWN_MOST = 3 };
 
 struct drawing {
     const char *columns[DRAWN_MOST];
-    size_t count; /* 0: the table is shown */
-    int as_svg;   /* a document in place of everything else; else the picture is for people */
+    size_t count; /* 0: show the table */
+    int as_svg;   /* write an SVG document and nothing else; 0: draw the picture in the text output */
 };
 
 struct analysis_result {
     struct table table;
     struct drawing drawing;
     /*
-     * An analysis whose answer is not a plain table fills these: `text` is shown to people in place of the
-     * table, `json` (one JSON value) is shown in place of the table's JSON. Empty: the table is shown.
-     * Hostile text in `text` is already escaped for a terminal; there may be colours (base/colour.h) where
-     * the request takes them.
+     * Filled by an analysis whose result is not a plain table. `text` replaces the table in the text
+     * output, `json` (one JSON value) replaces the JSON of the table. When they are empty, the table is
+     * shown. Text from the trace is already escaped for a terminal in `text`, which has colours
+     * (base/base.h) only if the request allows them.
      */
     struct buffer text;
     struct buffer json;
-    int wrote_output; /* standard output holds the answer already (`-o -`): nothing else is shown there */
+    int wrote_output; /* the result is already on standard output (`-o -`): write nothing else there */
     int alarm;        /* with --exit-code: exit status 3 */
-    int undecided;    /* likewise, where that is no alarm: exit status 4 */
-    int unjudged;     /* there was nothing to judge, and a warning says so: exit status 1 */
+    int undecided;    /* with --exit-code, if there is no alarm: exit status 4 */
+    int unjudged;     /* there was nothing to analyze, and a warning reports it: exit status 1 */
 };
 
 struct analysis {
     const char *name;
     const char *summary;
-    const char *description; /* a paragraph for -h; NULL */
+    const char *description; /* a paragraph for -h; NULL: none */
     const struct analysis_option *options;
     size_t option_count;
     /*
-     * The words that an option takes, for completion in a shell: NULL past the last, and where it takes any
-     * text. NULL: no option has some.
+     * The words that an option accepts, for shell completion: returns NULL after the last word, and for
+     * an option that accepts any text. NULL: no option has a list of words.
      */
     const char *(*word)(size_t option, size_t number);
-    int compares;              /* takes two operands, each of which is a run: request->sides */
-    unsigned unlisted_filters; /* FILTER_BIT of those that never apply (filter.c): help leaves them out */
-    int filters_itself;        /* by request->filter; else rows of its table are left out when it is done */
+    int compares; /* takes two operands, each of them a run: request->sides */
+    unsigned
+        unlisted_filters; /* FILTER_BIT of the filters that never apply (filter.c); help does not list them */
+    int filters_itself; /* applies request->filter itself; 0: the caller removes rows from the finished table
+                         */
     /*
-     * The result is initialised by the caller (table_init with the analysis's name), who also releases it.
-     * A bad option value is reported with *usage set, so that the exit status can tell it from a failure.
+     * The caller initialises the result (table_init with the name of the analysis) and releases it.
+     * Returns -1 on error. *usage is set if an option has a wrong value, because that has an exit status
+     * of its own.
      */
     int (*run)(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error);
@@ -98,13 +102,13 @@ struct analysis {
 
 /* -------------------- registry.c -------------------- */
 
-extern const struct analysis *const analysis_registry[]; /* ended by NULL */
+extern const struct analysis *const analysis_registry[]; /* terminated by NULL */
 
 /* -------------------- filter.c -------------------- */
 
 /*
- * What every analysis is asked to leave out, by the same options. What is judged is the whole job: filters
- * choose what of the answer is shown, but for report, which measures what is left.
+ * Filters: options that every analysis has. An analysis always works on the whole job; filters only choose
+ * which results are shown. The exception is report, which measures only what the filters select.
  */
 
 enum {
@@ -118,10 +122,10 @@ enum {
     FILTER_OPTIONS
 };
 
-/* The bit of a filter in a set of them. */
+/* The bit of a filter in a set of filters. */
 #define FILTER_BIT(filter) (1U << (filter))
 
-/* Stand behind an analysis's own. */
+/* Follow the options of the analysis itself. */
 extern const struct analysis_option filter_options[FILTER_OPTIONS];
 
 struct filter_range {
@@ -132,44 +136,51 @@ struct filter_range {
 struct filter {
     struct filter_range *ranks; /* owned: of --rank */
     size_t rank_count;
-    struct filter_range steps; /* all, where there is no --step */
+    struct filter_range steps; /* every step without --step */
     const char *tag;           /* borrowed, NULL: any */
     const char *communicator;
     const char *host;
     const char *sort;
-    int64_t top;         /* 0: all */
-    int64_t *host_ranks; /* owned: global ranks on --host, ascending (filter_find_host) */
+    int64_t top;         /* 0: no limit */
+    int64_t *host_ranks; /* owned: global ranks of --host, ascending (filter_find_host) */
     size_t host_rank_count;
 };
 
-/* From the values of filter_options; -1 with an error where one is wrong. Release it in any case. */
+/*
+ * Reads the values of filter_options. Returns -1 with an error if one is wrong. Release `filter` in any case.
+ */
 int filter_read(struct filter *filter, const char *const *values, struct error *error);
 void filter_release(struct filter *filter);
 
-/* Looks up which ranks ran on --host; -1, also where none did. */
+/* Finds the ranks that ran on --host. Returns -1 on error, and if no rank ran there. */
 int filter_find_host(struct filter *filter, struct store *store, struct error *error);
 
-/* Leaves out rows of a table by their columns (rank, sender or receiver, last_rank; step, first_step to
- * last_step; tag; communicator). -1 where it has none that an option asks for, as *usage tells. */
+/*
+ * Removes rows from a table by their columns: rank, sender or receiver, last_rank; step, first_step to
+ * last_step; tag; communicator. Returns -1 with *usage set if the table has no column for an option that is
+ * given.
+ */
 int filter_rows(const struct filter *filter, struct table *table, int *usage, struct error *error);
 
-/* Puts rows in the order of --sort, numbers of ranks, steps and runs upwards, other numbers downwards, and
- * leaves --top of them. */
+/*
+ * Sorts rows by --sort and keeps the first --top of them. Numbers of ranks, steps and runs sort ascending,
+ * other numbers descending.
+ */
 int filter_order(const struct filter *filter, struct table *table, int *usage, struct error *error);
 
 /* -------------------- watch_changes.c -------------------- */
 
-/* A finding as it is remembered from one look at a job to the next. Texts are hostile. */
+/* A finding as it is kept between two polls of a job. Its texts come from the trace and are not escaped. */
 struct finding_snapshot {
-    char *run; /* owned, as all texts; NULL where there is none */
+    char *run; /* owned, like all texts; NULL: none */
     char *kind;
     char *unit; /* "rank 3", "host node1" */
     char *phase;
     char *confidence;
-    char *text; /* a sentence without its stop */
+    char *text; /* a sentence without its full stop */
     int64_t first_step;
-    int64_t last_step; /* -1 with first_step: not known */
-    int64_t period;    /* in every so-many-th step; 0: in all of them */
+    int64_t last_step; /* first_step and last_step are -1 if not known */
+    int64_t period;    /* the finding affects every `period`-th step; 0: all of its steps */
     int64_t run_step;  /* the newest step of its run */
     int64_t lost_ns;
     int stops_job;
@@ -183,47 +194,51 @@ struct noted_list {
 
 void noted_list_release(struct noted_list *list);
 
-/* What became of findings from one look at a job to the next. */
+/* How findings changed between two polls of a job. */
 
 enum change {
     CHANGE_NEW,
-    CHANGE_CHANGED,  /* another confidence, twice the cost, or it goes on after it was over */
-    CHANGE_OVER,     /* the job goes on without it */
-    CHANGE_WITHDRAWN /* with more of the job at hand, it is none any longer */
+    CHANGE_CHANGED,  /* another confidence, twice the cost, or it continues after it had ended */
+    CHANGE_OVER,     /* the job continues without it */
+    CHANGE_WITHDRAWN /* with more of the job recorded, it is not a finding any more */
 };
 
-/* Hears of a change; -1 with an error ends the comparison. */
+/* Called for each change. -1 with an error stops the comparison. */
 typedef int change_listener(void *context, enum change change,
                             const struct finding_snapshot *finding_snapshot, struct error *error);
 
 /*
- * What was told so far. With a little more of the job at hand a doubtful finding comes and goes: one of less
- * than high confidence is believed when the next look finds it as well, and any is withdrawn when two looks
- * do not. So is that a job stopped: files of ranks that go on are not all written at the same moment.
+ * The findings that have been reported so far. A doubtful finding can appear and disappear while a job is
+ * still being recorded. Therefore a finding whose confidence is not high is reported only when two
+ * consecutive polls have it, and every finding is withdrawn only when two consecutive polls lack it. The same
+ * holds for a stopped job, because the files of ranks that continue are not all written at the same moment.
  */
 struct difference {
     struct told_noted *told; /* owned */
     size_t count;
     size_t capacity;
-    struct noted_list waiting; /* of the last look: to be believed at the next */
+    struct noted_list waiting; /* from the latest poll: reported if the next poll has them as well */
 };
 
 void difference_release(struct difference *difference);
 
-/* These are known already: nobody is told. -1 when memory is out. */
+/* Starts with findings that are already known and are not reported. Returns -1 when memory is out. */
 int difference_begin(struct difference *difference, const struct noted_list *now);
 
-/* Tells `listener` what `now` has, and what it has no longer, against what it was told so far. */
+/* Compares `now` with what has been reported, and calls `listener` for each change. Returns -1 on error. */
 int difference_update(struct difference *difference, const struct noted_list *now, change_listener *listener,
                       void *context, struct error *error);
 
-/* The job was looked at again and nothing had come: what the last look said holds. */
+/*
+ * The job was polled again and has no new data: the findings of the latest poll are confirmed. Calls
+ * `listener` for those that become reportable. Returns -1 on error.
+ */
 int difference_settle(struct difference *difference, change_listener *listener, void *context,
                       struct error *error);
 
 /*
- * One line for a change, at so many nanoseconds since 1970: for people, fit for a terminal, or as JSON.
- * `names_run`: there are several. -1 when memory is out.
+ * Writes one line for a change, as text that is escaped for a terminal or as JSON. `at_ns` is nanoseconds
+ * since 1970. `names_run`: the store has several runs. Returns -1 when memory is out.
  */
 int change_line_text(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
                      int names_run, struct buffer *line);
@@ -232,9 +247,9 @@ int change_line_json(enum change change, const struct finding_snapshot *finding_
 
 /* -------------------- watch_files.c -------------------- */
 
-/* Which files changed since they were last looked at, by what the file system says: none is read. */
+/* Which files changed since the latest poll, according to the file system. No file is read. */
 struct growth {
-    struct grown_file *files; /* owned; of the last look, by path */
+    struct grown_file *files; /* owned; from the latest poll, by path */
     size_t count;
 };
 
@@ -242,34 +257,36 @@ void growth_init(struct growth *growth);
 void growth_release(struct growth *growth);
 
 /*
- * Looks at the files of `walk`, and takes those out of it that are as they were. Where there is a new one, or
- * one is gone, all stay: what a file is worth depends on those beside it (copies, twins). -1 when memory is
- * out.
+ * Checks the files of `walk` and removes those that did not change. If a file is new or gone, all files stay,
+ * because what is read from a file depends on the files beside it (copies, duplicate records). Returns -1
+ * when memory is out.
  */
 int growth_look(struct growth *growth, struct walk *walk, struct error *error);
 
-/* How long to wait before the next look, where the last one took `used_s` of a processor: `interval_s`, or as
- * much as keeps the share of a processor small. */
+/*
+ * Seconds to wait before the next poll when the latest one used `used_s` seconds of processor time:
+ * `interval_s`, or longer where that is needed to keep the share of a processor small.
+ */
 double growth_wait_s(double interval_s, double used_s);
 
 /*
- * What diagnose finds in the runs of a store, kept from one look to the next: a run of which no file came or
- * went is not judged again.
+ * The findings of diagnose for the runs of a store, kept between polls. A run is analyzed again only if one
+ * of its files was added or removed.
  */
 struct verdict_cache {
     struct surveyed_run *runs; /* owned; by number */
     size_t count;
-    uint64_t others; /* of files that are of no run's ranks */
-    int shows_low;   /* findings of low confidence as well */
+    uint64_t others; /* hash of the files that belong to no rank of a run */
+    int shows_low;   /* include findings of low confidence */
     int wants_metrics;
 };
 
 void verdict_cache_release(struct verdict_cache *verdict_cache);
 
-/* Looks at a joined store. */
+/* Updates the cache from a joined store. Returns -1 on error. */
 int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *store, struct error *error);
 
-/* Findings and figures of all runs. -1 when memory is out. */
+/* Add the findings and the metrics of all runs. Return -1 when memory is out. */
 int survey_findings(const struct verdict_cache *verdict_cache, struct noted_list *findings);
 int survey_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics);
 

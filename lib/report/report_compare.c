@@ -1,3 +1,7 @@
+/*
+ * Compares groups of report by algorithm and protocol; then the readers of two other sources of its rows:
+ * averages from Prometheus text, and call descriptions.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/groups.h"
@@ -9,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the normal distribution, for an interval that holds 95 of 100. */
+/* Standard deviations on either side of a 95 % interval of the normal distribution. */
 static const double DEVIATIONS = 1.96;
 
-/* Groups that are held against each other. */
+/* Groups that are compared with each other. */
 struct rivals {
     size_t fastest;
-    size_t next; /* the second fastest; that of `fastest` where there is none */
+    size_t next; /* the second fastest; equals `fastest` if there is none */
     size_t count;
     int64_t function;
     int64_t communicator;
     int is_mixed;
 };
 
-/* The median of a group's transfers, and within what it lies. */
+/* The median transfer time of a group with its confidence interval. */
 struct median {
     int64_t ns;
     int64_t low_ns;
@@ -49,7 +53,10 @@ int report_is_compared(const struct report_groups *report)
            (report_groups_is_by(report, KEY_ALGORITHM) || report_groups_is_by(report, KEY_PROTOCOL));
 }
 
-/* All keys but those that rivals differ in. Numbers below 0 are not known: nothing is compared by them. */
+/*
+ * Writes all keys except algorithm and protocol. Numbers below 0 are not known, and such groups are not
+ * compared.
+ */
 static int name_rivals(const struct report_groups *report, const struct report_group *group, char *name,
                        size_t *length)
 {
@@ -85,7 +92,10 @@ static void add_rival(struct rivals *rivals, struct report_groups *report, size_
     }
 }
 
-/* Of each group the number of its rivals; -1: it has too few times. *count: how many there are. */
+/*
+ * Sets, for each group, the index of its set of rivals; -1: it has too few times. Adds up the sets in
+ * `rivals`.
+ */
 static int find_rivals(struct report_groups *report, int64_t *number, const int64_t *medians,
                        struct rivals *rivals)
 {
@@ -172,7 +182,7 @@ static int is_text(const char *wanted, const char *text)
     return !wanted || (text && strcmp(wanted, text) == 0);
 }
 
-/* Samples tell no ranks and no steps. */
+/* Samples have no ranks and no steps. */
 static int is_looked_at(const struct report_filter *filter, struct statement *row)
 {
     return filter->first_step == 0 && filter->last_step == INT64_MAX && !filter->has_rank &&
@@ -181,7 +191,7 @@ static int is_looked_at(const struct report_filter *filter, struct statement *ro
            (!filter->cross_node || statement_integer(row, NODES) > 1);
 }
 
-/* The number in "GPU4"; -1. */
+/* The number in "GPU4"; -1: none. */
 static int64_t device_of(const char *gpu)
 {
     int64_t number = 0;

@@ -1,3 +1,7 @@
+/*
+ * Groups the rows of report by their keys and sums up times and bandwidths; then the placement of ranks, for
+ * keys like host and for --cross-node.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/groups.h"
@@ -87,7 +91,7 @@ static int is_in(const struct report_groups *report, const struct report_group *
     return 1;
 }
 
-/* The keys' numbers as text, for want of a map with so long keys. */
+/* Writes the numbers of the keys as text, because the map has no keys of that length. */
 static size_t name_group(const struct report_groups *report, const struct report_row *row, char *name)
 {
     size_t length = 0;
@@ -126,7 +130,7 @@ static int add_bandwidth(struct samples *gbs, int64_t time_ns, int64_t bytes, do
     return samples_add(gbs, bits_of((double)bytes / (double)time_ns * factor));
 }
 
-/* A time and, where the size is known, the bandwidth: bytes a nanosecond are GB/s. */
+/* Adds a time and, if the size is known, the bandwidth: bytes per nanosecond are GB/s. */
 static int add_time(struct samples *times, struct samples *gbs, int64_t time_ns, int64_t size_bytes,
                     double factor)
 {
@@ -135,7 +139,7 @@ static int add_time(struct samples *times, struct samples *gbs, int64_t time_ns,
     return samples_add(times, time_ns) || add_bandwidth(gbs, time_ns, size_bytes, factor) ? -1 : 0;
 }
 
-/* The time and the bandwidths of what an instance took, all waiting included. */
+/* Adds the effective time of an instance, which includes wait time, and its bandwidths. */
 static int add_effective(struct report_group *group, const struct report_row *row)
 {
     enum function function = (enum function)row->function;
@@ -158,7 +162,7 @@ static void drop_last(struct samples *samples, int64_t time_ns, int64_t bytes)
         samples->count--;
 }
 
-/* Another operation of the same instance in the group: the longer one counts. */
+/* Another operation of the same instance in the same group: the longer one counts. */
 static int add_again(struct report_group *group, const struct report_row *row)
 {
     int64_t size = row->key[KEY_SIZE], last_ns = group->last_effective_ns;
@@ -229,7 +233,7 @@ static int is_text(enum report_key key)
     return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN && key != KEY_DEVICE && key != KEY_PEER;
 }
 
-/* Ranks by number, texts by their letters; what is not known comes last. */
+/* Sorts ranks by number and texts alphabetically; unknown values come last. */
 static int compare_key(const struct report_groups *report, enum report_key key, int64_t left, int64_t right)
 {
     if (left == right || left < 0 || right < 0)
@@ -295,7 +299,9 @@ void report_places_release(struct report_places *places)
     places->ranks = NULL;
 }
 
-/* The rank (index) that is such a number of a communicator (index); -1. */
+/*
+ * The rank (index in the roster) of a member of a communicator (index), by its number there; -1: not known.
+ */
 static int32_t report_places_member(const struct report_places *places, int32_t communicator, int64_t number)
 {
     return job_seated(&places->roster->communicators[communicator], number);
@@ -310,14 +316,17 @@ int64_t report_places_global_rank(const struct report_places *places, int32_t co
     return rank < 0 ? -1 : places->roster->ranks[rank].global_rank;
 }
 
-/* Hosts tell; virtual machines where no host is known. */
+/* The host of a rank; its virtual machine if the host is not known. */
 static int64_t node_of(const struct report_places *places, int32_t rank)
 {
     const struct report_place *place = &places->ranks[rank];
     return place->host >= 0 ? place->host : place->vm;
 }
 
-/* What NCCL itself counted decides: several containers may have one name. 1, 0; -1: hosts are to be asked. */
+/*
+ * The number of nodes that NCCL counted decides, because several containers can have one host name. 1 or 0;
+ * -1: the hosts decide.
+ */
 static int cross_by_count(const struct job_communicator *communicator, int is_pair)
 {
     int64_t nodes = communicator->node_count;

@@ -1,3 +1,7 @@
+/*
+ * Reads the rows of report from packed blocks of the store. If a key is known only for single operations,
+ * instances are kept with their operations, so that the operations of one instance are added in succession.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/buffers.h"
@@ -9,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The rows of a report, out of packed blocks. Grouped by what only single operations tell, instances are kept
- * with their operations, so that those of one instance come one after the other.
- */
-
 struct report_communicator {
     int64_t run;
     int64_t ranks;
@@ -23,20 +22,21 @@ struct report_communicator {
 struct reader {
     struct report_groups *report;
     struct roster roster;
-    struct report_communicator *communicators; /* owned: as in the roster */
-    int64_t *names;                            /* owned: of each rank, the number of its name */
+    struct report_communicator *communicators; /* owned: one per communicator of the roster */
+    int64_t *names;                            /* owned: per rank, the number of its name */
     int64_t functions[FUNCTION_COUNT];         /* numbers of their names */
     int64_t algorithms[ALGORITHM_COUNT];
     int64_t protocols[PROTOCOL_COUNT];
     struct report_places places;
-    struct map sources;      /* operation -> number of a text, as descriptions of calls say */
-    struct report_row *rows; /* kept instances, by id; row.operations is how many are joined */
+    struct map sources; /* operation -> number of a text, from call descriptions */
+    struct report_row
+        *rows; /* instances that are kept, by id; row.operations is the number of joined operations */
     size_t row_count;
     size_t row_capacity;
     size_t latest;
     int keep;
-    struct registration_index known; /* where it is grouped by what that tells */
-    int64_t memory[2];               /* numbers of "not registered" and "registered" */
+    struct registration_index known; /* loaded if the registration of buffers is a key */
+    int64_t memory[2];               /* numbers of the texts "not registered" and "registered" */
     int by_source;
     int by_peer;
 };
@@ -58,7 +58,7 @@ static int take_communicators(struct reader *reader)
     return 0;
 }
 
-/* Makes room for the numbers of ranks' names. */
+/* Makes room for the numbers of the ranks' names. */
 static int reserve_numbers(struct report_groups *report, size_t wanted)
 {
     size_t had = report->number_count;
@@ -146,7 +146,10 @@ static int keep_row(struct reader *reader, const struct report_row *row)
     return 0;
 }
 
-/* Of some members the shortest duration is no transfer, where the last to come is not among them. */
+/*
+ * If only some members are recorded, the shortest duration is no transfer time unless the last rank to arrive
+ * is among them.
+ */
 static void count_lacking(struct report_groups *report, const struct block_reader *rows, size_t row)
 {
     if (rows->absent[INSTANCE_TRANSFER][row])
@@ -161,7 +164,7 @@ static int is_text(const char *wanted, const char *text)
     return !wanted || (text && strcmp(wanted, text) == 0);
 }
 
-/* Whether an instance is looked at, as far as it tells itself. */
+/* Whether the filter selects an instance, as far as the instance itself shows. */
 static int is_looked_at(const struct report_filter *filter, const struct report_row *row, const char *label,
                         const char *tag)
 {
@@ -171,7 +174,7 @@ static int is_looked_at(const struct report_filter *filter, const struct report_
     return in_steps && is_text(filter->communicator, label) && is_text(filter->tag, tag);
 }
 
-/* Whether an instance is between hosts, where that is asked for; counts those of which that is not known. */
+/* Whether an instance is between hosts, if that is a filter; counts those for which it is not known. */
 static int may_cross(struct reader *reader, const struct block_reader *rows, size_t row, int32_t communicator)
 {
     if (!reader->report->filter.cross_node)
@@ -212,18 +215,18 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
     return 0;
 }
 
-/* What only an operation tells. */
+/* The fields that only an operation has. */
 struct detail {
     int64_t duration_ns; /* TIME_UNKNOWN */
-    int64_t peer;        /* global rank; -1 */
-    int32_t source;      /* number of its text; -1 */
-    int32_t rank;        /* of the roster */
-    int16_t algorithm;   /* their numbers in the vocabulary */
+    int64_t peer;        /* global rank; -1: none */
+    int32_t source;      /* number of its text; -1: none */
+    int32_t rank;        /* index in the roster */
+    int16_t algorithm;   /* number in the vocabulary, like protocol */
     int16_t protocol;
-    int32_t memory; /* of reader.memory; -1: not known */
+    int32_t memory; /* index in reader.memory; -1: not known */
 };
 
-/* The operations of each kept instance: those of row i from first[i] on, `filled` of them so far. */
+/* The operations of the kept instances: those of row i start at first[i], and `filled` of them are there. */
 struct details {
     struct detail *items;
     size_t *first;
@@ -253,7 +256,7 @@ static void details_release(struct details *details)
     free(details->filled);
 }
 
-/* Which of reader.memory the operation's was; -1: not known. */
+/* The index in reader.memory for an operation; -1: not known. */
 static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
                          const struct roster_member *member, size_t row)
 {
@@ -265,8 +268,10 @@ static int32_t memory_of(struct reader *reader, const struct block_scan *scan,
     return memory_is_judged(judgement.state) ? judgement.state == MEMORY_REGISTERED : -1;
 }
 
-/* From where it was called, as its record says, else as a description does: a text's number, -1, -2: no
- * memory. */
+/*
+ * The source line of a call, from its record, else from a call description: number of a text; -1: not known;
+ * -2: memory is out.
+ */
 static int64_t source_of(struct reader *reader, const struct block_scan *scan, size_t row)
 {
     int64_t id = scan->block_id + scan->rows.values[OPERATION_ORDINAL][row];
@@ -326,7 +331,10 @@ static int take_operations(struct reader *reader, struct details *details, struc
     return 0;
 }
 
-/* An instance's transfer is the shortest of its members: what a rank took beyond that it waited. */
+/*
+ * The transfer time of an instance is the shortest duration of its members; the rest of a rank's duration is
+ * wait time.
+ */
 static void take_own_times(struct report_row *row, const struct detail *detail)
 {
     row->effective_ns = detail->duration_ns;
@@ -335,7 +343,7 @@ static void take_own_times(struct report_row *row, const struct detail *detail)
     row->is_own = 1;
 }
 
-/* Keys that tell ranks apart: the time that counts is that of the ranks in the row. */
+/* Whether keys separate ranks: then the time of the ranks in the row counts. */
 static int is_by_place(const struct report_groups *report)
 {
     static const enum report_key keys[] = {KEY_RANK, KEY_GPU_SERIAL, KEY_VM, KEY_DEVICE, KEY_HOST};
@@ -346,8 +354,8 @@ static int is_by_place(const struct report_groups *report)
 }
 
 /*
- * From where a collective was called, as its operations say it that say so; -1 where they differ. Calls are
- * described by one rank of a group for all of them.
+ * The source line of a collective, if all operations with a source line have the same one; else -1. One rank
+ * of a communicator describes a call for all of them.
  */
 static int32_t common_source(const struct details *details, size_t row)
 {
@@ -387,7 +395,7 @@ static int group_details(struct reader *reader, const struct details *details)
             const struct detail *detail = &details->items[details->first[i] + j];
             struct report_row row = reader->rows[i];
             row.operations = 1;
-            /* Of a rank its own time counts, not that of whom it was with. */
+            /* For a rank, its own time counts and not that of its peers. */
             if (is_own)
                 take_own_times(&row, detail);
             set_keys(reader, detail, detail->source >= 0 ? detail->source : common, &row);

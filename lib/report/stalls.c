@@ -1,3 +1,8 @@
+/*
+ * The command stalls: its options and tables, by edge, as a matrix, or with the proxy operations that never
+ * ended. stalls_load.c reads the network steps, stalls_verdict.c judges the edges, edge_verdicts.c takes the
+ * final verdicts from diagnose.
+ */
 #include "report/stalls.h"
 #include "base/base.h"
 #include "model/model.h"
@@ -78,7 +83,7 @@ static void set_us(struct table *table, size_t column, double time_us)
         table_set_real(table, column, time_us);
 }
 
-/* One of the figures, into a column of any table. */
+/* Writes a figure of an edge into a column of any table. */
 static int stalls_set_figure(struct table *table, size_t column, enum stalls_column figure,
                              const struct stalls_edge *edge, struct error *error)
 {
@@ -106,7 +111,7 @@ static int stalls_set_figure(struct table *table, size_t column, enum stalls_col
     }
 }
 
-/* Whether names stand in for numbers of ranks that nobody knows. */
+/* Whether some rank has no number, so that names are shown in its place. */
 static int stalls_has_unnumbered(const struct stalls *stalls)
 {
     int unnumbered = 0;
@@ -115,7 +120,7 @@ static int stalls_has_unnumbered(const struct stalls *stalls)
     return unnumbered;
 }
 
-/* 3: the network is to blame. 2: it was slow. 1: it waited for an end. 0: nothing to say. */
+/* Order of edges: 3: the network is blamed. 2: it was slow. 1: it waited for one of its ends. 0: nothing. */
 static int weight_of(const struct stalls_edge *edge)
 {
     if (stalls_is_slow(edge->verdict))
@@ -187,7 +192,7 @@ int stalls_show_edges(struct stalls *stalls, const struct only_edge *only, struc
 {
     struct column shown[STALLS_COLUMNS];
     memcpy(shown, stalls_columns, sizeof shown);
-    /* The column that says nothing makes place. */
+    /* Columns that have the same value in every row are hidden. */
     shown[AT_SENDER_NAME].hidden = shown[AT_RECEIVER_NAME].hidden = !stalls_has_unnumbered(stalls);
     shown[AT_CHANNEL].hidden = !stalls->by_channel;
     shown[AT_RUN].hidden = stalls->run_count < 2;
@@ -214,12 +219,13 @@ static int by_rank(const void *a, const void *b)
     const struct stalls_member *left = *(struct stalls_member *const *)a,
                                *right = *(struct stalls_member *const *)b;
     if (left->global_rank != right->global_rank)
-        return (uint64_t)left->global_rank < (uint64_t)right->global_rank ? -1
-                                                                          : 1; /* those without one last */
+        return (uint64_t)left->global_rank < (uint64_t)right->global_rank
+                   ? -1
+                   : 1; /* edges without such steps come last */
     return strcmp(left->name, right->name);
 }
 
-/* Of every edge, those of one rank side by side, whatever their runs. */
+/* Lists the receivers of all edges; entries for one rank in several runs are adjacent. */
 static void list_receivers(const struct stalls *stalls, const struct stalls_member **list)
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
@@ -240,7 +246,9 @@ static int add_receiver(const struct stalls_member *member, const struct column 
     return column.name ? table_add_column(table, column, error) : error_no_memory(error);
 }
 
-/* A column for every rank that is a receiver, which runs share: each row has its own. */
+/*
+ * Adds a column for each rank that is a receiver; runs share a column, because each row belongs to one run.
+ */
 static int add_receivers(const struct stalls *stalls, const struct column *figure, size_t *column_of,
                          struct table *table, struct error *error)
 {
@@ -276,10 +284,10 @@ static int fill_matrix(struct stalls *stalls, enum stalls_column figure, const s
     return 0;
 }
 
-/* Cells of a matrix: 2048 ranks, each with each. Hostile traces name any number of peers. */
+/* Most cells of a matrix: 2048 ranks by 2048. A hostile trace can name any number of peers. */
 enum { MOST_CELLS = 1 << 22 };
 
-/* Edges are in order of their senders. */
+/* Requires the edges to be sorted by sender. */
 static int check_matrix(const struct stalls *stalls, const struct table *table, struct error *error)
 {
     size_t senders = 0, receivers = table->column_count;
@@ -292,7 +300,7 @@ static int check_matrix(const struct stalls *stalls, const struct table *table, 
         senders, receivers);
 }
 
-/* A row for each sender, a column for each receiver, and in them one of the figures. */
+/* Adds a row for each sender and a column for each receiver; the cells have one of the figures. */
 static int stalls_show_matrix(struct stalls *stalls, enum stalls_column figure, struct table *table,
                               struct error *error)
 {
@@ -314,8 +322,6 @@ static int stalls_show_matrix(struct stalls *stalls, enum stalls_column figure, 
     free(column_of);
     return failed ? -1 : 0;
 }
-
-/* Network edges, worst first; or their matrix; or the proxy operations that never ended. */
 
 enum {
     OPTION_BY_CHANNEL,
@@ -346,11 +352,11 @@ static const struct analysis_option options[] = {
 
 struct settings {
     struct stalls_options judge;
-    int value; /* a column that the matrix shows */
+    int value; /* column that the matrix shows */
     struct only_edge only;
 };
 
-/* What the matrix can show. */
+/* The columns that the matrix can show. */
 static const int matrix_values[] = {AT_STEPS,   AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50,
                                     AT_STALLED, AT_VERDICT,  AT_MEASURED};
 
@@ -372,7 +378,7 @@ static int read_value(const char *name, int *value, struct error *error)
     return error_set(error, "invalid --value '%s': expected the name of a column", name);
 }
 
-/* "1-2": unlike a range of ranks it may go down. */
+/* Reads "1-2". Unlike in a range of ranks, the first number may be greater. */
 static int read_edge(const char *text, struct settings *settings, struct error *error)
 {
     char *end = NULL;
@@ -439,7 +445,7 @@ static int warn(const struct stalls *stalls, struct table *table, struct error *
     return failed;
 }
 
-/* Whether any network step says how long it waited. */
+/* Whether any network step has a known wait. */
 static int has_waits(const struct stalls *stalls)
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
@@ -448,7 +454,7 @@ static int has_waits(const struct stalls *stalls)
     return 0;
 }
 
-/* Where no wait is known, what never ended is all that there is to show; and where there is none, edges. */
+/* If no wait is known, shows the operations that never ended; if there are none, the edges. */
 static int show_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error)
 {
     struct readings_counted counted;

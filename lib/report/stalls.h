@@ -13,14 +13,14 @@ struct store;
 /* -------------------- stalls_waits.c -------------------- */
 
 /*
- * Network edges: what the steps of the proxy threads waited for, by sender and receiver. All figures are of
- * one side's clock at a time. Memory: 4 bytes a network step, and a cell an edge, kind of operation and
- * training step.
+ * Network links (edges): wait times of the network steps of proxy threads, by sender and receiver. Each
+ * figure uses the clock of one side only. Memory: 4 bytes per network step, and a cell per edge, kind of
+ * operation and training step.
  */
 
-/* A rank as an end of an edge. */
+/* A rank at one end of an edge. */
 struct stalls_member {
-    int64_t global_rank; /* -1 */
+    int64_t global_rank; /* -1: not known */
     char *name;          /* owned */
     int32_t run;
 };
@@ -33,76 +33,75 @@ struct stalls_run {
     int64_t network_steps;
 };
 
-/* Waits of network steps, in units of 10 ns; what is longer than 42 s counts as that. */
+/* Wait times of network steps, in units of 10 ns; a wait above 42 s is stored as 42 s. */
 struct stalls_waits {
     uint32_t *items; /* owned */
     size_t count;
     size_t capacity;
 };
 
-/* What a step of the sending side waited for. */
+/* What a network step of the sender waited for. */
 enum stalls_wait { STALLS_NETWORK = 0, STALLS_PEER, STALLS_GPU, STALLS_WAITS };
 
 enum stalls_verdict {
     STALLS_OK = 0,
-    STALLS_UNKNOWN, /* nothing to compare with */
-    STALLS_NO_DATA, /* the sender's GPU was late: not the network */
+    STALLS_UNKNOWN, /* there is nothing to compare with */
+    STALLS_NO_DATA, /* the sender's GPU was late; not the network */
     STALLS_NO_CREDIT,
     STALLS_PAUSED,
     STALLS_SLOW_LINK,
     STALLS_SLOW_SENDER,
     STALLS_SLOW_RECEIVER,
-    STALLS_NOT_CONFIRMED /* it was slow, and diagnose does not believe that it was the network's fault */
+    STALLS_NOT_CONFIRMED /* it was slow, but diagnose does not blame the network */
 };
 
 struct stalls_edge {
     int32_t run;
-    int32_t sender; /* seats */
+    int32_t sender; /* index in member_list, like `receiver` */
     int32_t receiver;
     int32_t communicator;        /* -1: all of them */
     const char *label;           /* borrowed: its label; "" for all of them */
     int32_t channel;             /* -1: all of them */
-    int64_t sent_steps;          /* network steps that the sender recorded */
-    struct stalls_waits send;    /* SendWait of those that came to it, and whose end is known */
-    struct stalls_waits receive; /* RecvWait of the receiver's, likewise */
+    int64_t sent_steps;          /* network steps recorded by the sender */
+    struct stalls_waits send;    /* SendWait of the steps that reached that state and whose end is known */
+    struct stalls_waits receive; /* RecvWait of steps recorded by the receiver, same condition */
     int64_t send_wait_max_ns;
-    enum stalls_verdict measured; /* by its waits alone */
-    /* The verdict, which is that of diagnose where there is one, and what it rests on. */
+    enum stalls_verdict measured; /* verdict from the edge's waits alone */
+    /* The final verdict, which is that of diagnose if there is one, and the figures that it is based on. */
     enum stalls_verdict verdict;
-    int32_t first_step; /* -1 with last_step: none */
+    int32_t first_step; /* first_step and last_step are -1 if there are none */
     int32_t last_step;
     int64_t stalled_ns;
-    double wait_mean_ns; /* SendWait in those steps, and usually; negative: not known */
+    double wait_mean_ns; /* mean SendWait in those steps, then its baseline; negative: not known */
     double usual_mean_ns;
 };
 
 /*
- * An edge's steps in one kind of operation and one training step, summed. Later (judge_learn_usual) the same
- * over all kinds of operation. `busy_ns` is the time in which at least one network step waited: several wait
- * at once.
+ * The sums over the network steps of an edge in one kind of operation and one training step.
+ * judge_learn_usual later merges the kinds of operation. `busy_ns` is the time in which at least one network
+ * step waited, because several can wait at the same time.
  */
 struct stalls_cell {
     int32_t edge;
-    int32_t place; /* the kind of operation: function, size, tag */
+    int32_t place; /* kind of operation: function, size, tag */
     int32_t step;
     int32_t received; /* recorded by the receiver: busy_ns[STALLS_NETWORK] is RecvWait */
     int64_t operations;
     int64_t steps;
-    int64_t wait_ns; /* SendWait, summed over network steps */
+    int64_t wait_ns; /* SendWait, sum over network steps */
     int64_t usual_wait_ns;
     int64_t busy_ns[STALLS_WAITS];
     int64_t usual_ns[STALLS_WAITS];
-    int64_t standstill_ns; /* longest time in which steps were on their way and none arrived */
+    int64_t standstill_ns; /* longest time in which network steps were in flight and none arrived */
 };
 
 struct stalls {
     int by_channel;
     int by_communicator;
     struct roster roster;
-    struct stalls_run *runs; /* owned, as all below; those of the roster */
+    struct stalls_run *runs; /* owned, like all members below; the runs of the roster */
     size_t run_count;
-    struct stalls_member
-        *member_list; /* the ranks of the roster, and behind them those that nobody says who they are */
+    struct stalls_member *member_list; /* ranks of the roster, then unidentified ranks */
     size_t seat_count;
     size_t member_capacity;
     struct stalls_edge *edges;
@@ -112,18 +111,18 @@ struct stalls {
     size_t cell_count;
     size_t cell_capacity;
     size_t place_count;
-    int64_t detached_steps; /* of other processes' communicators (PXN): nobody's edge */
+    int64_t detached_steps; /* steps of other processes' communicators (PXN), which belong to no edge */
     struct intern tags;
-    struct map made_members; /* communicator, rank in it -> those of nobody that is known */
+    struct map made_members; /* communicator, rank in it -> index of a rank that is not identified */
     struct map edge_of;
     struct map cell_of;
     struct map place_of;
 };
 
 struct stalls_options {
-    double sigmas;    /* beyond an edge's own spread */
-    double factor;    /* times its usual wait */
-    double min_stall; /* of a median step, 0.03 for 3 % */
+    double sigmas;    /* threshold above the edge's own spread */
+    double factor;    /* threshold as a multiple of the baseline wait */
+    double min_stall; /* threshold as a part of a median step, 0.03 for 3 % */
 };
 
 void stalls_init(struct stalls *stalls);
@@ -131,14 +130,14 @@ void stalls_release(struct stalls *stalls);
 
 /* -------------------- stalls.c -------------------- */
 
-/* The only edge that is shown, where one is asked for: global ranks. */
+/* The only edge to show, if one is selected; global ranks. */
 struct only_edge {
     int is_asked;
     int64_t sender;
     int64_t receiver;
 };
 
-/* A row for each edge, worst first; edges are put in that order. */
+/* Adds a row for each edge, worst first; sorts stalls->edges in that order. Returns -1 on error. */
 int stalls_show_edges(struct stalls *stalls, const struct only_edge *only, struct table *table,
                       struct error *error);
 
@@ -168,42 +167,45 @@ enum stalls_column {
 /* -------------------- edge_verdicts.c -------------------- */
 
 /*
- * One decision for all: edges that are judged by their waits take their verdict from what diagnose finds.
- * Where it blames the sending or the receiving side of an edge, that is the verdict; one that was slow and
- * that it does not blame is not confirmed. Before edges are put in another order.
+ * Replaces the verdicts of edges by those of diagnose, so that both commands agree. If diagnose blames the
+ * sending or the receiving side of an edge, that is the verdict. An edge that was slow and that diagnose does
+ * not blame becomes "not confirmed". Call it before the edges are sorted. Returns -1 on error.
  */
 int edges_take_verdicts(struct stalls *stalls, struct store *store, struct error *error);
 
-/* The same of one run (its place in `stalls`) that is diagnosed already. */
+/* The same for one run (its index in stalls->runs) that is already diagnosed. */
 int edges_take_verdicts_of(struct stalls *stalls, int32_t run, const struct job *job,
                            const struct findings *findings, struct error *error);
 
 /* -------------------- stalls_load.c -------------------- */
 
-/* Every network step of the runs whose names are loaded (stalls_load.c). */
+/* Reads every network step of the runs that stalls_load_names loaded. Returns -1 on error. */
 int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error);
 
-/* Runs, ranks and communicators; first of all. `run_id` 0: of all runs. */
+/* Loads runs, ranks and communicators. Call it first. `run_id` 0: all runs. Returns -1 on error. */
 int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error);
 
-/* The seat of a rank of a communicator, made up where nobody says who it is; -1 when memory is out. */
+/*
+ * The index in member_list of a rank of a communicator. A rank that is not identified gets a new entry. -1
+ * when memory is out.
+ */
 int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank);
 
 /* -------------------- stalls_pending.c -------------------- */
 
-/* The listing of proxy operations that never ended. */
+/* Lists the proxy operations that never ended. Returns -1 on error. */
 int stalls_list_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error);
 
-/* So many texts stalls_read_states and the listing have, or less. */
+/* Upper bound for the number of different texts of stalls_read_states and of the listing. */
 enum { READINGS_MOST = 16 };
 
-/* Unfinished proxy operations of one reading, and the first edge on which there is one. */
+/* Number of unfinished proxy operations in one state, and the first edge that has one. */
 struct reading_count {
-    const char *reading; /* static */
+    const char *reading; /* static text: the state */
     int64_t count;
-    int32_t sender; /* seats */
+    int32_t sender; /* index in member_list, like `receiver` */
     int32_t receiver;
-    int has_others; /* and on another edge */
+    int has_others; /* another edge has one as well */
 };
 
 struct readings_counted {
@@ -211,25 +213,27 @@ struct readings_counted {
     size_t count;
 };
 
-/* The same, counted. Names are loaded. */
+/* Counts the same operations by state. Call it after stalls_load_names. Returns -1 on error. */
 int stalls_count_states(struct stalls *stalls, struct store *store, struct readings_counted *counted,
                         struct error *error);
 
-/* What an unfinished proxy operation was waiting for. Counters, which API v1 to v3 keep, are read as
- * ncclprof-stalls(1) says. */
+/*
+ * What an unfinished proxy operation was waiting for, from the counters of profiler API v1 to v3.
+ * ncclprof-stalls(1) describes their interpretation.
+ */
 const char *stalls_read_states(const struct proxy_operation *proxy);
 
 /* -------------------- stalls_verdict.c -------------------- */
 
-/* Gives every edge what its waits alone say, as `measured` and as verdict. */
+/* Judges every edge by its waits alone; sets `measured` and `verdict`. Returns -1 on error. */
 int stalls_judge(struct stalls *stalls, const struct stalls_options *options, struct error *error);
 
-/* Whether a verdict is that the network, or an end of it, was slow. */
+/* Whether a verdict says that the network, or one end of it, was slow. */
 int stalls_is_slow(enum stalls_verdict verdict);
 
 /*
- * Fills in what an edge waited beyond the usual in those training steps, where its own verdict rests on none.
- * Before edges are put in another order.
+ * Fills in the wait of an edge above its baseline in the given training steps, if its own verdict is based on
+ * no steps. Call it before the edges are sorted.
  */
 void stalls_measure_steps(struct stalls *stalls, size_t edge, int32_t first_step, int32_t last_step);
 
@@ -237,7 +241,7 @@ const char *stalls_verdict_name(enum stalls_verdict verdict);
 
 /* What the files that judge edges share. */
 
-/* Consecutive training steps in which an edge's wait stands out. */
+/* Consecutive training steps in which the wait of an edge is an outlier. */
 struct episode {
     int32_t edge;
     int32_t first_step;
@@ -250,58 +254,60 @@ struct episode {
     double usual_mean_ns;
 };
 
-/* What is usual for an edge in one kind of operation, and how long its steps wait in the middle. */
+/* The baseline waits of an edge in one kind of operation. */
 struct usual_wait {
     int32_t edge;
     int32_t place;
     double wait_ns;    /* median over training steps of SendWait per network step */
     double busy_ns;    /* per training step */
-    double operations; /* likewise */
+    double operations; /* per training step */
 };
 
 struct judge {
     struct stalls *stalls;
     const struct stalls_options *options;
-    size_t *first; /* per edge, and one past the end: its cells */
+    size_t *first; /* per edge, with one more at the end: index of its first cell */
     struct episode *episodes;
     size_t episode_count;
     size_t episode_capacity;
     struct usual_wait *usuals;
     size_t usual_count;
     size_t usual_capacity;
-    int64_t *list;      /* scratch, of as many as an edge has cells */
-    struct map inbound; /* seat, training step -> the most that its receives waited beyond the usual */
+    int64_t *list;      /* scratch memory for as many values as an edge has cells */
+    struct map inbound; /* rank, training step -> the longest wait of its receives above the baseline */
 };
 
 /* -------------------- stalls_episodes.c -------------------- */
 
-/* Sigma of what an edge waited beyond the usual in a training step. */
+/* Standard deviation of the edge's wait above its baseline per training step, in nanoseconds. */
 int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait);
 
-/* The least that counts in a step. */
+/* The smallest excess that counts in a training step, in nanoseconds. */
 int64_t judge_least_ns(const struct judge *judge, size_t edge);
 
 int judge_stands_out(const struct judge *judge, const struct stalls_cell *cell, enum stalls_wait wait,
                      int64_t sigma_ns);
 
-/* Training steps of an edge after the warm-up. */
+/* Number of training steps of an edge after the warm-up. */
 int32_t judge_steps_seen(const struct judge *judge, size_t edge);
 
-/* Fills in judge->episodes, once the usual is known. -1: memory is out. */
+/* Fills in judge->episodes. Needs the baselines. Returns -1 when memory is out. */
 int judge_find_episodes(struct judge *judge);
 
-/* Training steps that an edge is judged by, at the least. */
+/* Fewest training steps in which an edge is judged. */
 enum { LEAST_STEPS = 3 };
 
 /*
- * Fills in what is usual for each cell and judge->usuals; then sums the cells of an edge and training step
- * over all kinds of operation, and fills in judge->first. -1: memory is out.
+ * Fills in the baseline of each cell and judge->usuals. Then merges the cells of an edge and training step
+ * over all kinds of operation, and fills in judge->first. Returns -1 when memory is out.
  */
 int judge_learn_usual(struct judge *judge);
 
 /* -------------------- stalls_waits.c -------------------- */
 
-/* The waits of one operation's network steps, by what they waited for, until they are summed into its cells.
+/*
+ * The waits of the network steps of one operation, by what they waited for, until they are added to its
+ * cells.
  */
 struct wait_span {
     int64_t begin_ns;
@@ -317,31 +323,35 @@ struct span_list {
 
 struct spans {
     struct span_list of[STALLS_WAITS];
-    struct sort_entry *by_cell; /* scratch, owned, as are the next two: room for `room` */
+    struct sort_entry *by_cell; /* owned scratch memory, like the members below: room for `room` items */
     struct sort_entry *by_begin;
     struct sort_entry *scratch;
-    int64_t *ends; /* likewise */
+    int64_t *ends;
     size_t room;
 };
 
 void spans_release(struct spans *spans);
 
-/* Notes a wait of a step of `cell`. One without both ends says nothing; -1 when memory is out. */
+/*
+ * Adds a wait of a network step to `cell`. A wait without begin or end is ignored. Returns -1 when memory is
+ * out.
+ */
 int spans_add(struct spans *spans, int32_t cell, enum stalls_wait wait, const struct interval_ns *interval);
 
-/* How many waits are noted. */
+/* Number of waits. */
 size_t spans_count(const struct spans *spans);
 
 /*
- * The operation is complete: adds to each of its cells how long at least one of its steps waited, and keeps
- * the longest standstill of the network. There are none left afterwards. -1 when memory is out.
+ * Call it when an operation is complete. Adds to each of its cells the time in which at least one of its
+ * network steps waited, keeps the longest standstill of the network, and empties `spans`. Returns -1 when
+ * memory is out.
  */
 int spans_sum(struct spans *spans, struct stalls_cell *cells);
 
-/* -1: memory is out. */
+/* Returns -1 when memory is out. */
 int stalls_add_wait(struct stalls_waits *waits, int64_t wait_ns);
 
-/* Median, nearest rank. Negative for none. */
+/* The median (nearest rank) in microseconds; negative if there is none. */
 double stalls_median_us(const struct stalls_waits *waits);
 
 #endif

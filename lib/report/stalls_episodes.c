@@ -1,3 +1,7 @@
+/*
+ * Judges edges against their own history: the baseline wait of each edge and kind of operation, then episodes
+ * of consecutive training steps that exceed it and that chance does not explain.
+ */
 #include "base/base.h"
 #include "report/stalls.h"
 
@@ -28,15 +32,15 @@ static int by_step(const void *a, const void *b)
     return 0;
 }
 
-/* The run of a cell's edge. */
+/* The run that a cell's edge belongs to. */
 static const struct stalls_run *judge_run(const struct judge *judge, const struct stalls_cell *cell)
 {
     return &judge->stalls->runs[judge->stalls->edges[cell->edge].run];
 }
 
 /*
- * The usual of a wait is the lower quartile over training steps: a fault may last for most of them. Waiting
- * for the GPU is the exception: it is short when the host is late, so that the middle is what is usual.
+ * The baseline of a wait is its lower quartile over training steps, because a fault may last for most of
+ * them. Waiting for the GPU is different: it is short when the host is late, so the median is used.
  */
 static double part_of(enum stalls_wait wait)
 {
@@ -66,7 +70,7 @@ static int add_usual(struct judge *judge, const struct stalls_cell *cells, size_
     return 0;
 }
 
-/* The same edge and kind of operation, by training step: fills in what is usual. */
+/* Fills in the baseline of the cells of one edge and kind of operation, which are sorted by training step. */
 static int learn_usual(struct judge *judge, struct stalls_cell *cells, size_t count)
 {
     int32_t first_step = judge_run(judge, cells)->first_step;
@@ -120,7 +124,10 @@ static void add_cell(struct stalls_cell *to, const struct stalls_cell *from)
         to->standstill_ns = from->standstill_ns;
 }
 
-/* One cell an edge and training step from here on, whatever the operation; an edge's own stand together. */
+/*
+ * Merges cells over kinds of operation: one cell per edge and training step remains. The cells of an edge
+ * stay adjacent.
+ */
 static void merge_places(struct judge *judge)
 {
     struct stalls *stalls = judge->stalls;
@@ -148,7 +155,7 @@ int judge_learn_usual(struct judge *judge)
     return 0;
 }
 
-/* What may come about by chance is no verdict: diagnose has the same limit. */
+/* Most false episodes that are expected by chance; diagnose has the same limit. */
 static const double CHANCE = 0.05;
 
 static int64_t beyond(const struct stalls_cell *cell, enum stalls_wait wait)
@@ -186,9 +193,9 @@ static int note_inbound(struct judge *judge)
 }
 
 /*
- * That a GPU had no data to send says something about its rank only where nothing that the rank received
- * meanwhile was late too: else it handed on what it had waited for itself. What comes to it over no network
- * is not in the trace; a rank that receives nothing in this communicator is not judged.
+ * A GPU without data to send is the fault of its rank only if nothing that the rank received in the meantime
+ * was late too; otherwise the rank passed on a delay that it waited for. Data that it receives other than
+ * over a network is not in the trace. A rank that receives nothing in this communicator is not judged.
  */
 static int is_own_lateness(const struct judge *judge, const struct stalls_cell *cell)
 {
@@ -198,9 +205,7 @@ static int is_own_lateness(const struct judge *judge, const struct stalls_cell *
     return here && anywhere && *anywhere * 2 < beyond(cell, STALLS_GPU);
 }
 
-/*
- * Nor is a receiver to blame for giving no credit while it waited for what others sent it.
- */
+/* A receiver that gives no credit is not at fault while it waits for data that others send to it. */
 static int is_receivers_own(const struct judge *judge, const struct stalls_cell *cell)
 {
     const struct stalls_edge *edge = &judge->stalls->edges[cell->edge];
@@ -249,7 +254,10 @@ static int add_episode(struct judge *judge, struct episode episode)
     return 0;
 }
 
-/* Consecutive steps from the cell at `at` on, each strong. Returns where they end. */
+/*
+ * Extends an episode from the cell at `at` over consecutive steps, all of them outliers. Returns the index
+ * after the last one.
+ */
 static size_t follow(const struct judge *judge, size_t edge, size_t at, enum stalls_wait wait,
                      int64_t sigma_ns, int64_t least_ns, struct episode *episode)
 {
@@ -313,9 +321,10 @@ static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
 }
 
 /*
- * Steps that stand out alone tell how often that happens by itself. Several in a row by chance are as likely
- * as that frequency to their power; a lone one is taken from a tail that falls off in inverse proportion to
- * the size: more simply than diagnose does (significance.c), which looks at how the tail falls off.
+ * The expected number of such episodes by chance. Lone outliers show how often an outlier occurs by chance;
+ * several in a row occur with that frequency to the power of their number. The tail of lone outliers is taken
+ * to fall in inverse proportion to the size. diagnose (lib/diagnose/significance.c) measures how the tail
+ * falls; this is simpler.
  */
 static double chance_of(const struct episode *episode, const int64_t *lonely, size_t count, double cells,
                         int64_t least_ns)
@@ -327,7 +336,7 @@ static double chance_of(const struct episode *episode, const int64_t *lonely, si
     return (double)(count ? count : 1) * (double)least_ns / (double)episode->weakest_ns;
 }
 
-/* Drops from `first` on what may be chance. */
+/* Removes, from `first` on, the episodes that chance explains. */
 static int keep_significant(struct judge *judge, size_t first)
 {
     int64_t *lonely = array_new(judge->episode_count - first + 1, sizeof *lonely);

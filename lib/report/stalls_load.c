@@ -1,3 +1,7 @@
+/*
+ * Reads the network steps of a store and sums them up by edge, kind of operation and training step. First
+ * come the runs, ranks and communicators that edges refer to.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/stalls.h"
@@ -8,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ends of edges: ranks by the numbers that network steps are given with. */
+/* The ends of edges: ranks, by the numbers that network steps use for them. */
 
 static int take_runs(struct stalls *stalls)
 {
@@ -25,7 +29,7 @@ static int take_runs(struct stalls *stalls)
     return 0;
 }
 
-/* Takes `name` over, which may be NULL when memory was out. */
+/* Takes ownership of `name`, which is NULL if memory was out. */
 static int32_t add_member(struct stalls *stalls, int32_t run, int64_t global_rank, char *name)
 {
     if (!name || array_reserve((void **)&stalls->member_list, &stalls->member_capacity,
@@ -38,7 +42,7 @@ static int32_t add_member(struct stalls *stalls, int32_t run, int64_t global_ran
     return (int32_t)stalls->seat_count++;
 }
 
-/* A seat for each rank, of the same number. */
+/* Adds an entry for each rank of the roster, at the same index. */
 static int take_ranks(struct stalls *stalls)
 {
     const struct roster *roster = &stalls->roster;
@@ -58,7 +62,7 @@ int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id
     return take_runs(stalls) || take_ranks(stalls) ? error_no_memory(error) : 0;
 }
 
-/* A rank that nothing else is known of. */
+/* Adds an entry for a rank that is not identified. */
 static int32_t make_member(struct stalls *stalls, int32_t communicator, int64_t rank)
 {
     const struct job_communicator *of = &stalls->roster.communicators[communicator];
@@ -85,24 +89,24 @@ int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank)
 }
 
 /*
- * Every network step of a store, once, in the order of its files. What is kept of a step is its wait; the
- * rest is summed by edge, kind of operation and training step.
+ * Reads every network step of a store once, in the order of its files. The wait of each step is kept;
+ * everything else is summed by edge, kind of operation and training step.
  */
 
 enum {
     NOT_IN_STEP = -1,
     NOT_FOUND = -2,
-    SPANS_AT_ONCE = 1 << 18 /* an operation of more counts as several */
+    SPANS_AT_ONCE = 1 << 18 /* an operation with more spans is summed in parts */
 };
 
-/* What was found for the row before, of the sending or of the receiving side: the next is often alike. */
+/* The result for the previous row of the sending or receiving side, which the next row often shares. */
 struct recent {
     int64_t member;
     int64_t peer;
     int64_t channel;
-    int64_t edge; /* of those three; NOT_FOUND yet */
+    int64_t edge; /* of these three; NOT_FOUND: not yet looked up */
     struct map_key cell_key;
-    int64_t cell; /* of that edge; -1 not yet */
+    int64_t cell; /* of that edge; -1: not yet looked up */
 };
 
 /* When the first proxy operation of a training step began on a rank. */
@@ -115,19 +119,19 @@ struct beginning {
 
 struct reader {
     struct stalls *stalls;
-    struct map beginning_of; /* seat, training step -> index of the next */
+    struct map beginning_of; /* rank, training step -> index of its beginning */
     struct beginning *beginnings;
     size_t beginning_count;
     size_t beginning_capacity;
     struct spans spans; /* of `operation` */
     int64_t operation;
-    int64_t place; /* of `operation`; NOT_FOUND yet */
+    int64_t place; /* of `operation`; NOT_FOUND: not yet looked up */
     int64_t member_id;
     int64_t member; /* of member_id */
     int member_known;
     struct recent recent[2];
-    struct map_key progress_key; /* of the entry of beginning_of that was looked for last */
-    int64_t progress_ns;         /* what it holds, or later */
+    struct map_key progress_key; /* key of the entry of beginning_of that was looked up last */
+    int64_t progress_ns;         /* its value, or later */
     int progress_known;
 };
 
@@ -178,7 +182,10 @@ enum {
     COLUMN_BYTES
 };
 
-/* Operations of one function, size and tag on communicators of one size: the same work. */
+/*
+ * The kind of an operation: operations of one function, size and tag on communicators of one size do the same
+ * work.
+ */
 static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t communicator)
 {
     const char *tag = statement_text(row, COLUMN_TAG);
@@ -219,7 +226,7 @@ static int64_t find_cell(struct stalls *stalls, struct recent *recent, int64_t e
     return (int64_t)stalls->cell_count++;
 }
 
-/* A step whose wait for the network has no end says nothing about how long it lasted. */
+/* A network step whose wait has no end does not show how long it lasted. */
 static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_number, int received,
                     const struct proxy_step *step)
 {
@@ -280,7 +287,7 @@ static int64_t find_member(struct reader *reader, int64_t id)
     return reader->member;
 }
 
-/* The edge that a row's steps are on; -1 when memory is out. */
+/* The edge of the steps in a row; -1 when memory is out. */
 static int64_t edge_of_row(struct reader *reader, struct statement *row, struct recent *recent,
                            int64_t member, int received)
 {
@@ -301,7 +308,7 @@ static int64_t edge_of_row(struct reader *reader, struct statement *row, struct 
     return edge;
 }
 
-/* Returns 1 when the row's steps belong to nobody that is asked about, -1 when memory is out. */
+/* Returns 1 if the row's steps belong to no selected run, -1 when memory is out. */
 static int place_row(struct reader *reader, struct statement *row, int64_t *edge, int64_t *cell,
                      int *received)
 {
@@ -366,7 +373,10 @@ static int by_place(const void *a, const void *b)
     return (left->step > right->step) - (left->step < right->step);
 }
 
-/* From the first proxy operation of a step to that of the next, on one rank. `lengths` has room for all. */
+/*
+ * The length of a step on a rank lasts from its first proxy operation to that of the next step. `lengths` has
+ * room for all of them.
+ */
 static void measure_run(struct stalls_run *run, const struct beginning *first, size_t count, int64_t *lengths)
 {
     size_t found = 0;

@@ -1,3 +1,8 @@
+/*
+ * Proxy operations that never ended, and what each was waiting for. Counters of profiler API v1 to v3 show
+ * how many network steps reached which state; later versions have no counters, and the wait that is still
+ * open shows it.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/stalls.h"
@@ -6,11 +11,6 @@
 #include "schemas.h"
 
 #include <string.h>
-
-/*
- * Proxy operations that never ended, and what each was waiting for. Counters of API v1 to v3 say how many
- * steps got how far; later versions have none, and the wait that is open says it.
- */
 
 enum {
     AT_RANK,
@@ -61,7 +61,7 @@ static const struct column columns[] = {
     {.name = "transmitted", .type = CELL_INTEGER, .description = "counter TRANSMITTED"},
     {.name = "done", .type = CELL_INTEGER, .description = "counter DONE"},
     {.name = "reading", .type = CELL_TEXT, .description = "what the proxy operation was waiting for"},
-    /* As the rows of edges have them, for who reads those. */
+    /* The columns that rows of edges have too, for programs that read those. */
     {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "global rank of the sender"},
     {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "global rank of the receiver"},
     {.name = "sender_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the sender"},
@@ -157,7 +157,7 @@ enum {
     COLUMN_END
 };
 
-/* The first step that is open is what holds up those behind it. NULL with 0: no step is. */
+/* The first open network step holds up the steps behind it. NULL with return value 0: no step is open. */
 static int read_steps(struct statement *row, enum direction direction, const char **reading)
 {
     size_t length;
@@ -175,7 +175,7 @@ static int read_steps(struct statement *row, enum direction direction, const cha
     return more < 0 ? -1 : 0;
 }
 
-/* Counters that are all 0 are those of an NCCL that no longer keeps them, behind the older interface. */
+/* If all counters are 0, NCCL no longer fills them in behind the older interface. */
 static int has_counters(const struct proxy_operation *proxy)
 {
     int64_t sum = 0;
@@ -184,7 +184,7 @@ static int has_counters(const struct proxy_operation *proxy)
     return proxy->has_states && sum != 0;
 }
 
-/* 0: it is done, nothing to list. -1: damaged. */
+/* Returns 0 for an operation that is done, -1 for a damaged row. */
 static int read_unfinished(struct statement *row, struct proxy_operation *proxy, const char **reading)
 {
     size_t length;
@@ -207,17 +207,17 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
     return 1;
 }
 
-/* An unfinished proxy operation: who sends to whom, and what it was waiting for. */
+/* An unfinished proxy operation: its edge, and what it was waiting for. */
 struct unfinished {
     struct statement *row;
     const struct roster_member *member;
     struct proxy_operation proxy;
     const char *reading;
-    int32_t sender; /* seats */
+    int32_t sender; /* index in member_list, like `receiver` */
     int32_t receiver;
 };
 
-/* What is done with each. */
+/* The function that is called for each of them. */
 struct taker {
     int (*take)(const struct stalls *stalls, const struct unfinished *unfinished, void *context,
                 struct error *error);

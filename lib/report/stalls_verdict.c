@@ -1,3 +1,9 @@
+/*
+ * The verdict on each edge, from its waits alone. The baseline wait of an edge for each kind of operation is
+ * learned over the training steps; what exceeds it is summed by training step, and outliers form episodes of
+ * consecutive steps (stalls_episodes.c). An edge that was slow from the first step on is compared with other
+ * edges that do the same work. Then slow edges of one rank are combined.
+ */
 #include "base/base.h"
 #include "report/stalls.h"
 
@@ -5,8 +11,9 @@
 #include <stdlib.h>
 
 /*
- * An edge that was slow from the first step on has no better past to stand out from. It is held against the
- * other edges that do the same work: operations of one function, size and tag on communicators of one size.
+ * An edge that was slow from the first step on does not stand out from its own history. It is compared with
+ * the other edges that do the same work: operations of one function, size and tag on communicators of one
+ * size.
  */
 
 enum { LEAST_PEERS = 4 };
@@ -19,8 +26,7 @@ static int by_work(const void *a, const void *b)
     return (left->wait_ns > right->wait_ns) - (left->wait_ns < right->wait_ns);
 }
 
-/* Of the usual waits at one place, sorted: how far the waits of its edges are from the middle one, usually.
- */
+/* Robust standard deviation of the baseline waits for one kind of operation, over edges. */
 static double spread_of_peers(const struct usual_wait *usuals, size_t count, double middle, double *list)
 {
     for (size_t i = 0; i < count; i++)
@@ -29,15 +35,19 @@ static double spread_of_peers(const struct usual_wait *usuals, size_t count, dou
     return SIGMA_OF_DISTANCE * list[(count - 1) / 2];
 }
 
-/* What is held against an edge that has no better past. */
+/* The case against an edge without a better past. */
 struct charge {
     double excess_ns; /* per training step */
     double largest_ns;
-    double wait_ns; /* where that is: SendWait per network step, its own and the middle one */
+    double wait_ns; /* its SendWait per network step where the excess is largest; then the median of the other
+                       edges */
     double usual_ns;
 };
 
-/* The longest wait at a place among edges that share no end with `of`; those are sorted by wait. */
+/*
+ * The longest wait in one kind of operation among edges that share no end with `of`. `usuals` is sorted by
+ * wait.
+ */
 static double longest_elsewhere(const struct judge *judge, const struct usual_wait *usuals, size_t count,
                                 const struct usual_wait *of)
 {
@@ -51,8 +61,8 @@ static double longest_elsewhere(const struct judge *judge, const struct usual_wa
 }
 
 /*
- * Links differ for good reasons, so that it takes more than to stand out from the middle: the edge is
- * `factor` times slower than every edge that shares no end with it.
+ * Links differ for good reasons, so being far from the median is not enough: the edge must be `factor` times
+ * slower than every edge that shares no end with it.
  */
 static int is_slowest(const struct judge *judge, const struct usual_wait *usuals, size_t count, double sigma,
                       const struct usual_wait *usual)
@@ -94,8 +104,7 @@ static void take_charge(struct judge *judge, size_t number, const struct charge 
     edge->usual_mean_ns = charge->usual_ns;
 }
 
-/* Holds the edges against those that do the same work. -1: memory is out. */
-/* An edge that was never any better has no history to stand out from; other edges may have. */
+/* Compares edges without a better past with those that do the same work. Returns -1 when memory is out. */
 static int judge_compare_edges(struct judge *judge)
 {
     struct stalls *stalls = judge->stalls;
@@ -118,7 +127,10 @@ static int judge_compare_edges(struct judge *judge)
     return failed ? -1 : 0;
 }
 
-/* A slow link, a slow sender or a slow receiver: by what the other edges of its two ends did meanwhile. */
+/*
+ * Chooses between a slow link, a slow sender and a slow receiver, by what the other edges of both ends did in
+ * the same steps.
+ */
 
 static int is_slow(const struct stalls_edge *edge)
 {
@@ -127,9 +139,10 @@ static int is_slow(const struct stalls_edge *edge)
 }
 
 /*
- * Was the edge slow while `of` was? It has that verdict itself, or most of its training steps stand out,
- * worth a verdict or not, or each of its network steps waited at least half as much longer as those of `of`:
- * a card that is late by so much a send shows less where sends wait long anyway.
+ * Whether an edge was slow in the same steps as `of`: it has that verdict itself, or most of its training
+ * steps are outliers, or each of its network steps waited longer than its baseline by at least half as much
+ * as those of `of`. The last condition is for a network card that delays every send by a fixed time, which
+ * shows less if sends wait long anyway.
  */
 static int is_slow_with(struct judge *judge, size_t number, const struct stalls_edge *of)
 {
@@ -160,8 +173,8 @@ static int has_steps_in(const struct judge *judge, size_t number, int32_t first_
 }
 
 /*
- * Are all edges of one side slow, and are there two or more ends? `edges` holds the numbers of that side's,
- * `count` of them, those with the same other end together.
+ * Whether all edges of one side are slow and lead to at least two other ends. `edges` has the `count` edges
+ * of the side; those with the same other end are adjacent.
  */
 static int all_slow(struct judge *judge, const uint32_t *edges, size_t count, int by_sender,
                     const struct stalls_edge *of)
@@ -185,14 +198,14 @@ static int all_slow(struct judge *judge, const uint32_t *edges, size_t count, in
     return ends > 1;
 }
 
-/* Where the edges of one end begin and stop in a list of edges that is sorted by it. */
+/* The list of edges sorted by one end, and where the edges of each rank begin. */
 struct side {
     uint32_t *edges; /* owned */
-    size_t *first;   /* owned; per seat, and one past the end */
+    size_t *first;   /* owned: per rank, with one more at the end */
     int by_sender;
 };
 
-/* By one end, then by the other: two passes of counting, the second one stable. */
+/* Sorts by one end, then by the other: two passes of counting sort, the second one stable. */
 static void count_sort(const struct stalls *stalls, const uint32_t *from, uint32_t *to, size_t *first,
                        int by_sender)
 {
@@ -239,8 +252,10 @@ static int all_of_side(struct judge *judge, const struct side *side, const struc
                     side->by_sender, edge);
 }
 
-/* Says of slow links whether one of their ends is to blame. -1: memory is out. */
-/* A link, or one of its ends: the end whose every edge is slow. Where that holds for both ends, neither. */
+/*
+ * For each slow link, blames the end whose every edge is slow; if that holds for both ends or for none, the
+ * link. Returns -1 when memory is out.
+ */
 static int judge_blame_ends(struct judge *judge)
 {
     struct stalls *stalls = judge->stalls;
@@ -260,14 +275,9 @@ static int judge_blame_ends(struct judge *judge)
     return failed;
 }
 
-/*
- * Which edges stood still, against their own history: for every kind of operation, what an edge's steps
- * usually wait is learnt over the training steps; what goes beyond it is summed by training step. Those that
- * stand out form episodes of consecutive steps. An edge without a good past (slow from the first step on) is
- * held against the other edges that do the same work.
- */
+/* Edges against their own history. */
 
-/* No step of it was slow but one, and most of the time nothing at all arrived. */
+/* A single slow step in which nothing arrived for at least half of the time. */
 static int is_pause(const struct episode *episode)
 {
     return episode->first_step == episode->last_step && episode->standstill_ns * 2 >= episode->total_ns;
@@ -286,7 +296,7 @@ static void take(struct stalls_edge *edge, const struct episode *episode)
 {
     enum stalls_verdict verdict = first_verdict(episode);
     int data = edge->verdict == STALLS_NO_DATA;
-    /* The network's part first: that the GPU was late besides is diagnose's to say. */
+    /* The network's share counts first; whether the GPU was late as well is left to diagnose. */
     int better = edge->verdict == STALLS_OK || (data && verdict != STALLS_NO_DATA) ||
                  (data == (verdict == STALLS_NO_DATA) && episode->total_ns > edge->stalled_ns);
     if (!better)
@@ -343,7 +353,7 @@ int stalls_is_slow(enum stalls_verdict verdict)
            verdict == STALLS_SLOW_RECEIVER;
 }
 
-/* Sent cells stand before received ones, by edge and step, once they are judged. */
+/* Sent cells come before received ones, sorted by edge and step, once the edges are judged. */
 static int is_cell_before(const void *cell, const void *edge)
 {
     const struct stalls_cell *at = cell;

@@ -1,3 +1,7 @@
+/*
+ * Wait times of network steps: time with at least one step waiting, the longest standstill, and a compact
+ * list of waits with its median.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "report/stalls.h"
@@ -49,7 +53,7 @@ static int make_room(struct spans *spans, size_t count)
     return 0;
 }
 
-/* How long at least one of `count` spans, in order of their begins, was open. */
+/* Time in which at least one of `count` spans was open. `order` is sorted by begin. */
 static int64_t length_of_union(const struct wait_span *spans, const struct sort_entry *order, size_t count)
 {
     int64_t total = 0, reached = spans[order[0].index].begin_ns;
@@ -65,18 +69,18 @@ static int64_t length_of_union(const struct wait_span *spans, const struct sort_
 }
 
 /*
- * The longest time from one end to the next (of a first one: from its begin) in which a span was open; begins
- * and ends each in order.
+ * The longest time between two ends (or the begin of the first span and its end) in which a span was open.
+ * Begins and ends are sorted.
  */
 static int64_t longest_standstill(const struct sort_entry *begins, const int64_t *ends, size_t count)
 {
     int64_t longest = 0;
-    size_t open = 0; /* spans before this one began by the last end */
+    size_t open = 0; /* spans that began before the previous end, without this one */
     for (size_t i = 0; i < count; i++) {
         int64_t from = i ? ends[i - 1] : begins[0].key;
         while (open < count && begins[open].key <= from)
             open++;
-        /* As many began by then as have ended: nothing was on its way until the next begins. */
+        /* As many spans had begun as have ended: nothing is in flight until the next one begins. */
         if (open == i)
             from = begins[i].key;
         if (ends[i] - from > longest)
@@ -85,7 +89,7 @@ static int64_t longest_standstill(const struct sort_entry *begins, const int64_t
     return longest;
 }
 
-/* The spans of one cell, `count` of them, whose numbers are those of `of_cell`. */
+/* Adds the `count` spans of one cell, whose indices are in `of_cell`. */
 static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct sort_entry *of_cell,
                      size_t count, struct stalls_cell *cell)
 {
@@ -137,7 +141,7 @@ int stalls_add_wait(struct stalls_waits *waits, int64_t wait_ns)
     return 0;
 }
 
-/* By digits of 8 bits from the top, so that no order of the items makes it slow. */
+/* Selects by digits of 8 bits, highest first, so that no order of the items makes it slow. */
 static uint32_t item_of_rank(const uint32_t *items, size_t count, size_t rank)
 {
     uint32_t prefix = 0, mask = 0;

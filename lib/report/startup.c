@@ -1,3 +1,4 @@
+/* The command startup: how long ranks took to initialise their communicators, and which rank was late. */
 #include "base/base.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -6,8 +7,6 @@
 #include "report/verdicts.h"
 
 #include <stdlib.h>
-
-/* How long it took ranks to get into their communicators, and for whom. */
 
 enum { OPTION_RUN };
 
@@ -87,7 +86,10 @@ static int add_rank(const struct job *job, int32_t rank, int32_t communicator, s
            (of->facts.host && table_set_text(table, AT_HOST, of->facts.host, error));
 }
 
-/* Where no part is told (NCCL up to 2.21), the time from the first line of it to the last. */
+/*
+ * If the parts are not logged (NCCL up to 2.21), the time between the first and the last line about the
+ * communicator.
+ */
 static int64_t total_of(const struct start_up *told)
 {
     int64_t took_ns;
@@ -126,7 +128,7 @@ static int add_starts(const struct job *job, const struct job_start *starts, siz
     return failed;
 }
 
-/* Communicators in the log of which not all ranks are, and those that never came to be. */
+/* Warns about communicators whose ranks are not all in the log, and about those that were never completed. */
 static int caution_starts(const struct job *job, struct table *table, struct error *error)
 {
     size_t partial = 0, unmade = 0, first = 0;
@@ -176,7 +178,10 @@ static int add_run(const struct job *job, struct table *table, struct error *err
     return failed;
 }
 
-/* The latest first; equals by run, communicator and rank, in whatever order their files arrived. */
+/*
+ * Sorts the latest rank first; equal ones by run, communicator and rank, so that the order of files does not
+ * matter.
+ */
 static int sort_rows(struct table *table, struct error *error)
 {
     return table_sort_rows(table, AT_RANK, 1, error) || table_sort_rows(table, AT_COMMUNICATOR, 1, error) ||

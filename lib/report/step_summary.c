@@ -1,3 +1,7 @@
+/*
+ * Summaries of the steps of a job for the command steps: duration, communication, wait time, the rank that
+ * was waited for, and the phase that made a step longer.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -14,7 +18,10 @@ static int by_tag(const void *a, const void *b)
     return (left->step > right->step) - (left->step < right->step);
 }
 
-/* The time of a phase in a step, of all ranks so far. `numbers` says where each one is. NULL: no memory. */
+/*
+ * The entry for a phase in a step, summed over ranks so far. `numbers` maps step and tag to its index. NULL
+ * when memory is out.
+ */
 static struct phase_time *time_of(struct phase_times *times, struct map *numbers, int32_t step, int32_t tag)
 {
     int added;
@@ -30,7 +37,10 @@ static struct phase_time *time_of(struct phase_times *times, struct map *numbers
     return &times->items[*number];
 }
 
-/* A rank's timeline, shared out over its phases: each operation's end is where its phase has got to. */
+/*
+ * Divides a rank's timeline among its phases: the time up to the end of each operation goes to the phase of
+ * that operation.
+ */
 static int phase_times_add_rank(struct phase_times *times, struct map *numbers, const struct job *job,
                                 const struct job_rank *rank)
 {
@@ -52,7 +62,7 @@ static int phase_times_add_rank(struct phase_times *times, struct map *numbers, 
     return 0;
 }
 
-/* The mean over ranks. */
+/* Turns sums into means over ranks. */
 static void take_means(struct phase_times *times, size_t ranks)
 {
     array_sort(times->items, times->count, sizeof *times->items, by_tag);
@@ -62,7 +72,7 @@ static void take_means(struct phase_times *times, size_t ranks)
     }
 }
 
-/* Fills in what is usual of a phase: of the steps that have it. Step 0 is warm-up where there are others. */
+/* Fills in the baseline of each phase, over the steps that have it. Step 0 is warm-up if there are others. */
 static int find_usual(struct phase_times *times)
 {
     int64_t *list = array_new(times->count + 1, sizeof *list);
@@ -103,7 +113,7 @@ void phase_times_release(struct phase_times *times)
     *times = (struct phase_times){.items = NULL};
 }
 
-/* Fills in tag and grew_ns of the steps. -1 when memory is out. */
+/* Fills in tag and grew_ns of the steps. Returns -1 when memory is out. */
 static int phase_times_grown(const struct job *job, struct step_summary *summaries)
 {
     struct phase_times times;
@@ -120,7 +130,7 @@ static int phase_times_grown(const struct job *job, struct step_summary *summari
     return failed;
 }
 
-/* The first start of its operations in common time. */
+/* Lowers *begin_ns to the first start of the step's operations on a rank, in common time. */
 static void note_begin(const struct job *job, int32_t rank, int32_t step, int64_t *begin_ns)
 {
     struct job_range range = job_operations_in(job, rank, step, step);
@@ -141,8 +151,8 @@ static void find_begin(const struct job *job, int32_t step, struct step_summary 
 }
 
 /*
- * Adds what the members of an instance waited for the last of them to `waited`, of which there is one a rank.
- * What they waited in all; TIME_UNKNOWN where that cannot be read.
+ * Adds the waits of an instance's members for its last member to `waited`, which has one value per rank.
+ * Returns their sum; TIME_UNKNOWN if it is not known.
  */
 static int64_t add_waits(const struct job *job, const struct job_instance *instance, int64_t *waited)
 {
@@ -156,7 +166,7 @@ static int64_t add_waits(const struct job *job, const struct job_instance *insta
     return sum;
 }
 
-/* Who was waited for most in a step. Whether that can be told. */
+/* Finds the rank that was waited for longest in a step. Returns whether that can be determined. */
 static int find_last(const struct job *job, int32_t step, int64_t *waited, struct step_summary *summary)
 {
     struct job_range range = job_instances_in(job, step, step);
@@ -173,23 +183,23 @@ static int find_last(const struct job *job, int32_t step, int64_t *waited, struc
     return is_told;
 }
 
-/* The times of ranks in a step, summed. */
+/* Sums over the ranks in a step. */
 struct sums {
     int64_t ranks;
-    int64_t lasted_ns; /* of those whose step is known to have lasted so long */
+    int64_t lasted_ns; /* of ranks with a known step duration */
     int64_t communication_ns;
     int64_t waiting_ns;
 };
 
-/* Steps and ranks, and what each thread measures them with. */
+/* The steps and ranks to measure, and the working memory of each thread. */
 struct measuring {
     const struct job *job;
     struct step_summary *summaries;
     struct rank_times times;
-    unsigned char *are_waits_told; /* owned: of each step */
+    unsigned char *are_waits_told; /* owned: per step */
     struct bench {
-        int64_t *waited;           /* owned, as is all that follows: by rank */
-        struct rank_time *of_rank; /* by step, as are the sums */
+        int64_t *waited;           /* owned, like everything below: per rank */
+        struct rank_time *of_rank; /* per step, like the sums */
         struct sums *sums;
         struct rank_times_bench bench;
     } * benches; /* owned */
@@ -208,7 +218,7 @@ static int measure_steps(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* Where the step is known to have lasted, those that do not know how long theirs was say nothing. */
+/* If the duration of the step is known, ranks without a duration of their own are ignored. */
 static void add_rank(struct sums *sums, const struct rank_time *time, int is_lasting)
 {
     if (time->communication_ns == TIME_UNKNOWN || (is_lasting && time->lasted_ns <= 0))
@@ -232,7 +242,7 @@ static int measure_ranks(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* The same part of the step as of all ranks' time in it; where nobody knows how long that was, the mean. */
+/* The part in proportion to all ranks' time in the step; if that time is not known, the mean over ranks. */
 static int64_t part_of(const struct sums *sums, int64_t part_ns, int64_t duration_ns)
 {
     if (!sums->ranks)

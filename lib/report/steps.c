@@ -1,3 +1,7 @@
+/*
+ * The command steps: a row for each training step, or for each phase of each step, or (--map) for each rank
+ * and step.
+ */
 #include "report/steps.h"
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -83,7 +87,7 @@ static const char *column_of(const char *word, size_t length)
     return NULL;
 }
 
-/* Each once. */
+/* Adds a column to the picture unless it is there. */
 static void draw(struct drawing *drawing, const char *column)
 {
     for (size_t i = 0; i < drawing->count; i++)
@@ -92,8 +96,10 @@ static void draw(struct drawing *drawing, const char *column)
     drawing->columns[drawing->count++] = column;
 }
 
-/* The table's columns, and what of them is drawn: `list` has words with commas between. -1 with an error
- * where one is none. */
+/*
+ * Adds the columns of the table and chooses which are drawn: `list` has comma-separated words. Returns -1
+ * with an error if one is unknown.
+ */
 static int steps_map_begin(const char *list, struct analysis_result *result, struct error *error)
 {
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
@@ -113,7 +119,7 @@ static void set_time(struct table *table, size_t column, int64_t ns)
         table_set_real(table, column, (double)ns / 1e3);
 }
 
-/* The finding that covers a step of a rank and costs most; NULL. */
+/* The most expensive finding that covers a step of a rank; NULL: none. */
 static const struct finding *steps_map_covering(const struct findings *findings, int32_t rank, int32_t step)
 {
     const struct finding *best = NULL;
@@ -126,7 +132,7 @@ static const struct finding *steps_map_covering(const struct findings *findings,
     return best;
 }
 
-/* What the rows of a job are made of. */
+/* The data that the rows of a job are made from. */
 struct source {
     const struct job *job;
     const struct findings *findings;
@@ -160,7 +166,7 @@ static int steps_map_add_step(const struct source *source, int32_t rank, int32_t
                : 0;
 }
 
-/* The rows of a job. `usual_ns` is what its steps take that nothing made longer; TIME_UNKNOWN. */
+/* Adds the rows of a job. `usual_ns` is the baseline step time; TIME_UNKNOWN. */
 static int steps_map_add(const struct job *job, const struct baseline *baseline,
                          const struct findings *findings, int64_t usual_ns, struct table *table,
                          struct error *error)
@@ -174,8 +180,6 @@ static int steps_map_add(const struct job *job, const struct baseline *baseline,
     free(steps);
     return failed ? -1 : 0;
 }
-
-/* A row for each training step, or for each phase of each. */
 
 enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
 
@@ -264,7 +268,7 @@ struct settings {
     int as_map;
 };
 
-/* The finding that covers a step and costs most; NULL. */
+/* The most expensive finding that covers a step; NULL: none. */
 static const struct finding *covering(const struct findings *findings, int32_t step)
 {
     const struct finding *best = NULL;
@@ -303,7 +307,9 @@ static int set_last(const struct job *job, const struct step_summary *summary, s
     return table_set_text(table, AT_LAST_PROCESS, rank->name, error);
 }
 
-/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
+/*
+ * A phase is named if its excess is at least the smallest cost of a finding, as a share of the baseline step.
+ */
 static int add_step(const struct job *job, int32_t step, const struct step_summary *summary,
                     int64_t origin_ns, const struct findings *findings, double min_gain, struct table *table,
                     struct error *error)
@@ -328,7 +334,7 @@ static int add_step(const struct job *job, int32_t step, const struct step_summa
            set_finding(job, covering(findings, step), table, error);
 }
 
-/* The first of all begins; TIME_UNKNOWN. */
+/* The earliest begin of all steps; TIME_UNKNOWN. */
 static int64_t origin_of(const struct job *job, const struct step_summary *summaries)
 {
     int64_t origin_ns = TIME_UNKNOWN;
@@ -453,7 +459,7 @@ static int begin_table(const struct analysis_request *request, const struct sett
     return *usage ? -1 : 0;
 }
 
-/* The column that tells runs apart. */
+/* The column with the run. */
 static int run_column(const struct settings *settings, const struct table *table)
 {
     return settings->by_tag ? PHASE_RUN : settings->as_map ? table_find_column(table, "run") : AT_RUN;

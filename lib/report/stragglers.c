@@ -1,3 +1,7 @@
+/*
+ * The command stragglers: which ranks made others wait, and whether the delay was their own. A rank gets a
+ * verdict only if diagnose has a finding for it.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -39,12 +43,12 @@ static int waits_by_rows_add_row(struct delays *delays, const struct step_rows *
 }
 
 /*
- * Who was waited for, and why, in a run that memory does not hold: all its steps, rows of them one after the
- * other (step_rows.h). What is usual is so of each row by itself; what delayed a rank before a row goes on in
- * it.
+ * Measures who was waited for, and why, in a run that does not fit in memory: reads all its steps in blocks,
+ * one after the other (struct step_rows). Each block has baselines of its own; a delay from before a block
+ * continues in it.
  *
- * `job` has its names (job_load_names), and steps. `options` say how much a row may take in memory. *delays,
- * one per rank, is owned by the caller (free); *rows says how many there were.
+ * `job` has the names of the run (job_load_names) and its steps. `options` limits the memory of a block.
+ * *delays, one per rank, is owned by the caller (free); *rows is the number of blocks.
  */
 static int waits_by_rows(const struct job *job, const struct diagnose_options *options, struct delay **delays,
                          size_t *rows, struct error *error)
@@ -65,8 +69,6 @@ static int waits_by_rows(const struct job *job, const struct diagnose_options *o
     *delays = NULL;
     return -1;
 }
-
-/* Who made others wait, and whether that was its own doing. A verdict only where it stands out. */
 
 enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_MEMORY, OPTION_RUN };
 
@@ -156,16 +158,16 @@ enum {
 struct straggler {
     int32_t rank;
     const struct delay *delay;
-    const struct finding *finding; /* NULL: does not stand out */
+    const struct finding *finding; /* NULL: no finding */
 };
 
-/* What all others waited for the rank. */
+/* The time that all others waited for the rank. */
 static int64_t waited_for(const struct delay *delay)
 {
     return delay->own_ns + delay->inherited_ns + delay->network_ns + delay->unexplained_ns;
 }
 
-/* Who is at fault comes before all victims, in the order of diagnose. */
+/* Ranks at fault come before all victims, in the order of diagnose. */
 static int by_blame(const void *a, const void *b)
 {
     const struct straggler *left = a, *right = b;
@@ -264,8 +266,10 @@ static int caution_forgotten(const struct job *job, const struct delay *delays, 
                : 0;
 }
 
-/* What diagnose finds in a run that is loaded, and how its waits go back to that; else, with `waits` that
- * were measured by durations alone, what can be told without. */
+/*
+ * Adds the findings of a loaded run and attributes its waits to them. With `waits`, which come from durations
+ * alone, adds only what can be said without that.
+ */
 static int explain(const struct job *job, const struct delay *waits, const struct diagnose_options *diagnose,
                    struct table *table, struct error *error)
 {
@@ -288,7 +292,7 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     return failed ? -1 : 0;
 }
 
-/* Of a run that memory does not hold, what its verdicts rest on. */
+/* Reports which steps the verdicts are based on, if the run does not fit in memory. */
 static int caution_loaded_steps(const struct job *job, struct table *table, struct error *error)
 {
     return job->excerpt_count
@@ -302,7 +306,7 @@ static int caution_loaded_steps(const struct job *job, struct table *table, stru
                : 0;
 }
 
-/* The same of a run that is read again, with waits that were measured before. */
+/* The same for a run that is read a second time, with waits that are already measured. */
 static int explain_again(struct store *store, int64_t run_id, const struct delay *waits,
                          const struct diagnose_options *diagnose, struct table *table, struct error *error)
 {
@@ -314,7 +318,10 @@ static int explain_again(struct store *store, int64_t run_id, const struct delay
     return failed ? -1 : 0;
 }
 
-/* Durations tell who came last. What is at fault may show elsewhere: in network steps, or where all stand. */
+/*
+ * Durations show which rank arrived last. The cause may show elsewhere: in network steps, or because all
+ * ranks hang.
+ */
 static int explain_untimed(struct store *store, int64_t run_id, const struct delay *waits,
                            const struct diagnose_options *diagnose, struct table *table, struct error *error)
 {
@@ -327,7 +334,7 @@ static int explain_untimed(struct store *store, int64_t run_id, const struct del
                : 0;
 }
 
-/* Of a run that memory does not hold: waits are measured before it is loaded as diagnose loads it. */
+/* For a run that does not fit in memory: measures waits first, then loads the steps that diagnose loads. */
 static int explain_by_rows(struct job *names, const struct diagnose_options *diagnose, struct table *table,
                            struct error *error)
 {
@@ -410,7 +417,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                  caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
-    /* Of several runs, too, who is at fault comes first. */
+    /* With several runs, too, the ranks at fault come first. */
     failed = failed || table_lift_rows(&result->table, AT_KIND, error);
     runs_release(&runs);
     return failed ? -1 : 0;

@@ -1,3 +1,7 @@
+/*
+ * What diagnose knows about a run besides its findings: where its time went, what was lost, coverage. It
+ * becomes the "summary" of the JSON, a warning about coverage, and the metrics for Prometheus.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -11,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where one step does not tell, the sum would be of fewer steps than its whole. */
+/* If one step has no value, the sum would cover fewer steps than its total, so it is unknown too. */
 static void add(int64_t *sum_ns, int64_t step_ns)
 {
     if (*sum_ns != TIME_UNKNOWN)
@@ -22,7 +26,7 @@ int time_shares_measure(struct time_shares *shares, const struct job *job, const
 {
     *shares = (struct time_shares){
         .communication_ns = TIME_UNKNOWN, .waiting_ns = TIME_UNKNOWN, .usual_step_ns = TIME_UNKNOWN};
-    /* Without times steps are counted in lines. */
+    /* Without timestamps, step_ns is in lines of the trace. */
     if (!baseline->step_ns || !(job->timed_operations || job->traffic_count))
         return 0;
     struct step_summary *steps = step_summaries_new(job, baseline);
@@ -43,10 +47,10 @@ int time_shares_measure(struct time_shares *shares, const struct job *job, const
     return 0;
 }
 
-/* So small a part of a store may be in runs that were not judged. */
+/* One part in ten of a store's operations may be in runs that were not analyzed. */
 enum { PART_LEFT_OUT = 10 };
 
-/* The first step that does not end, of those that findings name; -1. */
+/* The first step that does not end, among those that findings name; -1: none. */
 static int32_t stopped_in(const struct findings *findings)
 {
     int32_t first = -1;
@@ -64,8 +68,10 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     *judgement = (struct judgement){
         .job = job, .told = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
     scope_measure(&judgement->scope, job, baseline);
-    /* What moves between two looks of NCCL's RAS does not stand still, and where no end is ever recorded that
-     * one is lacking says nothing. */
+    /*
+     * A job that moved between two reports of NCCL's RAS does not hang. If no end is ever recorded, a
+     * missing end shows nothing.
+     */
     if (!findings_explain_stop(findings) && !job->watch.has_moved &&
         judgement->scope.blindness != BLIND_NO_ENDS)
         judgement->unexplained_hang = findings->unexplained_hang;
@@ -89,7 +95,7 @@ int64_t judgement_waiting_ns(const struct judgement *judgement)
                                       : scale(waiting_ns, (double)judgement->scope.recorded_ranks);
 }
 
-/* Of several runs, a share is told where each tells it. */
+/* With several runs, a share is known only if it is known for each run. */
 static void add_time(int64_t *sum_ns, int64_t time_ns)
 {
     if (*sum_ns != TIME_UNKNOWN)
@@ -116,7 +122,7 @@ static void add_shares(struct summary *summary, const struct judgement *judgemen
     add_time(&summary->waiting_gpu_ns, judgement_waiting_ns(judgement));
 }
 
-/* Whether a part of the steps that were not loaded stands out, or nothing is known of them. */
+/* Whether some of the steps that were not loaded are outliers, or nothing is known about them. */
 static int is_unseen(const struct job *job)
 {
     return job->excerpt_count &&
@@ -198,7 +204,7 @@ static int add_gaps(const struct summary *summary, struct buffer *json)
            scope_add_gaps(&scope, json) || buffer_append_byte(json, '}');
 }
 
-/* A part of a time; null where either is not known. */
+/* Appends a share of a time; null if either is not known. */
 static int add_share(struct buffer *json, const char *name, int64_t part_ns, int64_t whole_ns)
 {
     return text_json_key(json, name) ||
@@ -209,7 +215,7 @@ static int add_share(struct buffer *json, const char *name, int64_t part_ns, int
 
 static const double HOUR_NS = 3600e9;
 
-/* What the job's time went into, and what of it was lost. */
+/* Appends where the job's time went, and how much of it was lost. */
 static int add_times(const struct summary *summary, struct buffer *json)
 {
     const struct time_shares *shares = &summary->shares;
@@ -277,7 +283,7 @@ static double ratio(int64_t part_ns, int64_t whole_ns)
     return part_ns == TIME_UNKNOWN || whole_ns <= 0 ? (double)NAN : (double)part_ns / (double)whole_ns;
 }
 
-/* Figures of the whole run. */
+/* Adds the figures of the whole run. */
 static int add_run(struct metrics *metrics, const struct judged_run *run)
 {
     const struct job *job = &run->job;
@@ -314,7 +320,7 @@ static int add_run(struct metrics *metrics, const struct judged_run *run)
     return failed;
 }
 
-/* Zeros too: an alarm asks for a change. */
+/* Adds zeros too, because an alarm needs to see a change. */
 static int add_counts(struct metrics *metrics, const struct judged_run *run)
 {
     int counts[FINDING_KINDS][CONFIDENCE_HIGH + 1] = {{0}};
@@ -333,7 +339,7 @@ static int add_counts(struct metrics *metrics, const struct judged_run *run)
     return failed;
 }
 
-/* Findings of one kind, unit, phase and confidence: to Prometheus they are one. */
+/* Findings with the same kind, unit, phase and confidence, which are one time series in Prometheus. */
 struct told_finding {
     const struct finding *finding;
     struct buffer unit;
@@ -364,7 +370,7 @@ static void unite(struct told_finding *told, const struct finding *finding)
         told->last_step = finding->last_step;
 }
 
-/* Those that diagnose tells unasked. -1 when memory is out. */
+/* Collects the findings that diagnose shows by default. Returns -1 when memory is out. */
 static int collect(const struct judged_run *run, struct told_finding *told, size_t *count)
 {
     for (size_t i = 0; i < run->findings.count; i++) {

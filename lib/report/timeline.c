@@ -1,3 +1,7 @@
+/*
+ * The command timeline: writes a run as a trace for Perfetto, with all ranks on one clock. timeline_draw.c
+ * and the files beside it draw it.
+ */
 #include "report/timeline.h"
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -11,8 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A run as a trace for Perfetto: all ranks on one clock. */
 
 enum { OPTION_OUTPUT, OPTION_PROXY, OPTION_RUN };
 
@@ -58,10 +60,10 @@ enum {
     COLUMN_COUNT
 };
 
-/* Waiting of a hundredth of a usual step has an arrow. */
+/* A wait of at least one hundredth of a baseline step gets an arrow. */
 enum { ARROWS_OF_STEP = 100 };
 
-/* The ranks in `selection` are freed by the caller. */
+/* The caller frees the ranks in `selection`. */
 static int select_parts(const struct analysis_request *request, const struct judged_run *drawn,
                         struct timeline_selection *selection)
 {

@@ -1,3 +1,7 @@
+/*
+ * What the parts of a timeline share: lanes for overlapping slices, the common clock, the host times of
+ * operations, and the tracks of ranks.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -27,7 +31,7 @@ static void take_least(int64_t *least_ns, int64_t time_ns)
         *least_ns = time_ns;
 }
 
-/* An operation's first moment on its host's clock. */
+/* The first time of an operation on the clock of its host. */
 static int64_t first_of(const struct job *job, const struct job_operation *operation, const struct call *call)
 {
     int64_t device_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->end_ns;
@@ -36,7 +40,7 @@ static int64_t first_of(const struct job *job, const struct job_operation *opera
     return first_ns;
 }
 
-/* What to add to times on a rank's host's clock to have those on its wall; TIME_UNKNOWN. */
+/* Finds what to add to times on the host clock of a rank to get wall-clock time; TIME_UNKNOWN. */
 static int find_wall(const struct job *job, const struct job_rank *rank, int64_t *wall_ns,
                      struct error *error)
 {
@@ -51,7 +55,7 @@ static int find_wall(const struct job *job, const struct job_rank *rank, int64_t
     return failed;
 }
 
-/* When each rank began, on its host's clock. */
+/* Finds when each rank began, on its host clock. */
 static void find_firsts(struct common_clock *clock, const struct call *calls)
 {
     const struct job *job = clock->job;
@@ -63,7 +67,7 @@ static void find_firsts(struct common_clock *clock, const struct call *calls)
         take_least(&clock->origin_ns, job_common_host_time(&job->ranks[i], clock->own_ns[i]));
 }
 
-/* By the first rank that others are aligned with. */
+/* Takes the wall clock of the first rank that others are aligned with. */
 static int find_wall_at_origin(struct common_clock *clock, struct error *error)
 {
     const struct job *job = clock->job;
@@ -81,7 +85,7 @@ static int find_wall_at_origin(struct common_clock *clock, struct error *error)
     return 0;
 }
 
-/* Ranks that are not aligned, by their wall clocks: `walls_ns` is what those have more than their hosts'. */
+/* Reads the wall clocks of ranks that are not aligned: `walls_ns` is their difference to the host clocks. */
 static int read_walls(struct common_clock *clock, int64_t *walls_ns, struct error *error)
 {
     const struct job *job = clock->job;
@@ -96,7 +100,7 @@ static int read_walls(struct common_clock *clock, int64_t *walls_ns, struct erro
     return 0;
 }
 
-/* The first of all may be on a rank that is only known by its wall clock. */
+/* Places those ranks by their wall clocks. The earliest event may be on one of them. */
 static void place_by_wall(struct common_clock *clock, const int64_t *walls_ns)
 {
     const struct job *job = clock->job;
@@ -112,7 +116,7 @@ static void place_by_wall(struct common_clock *clock, const int64_t *walls_ns)
             clock->own_ns[i] = first_ns - walls_ns[i];
 }
 
-/* Reads wall clocks from the job's store. */
+/* Reads wall clocks from the store of the job. */
 static int common_clock_init(struct common_clock *clock, const struct job *job, const struct call *calls,
                              struct error *error)
 {
@@ -145,7 +149,7 @@ int64_t common_clock_host(const struct common_clock *clock, int32_t rank, int64_
     return at_ns > 0 ? at_ns : 0;
 }
 
-/* A time on an operation's device timeline; likewise. */
+/* Converts a time on an operation's device timeline; TIME_UNKNOWN stays. */
 static int64_t common_clock_device(const struct common_clock *clock, const struct job_operation *operation,
                                    int64_t time_ns)
 {
@@ -202,7 +206,7 @@ static int read_all(const struct job *job, const struct sort_entry *ids, struct 
     return more;
 }
 
-/* Reads that of all operations of a job, one each, in their order: *calls is freed by the caller. */
+/* Reads the host times of all operations of a job, one each, in their order. The caller frees *calls. */
 static int calls_read(const struct job *job, struct call **calls, struct error *error)
 {
     struct sort_entry *ids = operations_by_id(job);
@@ -269,7 +273,7 @@ int64_t canvas_end_ns(const struct canvas *canvas, size_t operation)
     return common_clock_host(&canvas->clock, of->rank, canvas->calls[operation].end_ns);
 }
 
-/* The first numbers are those of processes. */
+/* The first track numbers are those of the ranks' processes. */
 uint64_t canvas_process(int32_t rank)
 {
     return (uint64_t)(int64_t)rank + 1;

@@ -1,3 +1,7 @@
+/*
+ * Draws the timeline of a job: calls, findings, steps with their phases, then everything in order for each
+ * rank. timeline_operations.c and timeline_proxies.c draw the rest.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -30,7 +34,9 @@ static int draw_call(struct canvas *canvas, struct track_group *track_group, siz
     return track_group_draw(canvas, track_group, &event, end_ns, error);
 }
 
-/* What a rank's host did for each operation: from the call until it was enqueued, or the moment of the call.
+/*
+ * Draws the host's part of each operation on a rank: from the call until the operation was enqueued, or a
+ * mark for the call.
  */
 static int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
 {
@@ -54,14 +60,16 @@ static int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
     return failed ? -1 : 0;
 }
 
-/* When steps began and ended on all ranks whose clocks are aligned, [step], on the one clock; TIME_UNKNOWN.
+/*
+ * Begin and end of a step over all ranks with aligned clocks, on the common clock, indexed by step;
+ * TIME_UNKNOWN.
  */
 struct step_span {
     int64_t begin_ns;
     int64_t end_ns;
 };
 
-/* What is said of one. */
+/* The texts of a finding. */
 struct words {
     struct buffer name;
     struct buffer text;
@@ -79,7 +87,7 @@ static int say(const struct canvas *canvas, const struct finding *finding, struc
            finding_advise(finding, canvas->job, 0, &words->advice);
 }
 
-/* From when it shows first, else from its first step. */
+/* When the finding first shows, else the begin of its first step. */
 static int64_t begin_of(const struct canvas *canvas, const struct finding *finding,
                         const struct step_span *spans)
 {
@@ -90,7 +98,7 @@ static int64_t begin_of(const struct canvas *canvas, const struct finding *findi
     return begin_ns == TIME_UNKNOWN ? 0 : begin_ns;
 }
 
-/* To the end of its last step; for good, where the job stood still; else it has none. */
+/* The end of its last step; without end if the job hung; TIME_UNKNOWN if it is not known. */
 static int64_t end_of(const struct finding *finding, const struct step_span *spans, int64_t begin_ns)
 {
     if (finding->stops_job)
@@ -136,8 +144,8 @@ static int is_drawn(const struct canvas *canvas, const struct finding *finding, 
 }
 
 /*
- * Findings over the steps that they are of, with what they say: those that accuse a rank on a track of it, or
- * with NO_RANK all that accuse one that is drawn.
+ * Draws findings over their steps, with their texts: on the track of a rank those that blame it, or with
+ * NO_RANK all that blame a rank that is drawn.
  */
 static int draw_findings(struct canvas *canvas, const struct step_span *spans, int32_t rank,
                          struct error *error)
@@ -182,7 +190,7 @@ static void widen(const struct canvas *canvas, size_t operation, struct step_spa
         span->end_ns = end_ns;
 }
 
-/* An array with nothing known. */
+/* An array with all values unknown. */
 static struct step_span *new_spans(const struct job *job)
 {
     struct step_span *spans = array_new((size_t)job->step_count, sizeof *spans);
@@ -200,7 +208,7 @@ static void add_rank(const struct canvas *canvas, int32_t rank, struct step_span
             widen(canvas, i, &spans[job->operations[i].step]);
 }
 
-/* A step lasts until the next begins. */
+/* A step lasts until the next one begins. */
 static void join_spans(const struct job *job, struct step_span *spans)
 {
     int64_t next_ns = TIME_UNKNOWN;
@@ -211,7 +219,7 @@ static void join_spans(const struct job *job, struct step_span *spans)
     }
 }
 
-/* Owned by the caller (free); NULL when memory is out. */
+/* The caller frees the result; NULL when memory is out. */
 static struct step_span *step_spans_new(const struct canvas *canvas)
 {
     const struct job *job = canvas->job;
@@ -224,12 +232,13 @@ static struct step_span *step_spans_new(const struct canvas *canvas)
     return spans;
 }
 
-/* Drawing the steps of a rank, one after the other, on one track. */
+/* Draws the steps of a rank in succession on one track. */
 struct drawing {
     struct canvas *canvas;
     int32_t rank;
     struct track_group track_group;
-    struct sort_entry *ends; /* owned, as the next: when operations of a step ended, and which these are */
+    struct sort_entry
+        *ends; /* owned, like the next: when the operations of a step ended, and their indices */
     struct sort_entry *scratch;
 };
 
@@ -238,7 +247,7 @@ static int has_step(const struct timeline_selection *selection, int32_t step)
     return !selection->has_steps || (step >= selection->first_step && step <= selection->last_step);
 }
 
-/* The operations of a step, or without steps all, in the order in which they ended. */
+/* Lists the operations of a step, or all of them if there are no steps, by end. */
 static size_t list_ends(struct drawing *drawing, int32_t step)
 {
     const struct job *job = drawing->canvas->job;
@@ -272,7 +281,7 @@ static int draw_phase(struct drawing *drawing, uint64_t track, int32_t tag, int6
     return end_ns == INT64_MAX ? 0 : perfetto_end(&canvas->perfetto, track, end_ns, error);
 }
 
-/* From the span's begin on: what lasts longer is in the next step. */
+/* The first phase starts at the begin of the span. What lasts beyond its end is in the next step. */
 static int draw_phases(struct drawing *drawing, int32_t step, uint64_t track, const struct step_span *span,
                        struct error *error)
 {
@@ -313,7 +322,7 @@ static int draw_step(struct drawing *drawing, int32_t step, const struct step_sp
                : perfetto_end(&canvas->perfetto, event.track, span->end_ns, error);
 }
 
-/* Phases alone, where there are no steps. */
+/* Draws phases alone, if there are no steps. */
 static int draw_without_steps(struct drawing *drawing, struct error *error)
 {
     struct step_span all = {TIME_UNKNOWN, TIME_UNKNOWN};
@@ -340,9 +349,9 @@ static int draw_all(struct drawing *drawing, struct step_span *spans, struct err
 }
 
 /*
- * The steps of a rank as slices, each up to the next, and in them their phases: a phase is a tag, from the
- * end of the operation before on, on whatever stream, to the end of the last of its own
- * (steps/step_summary.h).
+ * Draws the steps of a rank as slices, each up to the next one, with their phases inside. A phase is a tag:
+ * it lasts from the end of the previous operation, on any stream, to the end of its own last operation
+ * (step_summary.c).
  */
 static int draw_steps(struct canvas *canvas, int32_t rank, struct error *error)
 {
@@ -366,7 +375,10 @@ static int draw_steps(struct canvas *canvas, int32_t rank, struct error *error)
     return failed ? -1 : 0;
 }
 
-/* Perfetto shows them behind the name, and takes 0 for the idle process: far from any rank. */
+/*
+ * Perfetto shows process numbers behind the names and takes 0 for the idle process; these are far from any
+ * rank number.
+ */
 enum { FIRST_PROCESS = 1000000 };
 
 static const char *clock_method(const struct job_rank *rank)
@@ -375,7 +387,7 @@ static const char *clock_method(const struct job_rank *rank)
     return methods[rank->clock_method];
 }
 
-/* "clock +-12.3 us": how far its times may be off those of others. */
+/* Appends the error bound of a rank's clock: "clock +-12.3 us". */
 static int append_clock(const struct job_rank *rank, struct buffer *text)
 {
     if (!job_is_aligned(rank))
@@ -438,7 +450,7 @@ static int begin_rank(struct canvas *canvas, int32_t number, struct error *error
     return failed;
 }
 
-/* What all times are since. */
+/* Draws the mark at time 0. */
 static int draw_zero(struct canvas *canvas, struct error *error)
 {
     struct track_group track_group = {.rank = NO_RANK, .name = "clock"};

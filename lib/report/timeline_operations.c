@@ -1,3 +1,7 @@
+/*
+ * Draws the operations of ranks in a timeline, with their wait times and the arrows from the operation that
+ * arrived last.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -8,7 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Waiting that is shorter is not drawn. */
+/* Shorter waits are not drawn. */
 enum { WAIT_LEAST_NS = 1000 };
 
 int waits_init(struct waits *waits, const struct canvas *canvas)
@@ -32,7 +36,10 @@ void waits_release(struct waits *waits)
     *waits = (struct waits){0};
 }
 
-/* What an operation waited for the last to come, from its start on; 0: it did not, or nobody knows. */
+/*
+ * How long an operation waited for the last rank to arrive, from its start on; 0: it did not wait, or that is
+ * not known.
+ */
 static int64_t waits_of(const struct waits *waits, size_t operation)
 {
     const struct job *job = waits->canvas->job;
@@ -45,10 +52,10 @@ static int is_aligned(const struct job *job, int32_t operation)
     return job_is_aligned(&job->ranks[job->operations[operation].rank]);
 }
 
-/* When it was over, as an arrow needs it: after the last had come, by the clocks; TIME_UNKNOWN: no arrow. */
 /*
- * An arrow begins where the last comes and ends behind that, or Perfetto turns it round: clocks are only so
- * exact.
+ * When the wait of an operation was over, as the end of an arrow; TIME_UNKNOWN: no arrow. An arrow begins
+ * where the last rank arrives and must end later, or Perfetto reverses it; the accuracy of the clocks alone
+ * does not guarantee that.
  */
 static int64_t waits_arrow_ns(const struct waits *waits, size_t operation)
 {
@@ -67,13 +74,13 @@ static int64_t waits_arrow_ns(const struct waits *waits, size_t operation)
     return over_ns < canvas_end_ns(canvas, operation) ? over_ns : TIME_UNKNOWN;
 }
 
-/* The arrow that ends at an operation. */
+/* The id of the arrow that ends at an operation. */
 static uint64_t waits_arrow(size_t operation)
 {
     return operation + 1;
 }
 
-/* The arrows from an operation to all that waited for it, in waits->arrows; how many. */
+/* Writes the arrows from an operation to all that waited for it to waits->arrows. Returns their number. */
 static size_t waits_arrows(const struct waits *waits, size_t operation)
 {
     const struct job *job = waits->canvas->job;
@@ -89,20 +96,20 @@ static size_t waits_arrows(const struct waits *waits, size_t operation)
     return count;
 }
 
-/* When an operation held its stream, on its rank's device timeline. */
+/* When an operation occupied its stream, on the device timeline of its rank. */
 struct drawn {
     int64_t begin_ns;
     int64_t end_ns;   /* INT64_MAX: it never ended */
-    int64_t shown_ns; /* when it begins on the one clock, not after any that begins later */
+    int64_t shown_ns; /* where it is drawn on the common clock, at most the begin of any later operation */
     int32_t operation;
     int32_t stream;
 };
 
 /* The operations of a rank that are drawn. */
 struct place_matrix {
-    struct drawn *items; /* owned, by stream and begin */
+    struct drawn *items; /* owned; sorted by stream and begin */
     size_t count;
-    int32_t *stream_of; /* owned, of each operation of the rank */
+    int32_t *stream_of; /* owned: per operation of the rank */
     int32_t streams;
 };
 
@@ -173,7 +180,7 @@ static int collect(struct canvas *canvas, int32_t number, struct place_matrix *p
     return 0;
 }
 
-/* The communicator of all of a stream's operations; -1: they are of several. */
+/* The communicator of all operations of a stream; -1: several. */
 static int32_t only_communicator(const struct job *job, const struct drawn *items, size_t count)
 {
     int32_t communicator = job->operations[items[0].operation].communicator;
@@ -183,7 +190,10 @@ static int32_t only_communicator(const struct job *job, const struct drawn *item
     return communicator;
 }
 
-/* "operations, stream 0x55ef21af9590": by its address, else by the communicator that has it to itself. */
+/*
+ * Names a stream by its address, like "operations, stream 0x55ef21af9590"; without one, by its communicator
+ * if it has only one.
+ */
 static int name_stream(const struct canvas *canvas, const struct place_matrix *place_matrix,
                        const struct drawn *items, size_t count, struct buffer *name)
 {
@@ -200,7 +210,7 @@ static int name_stream(const struct canvas *canvas, const struct place_matrix *p
 
 enum { MOST_ARGUMENTS = 10 };
 
-/* What an operation's slice says when it is clicked on. */
+/* The texts that Perfetto shows for the slice of an operation. */
 struct words {
     struct perfetto_argument arguments[MOST_ARGUMENTS];
     size_t count;
@@ -225,7 +235,7 @@ static int name_operation(const struct job *job, const struct job_operation *ope
                          job->ranks[peer].name);
 }
 
-/* Where its times are not what the GPU tells. */
+/* Appends where the times come from if it is not the GPU. */
 static const char *append_times(const struct job_operation *operation)
 {
     if (operation->by_call)
@@ -261,7 +271,7 @@ static int describe(const struct canvas *canvas, size_t at, struct words *words)
     return name_operation(job, operation, words);
 }
 
-/* Drawing the operations of one stream: each waits until it is known when the next on its track begins. */
+/* Draws the operations of one stream. Each is held until the begin of the next one on its lane is known. */
 struct drawing {
     struct canvas *canvas;
     const struct waits *waits;
@@ -277,7 +287,7 @@ static int end_by(int64_t *end_ns, int64_t limit_ns)
     return *end_ns == INT64_MAX;
 }
 
-/* A slice within an operation's. */
+/* Draws a slice within that of an operation. */
 static int draw_inner(struct drawing *drawing, uint64_t track, struct perfetto_event event, int64_t end_ns,
                       struct error *error)
 {
@@ -288,7 +298,10 @@ static int draw_inner(struct drawing *drawing, uint64_t track, struct perfetto_e
                : 0;
 }
 
-/* What it waited for the last to come, and what it took from then on, at which an arrow ends. */
+/*
+ * Draws how long an operation waited for the last rank to arrive, and the transfer after that, where an arrow
+ * ends.
+ */
 static int draw_wait(struct drawing *drawing, uint64_t track, size_t operation, int64_t begin_ns,
                      int64_t end_ns, struct error *error)
 {
@@ -319,7 +332,7 @@ static int draw_wait(struct drawing *drawing, uint64_t track, size_t operation, 
     return draw_inner(drawing, track, transfer, end_ns, error);
 }
 
-/* That it came last, and to whom. */
+/* Marks that the operation arrived last, with the arrows to those that waited. */
 static int draw_last(struct drawing *drawing, uint64_t track, size_t operation, int64_t begin_ns,
                      struct error *error)
 {
@@ -349,7 +362,7 @@ static int draw_slice(struct drawing *drawing, struct perfetto_event *event, siz
     return is_open ? 0 : perfetto_end(perfetto, event->track, end_ns, error);
 }
 
-/* The operation that a lane holds, which is over when the next of it begins. */
+/* Draws the operation that a lane holds. It ends at `limit_ns`, the begin of the next one, at the latest. */
 static int release_held(struct drawing *drawing, int lane, int64_t limit_ns, struct error *error)
 {
     struct canvas *canvas = drawing->canvas;
@@ -375,8 +388,8 @@ static int release_held(struct drawing *drawing, int lane, int64_t limit_ns, str
 }
 
 /*
- * A GPU's clock is put on its host's block by block, and where the next block has it otherwise by more than
- * lies between two operations, the second must not seem to come first.
+ * GPU time is converted to host time block by block. If two blocks differ by more than the gap between two
+ * operations, the second operation could appear first; this corrects the order.
  */
 static void order_begins(const struct canvas *canvas, struct drawn *items, size_t count)
 {

@@ -1,3 +1,4 @@
+/* Draws the work of the network (proxy) threads in a timeline, by direction, peer and channel. */
 #include "base/base.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -28,10 +29,10 @@ enum {
 struct link {
     struct track_group operations;
     struct track_group steps;
-    char *names[2]; /* owned: of these */
+    char *names[2]; /* owned: names of the two track groups */
 };
 
-/* More in one file are counted, and not drawn. */
+/* Most links per file that are drawn; the others are counted. */
 enum { MOST_LINKS = 4096 };
 
 struct drawing {
@@ -87,7 +88,7 @@ static int name_link(const struct job *job, const struct job_operation *operatio
     return failed;
 }
 
-/* 0 with the link NULL: there are too many. */
+/* Returns 0 with `link` NULL if there are too many links. */
 static int find_link(struct drawing *drawing, struct draw_proxies_row *row)
 {
     const struct job_operation *operation = &drawing->canvas->job->operations[row->operation];
@@ -130,7 +131,7 @@ static int draw_operation(struct canvas *canvas, const struct draw_proxies_row *
                             end_ns > event.at_ns ? end_ns : event.at_ns, error);
 }
 
-/* As NCCL's profiler calls them. */
+/* The names that NCCL's profiler uses. */
 static const char *name_wait(enum wait_kind kind, int received)
 {
     static const char *const names[WAIT_KINDS][2] = {
@@ -141,10 +142,10 @@ static const char *name_wait(enum wait_kind kind, int received)
     return names[kind][received];
 }
 
-/* A wait of a step, on the one clock. */
+/* A wait of a network step, on the common clock. */
 struct waited {
     int64_t begin_ns;
-    int64_t end_ns; /* INT64_MAX: for good */
+    int64_t end_ns; /* INT64_MAX: it never ended */
     const char *name;
 };
 
@@ -156,7 +157,7 @@ static int by_begin(const void *a, const void *b)
     return (left->end_ns > right->end_ns) - (left->end_ns < right->end_ns);
 }
 
-/* Those that have a begin, one after the other. */
+/* Lists the waits that have a begin, in order. */
 static size_t list_waits(const struct canvas *canvas, const struct draw_proxies_row *row,
                          const struct proxy_step *step, struct waited *list)
 {

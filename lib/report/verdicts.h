@@ -15,144 +15,157 @@ struct transfer_excess;
 /* -------------------- summary.c -------------------- */
 
 /*
- * What the time of a job went into, over the steps whose length is known, without the warm-up. Of a rank on
- * average; TIME_UNKNOWN where the trace does not tell.
+ * Where the time of a job went, summed over the steps of known duration, without warm-up. Each value is the
+ * mean over ranks, in nanoseconds; TIME_UNKNOWN if the trace does not have it.
  */
 struct time_shares {
-    int64_t steps_ns;         /* all of it */
-    int64_t communication_ns; /* at least one operation ran on its GPU (step_summary.c): no more than all */
-    int64_t waiting_ns;       /* of that, it waited for the last to arrive (arrival.h) */
-    int64_t usual_step_ns;    /* what steps take that nothing made longer (baseline_quantile) */
+    int64_t steps_ns;         /* total step time */
+    int64_t communication_ns; /* time with at least one operation on the rank's GPU (step_summary.c); at most
+                                 steps_ns */
+    int64_t waiting_ns;       /* part of communication_ns that the rank waited for the last rank to arrive
+                                 (job/arrival.c) */
+    int64_t usual_step_ns;    /* baseline step time (baseline_quantile) */
 };
 
-/* -1 when memory is out. */
+/* Returns -1 when memory is out. */
 int time_shares_measure(struct time_shares *shares, const struct job *job, const struct baseline *baseline);
 
-/* What diagnose judged of the runs of a store, and what its silence is worth. Release it. */
+/*
+ * What diagnose analyzed in the runs of a store, and the smallest fault that it would have detected. Release
+ * it with summary_release.
+ */
 struct summary {
     int64_t runs;
     int64_t ranks;
-    int64_t hosts; /* of each run, summed; COUNT_UNKNOWN */
+    int64_t hosts; /* sum over runs; COUNT_UNKNOWN */
     int64_t steps;
     int64_t median_step_ns; /* of the last run */
-    int64_t operations;     /* as in struct scope */
+    int64_t operations;     /* as in struct scope, like `judged` */
     int64_t judged;
-    int64_t doubtful; /* of them, those of runs of which more than a tenth was not judged */
-    int64_t whole_ns; /* of all steps, as in struct longer_steps */
+    int64_t doubtful; /* operations in runs of which more than a tenth could not be analyzed */
+    int64_t whole_ns; /* total step time, as in struct longer_steps */
     int64_t lost_ns;
     int64_t explained_ns;
-    struct time_shares shares; /* summed */
-    int64_t waiting_gpu_ns;    /* of all ranks together */
+    struct time_shares shares; /* sum over runs */
+    int64_t waiting_gpu_ns;    /* sum over all ranks */
     int64_t gaps[GAP_COUNT];
     struct smallest_fault smallest; /* of the last run */
-    int longer_steps;               /* some became longer without anybody to blame */
-    struct buffer longer;           /* JSON objects, as below */
-    struct buffer undetermined;     /* runs that stand still, and the record cannot say for whom */
+    int longer_steps;               /* in some run, steps became longer and no finding explains it */
+    struct buffer longer;           /* JSON objects, for struct longer_steps */
+    struct buffer undetermined;     /* JSON objects: runs that hang and whose culprit cannot be determined */
 };
 
-/* What is known of a run once it is diagnosed. */
+/* What is known about a run after its diagnosis. */
 struct judgement {
     const struct job *job;
-    const struct job *told; /* its ranks, and all steps that were loaded, in whatever round: `job` where one
-                               round was all */
+    const struct job *told; /* has the ranks, and the loaded steps of all rounds; same as `job` if one round
+                               covered the run */
     const struct baseline *baseline;
     struct scope scope;
     struct longer_steps longer;
     struct smallest_fault smallest;
     struct time_shares shares;
     size_t hosts;                             /* 0: not known */
-    int32_t stopped_step;                     /* the job stands still in it; -1 */
-    struct unexplained_hang unexplained_hang; /* not known where a finding says for whom */
+    int32_t stopped_step;                     /* step in which the job hangs; -1: none */
+    struct unexplained_hang unexplained_hang; /* not known if a finding names the culprit */
 };
 
-/* What all ranks that recorded something waited together; TIME_UNKNOWN. */
+/* Wait time summed over all ranks that recorded something; TIME_UNKNOWN. */
 int64_t judgement_waiting_ns(const struct judgement *judgement);
 
-/* -1 when memory is out: release it all the same. */
+/* Returns -1 when memory is out. Release the judgement in any case. */
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    const struct findings *findings, const struct diagnose_options *options);
 void judgement_release(struct judgement *judgement);
 
 /*
- * Adds what was judged in a later round (job/load.h) of the same run. What a healthy step is, and how small a
- * fault would have been seen, is told by the first. -1 when memory is out.
+ * Adds what was analyzed in a later round (job/load.h) of the same run. The baseline step and the smallest
+ * detectable fault are those of the first round. Returns -1 when memory is out.
  */
 int judgement_add_round(struct judgement *judgement, const struct judgement *round);
 
 int summary_add_run(struct summary *summary, const struct judgement *judgement);
 void summary_release(struct summary *summary);
 
-/* Whether a tenth of all or more is in runs that could not be judged, or not wholly. */
+/* Whether at least a tenth of all operations belong to runs that could not be analyzed completely. */
 int summary_is_doubtful(const struct summary *summary);
 
-/* "summary": {...}. -1 when memory is out. */
+/* Appends "summary": {...}. Returns -1 when memory is out. */
 int summary_add_json(const struct summary *summary, struct buffer *json);
 
-/* Where findings are shown and less than half of the job was judged, that is a warning. */
+/* Warns if findings are shown and less than half of the job was analyzed. */
 int caution_scope(const struct judgement *judgement, struct table *table, struct error *error);
 
 /* -------------------- diagnose_notes.c -------------------- */
 
 /*
- * What is worth a word beside the findings of a run, as warnings: what diagnose could not tell, or not
- * surely, for what the trace lacks. `is_told`: there are findings that are shown.
+ * Adds warnings about a run beside its findings: what diagnose could not determine, or not reliably, because
+ * the trace lacks data. `is_told`: the run has findings that are shown.
  */
 int caution_run(const struct judgement *judgement, const struct findings *findings,
                 const struct transfer_excess *transfers, int is_told, struct table *table,
                 struct error *error);
 
-/* Which runs several recorders tell of, and which may be one job and were kept apart, with why. */
+/*
+ * Warns about runs that several recorders recorded, and about runs that may be one job and were kept
+ * separate, with the reason.
+ */
 int caution_recorders(struct store *store, const struct runs *runs, struct table *table, struct error *error);
 
 /* -------------------- diagnosis.c -------------------- */
 
 /*
- * What suspicions (suspect.h) amount to, and what postmortem finds, in their order. `baseline` and
- * `*transfers`, one for each instance, are made here and released (freed) by the caller, also on failure;
- * they start out zeroed.
+ * Finds what made steps longer (diagnose/suspect.c) and what stopped the job (lib/hang), in the order of
+ * output. `baseline` and `*transfers` (one per instance) start zeroed and are filled in here. The caller
+ * releases (frees) them, also after an error.
  */
 int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
                   struct transfer_excess **transfers, const struct diagnose_options *options,
                   struct error *error);
 
-/* Of that only what is beyond the usual: baseline->excess and `*transfers`, likewise. */
+/*
+ * Finds only what exceeds the baseline: baseline->excess and `*transfers`. The caller releases both, as for
+ * findings_find.
+ */
 int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
                 const struct diagnose_options *options, struct error *error);
 
 /*
- * What diagnose is asked without options, for analyses that give its verdicts: rules that the environment
- * turns off included. -1 where that, or the store, cannot be read.
+ * The options that diagnose uses by default, for other analyses that show its verdicts. They include the
+ * rules that the environment turns off. Returns -1 if the environment or the store cannot be read.
  */
 int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error);
 
-/* What diagnose says first of a run, for people. `names_run`: there are several. -1 when memory is out. */
+/*
+ * The lines that diagnose prints first for a run. `names_run`: the store has several runs. Both functions
+ * return -1 when memory is out.
+ */
 
 /*
- * What the job was and what it lost, a line each: ranks, steps, how long they usually are; those that were
- * longer; shares of communication and of waiting; what was lost, of how much, and what explains it. Says
- * nothing of a run without operations.
+ * What the job was and what it lost, one fact per line: ranks, steps, baseline step; longer steps; shares of
+ * communication and wait time; time lost, of how much, and what explains it. Appends nothing for a run
+ * without operations.
  */
 int headline_append_job(const struct judgement *judgement, int names_run, struct buffer *text);
 
-/* The verdict where no finding is shown, and what it is worth. */
+/* The verdict when no finding is shown, and the smallest fault that would have been detected. */
 int headline_append_verdict(const struct judgement *judgement, int names_run, struct buffer *text);
 
 /* -------------------- judged_run.c -------------------- */
 
-/* A run with all that diagnose finds in it, for whoever tells of it. */
+/* A run with everything that diagnose finds in it. */
 struct judged_run {
-    struct job job; /* its only round (job/load.h), or the first */
-    struct job all; /* where there are several: what tells of them (judged_run.c) */
+    struct job job; /* the only round (job/load.h), or the first of several */
+    struct job all; /* if there are several rounds: the job that all findings refer to (judged_run.c) */
     struct baseline baseline;
-    struct findings
-        findings; /* with their details (diagnose/findings_detail.h), in steps of judgement.told */
+    struct findings findings; /* with details; steps of judgement.told */
     struct transfer_excess *transfers;
     struct judgement judgement;
-    size_t operations; /* that were loaded, in whatever round */
+    size_t operations; /* operations loaded, in all rounds */
     int64_t timed_operations;
 };
 
-/* On failure nothing is left to release. It stays where it is: parts of it point to others. */
+/* On failure there is nothing to release. Do not move the struct: its members point to each other. */
 int judged_run_init(struct judged_run *run, struct store *store, int64_t run_id,
                     const struct diagnose_options *options, struct error *error);
 void judged_run_release(struct judged_run *run);
@@ -160,87 +173,96 @@ void judged_run_release(struct judged_run *run);
 /* -------------------- log_notes.c -------------------- */
 
 /*
- * What NCCL's log says of processes whose ranks it does not tell, as its lines about the making of
- * communicators are not there: errors that they report, and how many calls each made where one made fewer
- * than the others. And that lines of PyTorch's watchdog stand in such a log, where they are not read.
+ * What NCCL's log contains about processes whose ranks are not known because the lines about the creation of
+ * their communicators are missing: errors that they report, and the number of calls of each process if one
+ * made fewer calls than the others. Also warns if such a log has lines of PyTorch's watchdog, which are not
+ * read there.
  */
 int caution_rankless(struct store *store, struct table *table, struct error *error);
 
 /*
- * That ranks of a run report failures (a peer that closed its connection, transfers that were given up, a
- * port that went) of which no finding speaks. Wants what findings_find fills in.
+ * Warns if ranks of a run report failures that no finding covers (a peer that closed its connection,
+ * transfers that were given up, a port that went down). Needs what findings_find fills in.
  */
 int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
                     struct error *error);
 
 /* -------------------- warnings.c -------------------- */
 
-/* What a judgement of a run lacks, as warnings in the same words by every analysis. */
+/* Warnings about what is missing from a run. Every analysis uses the same words. */
 
-/* A line for each warning of a table, for an analysis that brings its own text. -1 when memory is out. */
+/*
+ * Appends a line for each warning of a table, for an analysis that writes its own text. Returns -1 when
+ * memory is out.
+ */
 int warnings_append(const struct table *table, struct buffer *text);
 
 /*
- * Ranks of the job that left no trace, or whose recorder stopped before them, and communicators that are
- * incomplete. Says nothing of a trace of one rank: who records only that knows it. Wants what job_load or
- * waits_measure fill in.
+ * Warns about ranks of the job that left no trace or whose recorder stopped before they did, and about
+ * incomplete communicators. Adds nothing for a trace of a single rank: a user who records one rank knows
+ * that the others are missing. Needs what job_load or waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
-/* That most ranks looked slow at once (rules_lateness.c). */
+/* Warns if most ranks looked slow at the same time (diagnose/rules_lateness.c). */
 int caution_crowd(const struct common_slowdown *common_slowdown, const struct job *job, struct table *table,
                   struct error *error);
 
 /*
- * That a bound was reached beyond which an answer may be another: of suspicions that are weighed, of
- * operations that are looked at before or after another.
+ * Warns if a limit was reached beyond which the result may change: of candidates that are evaluated, or of
+ * operations that are compared before or after another operation.
  */
 int caution_bounds(const struct job *job, const struct findings *findings, struct table *table,
                    struct error *error);
 
-/* That a process has ranks which are not told apart. Wants what job_load_operations fills in. */
+/* Warns if a process has several ranks that cannot be separated. Needs what job_load_operations fills in. */
 int caution_parts(const struct job *job, struct table *table, struct error *error);
 
-/* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
+/* Warns if `count`, the number of communicators without a hash, is not 0. `run_id` 0: of the whole store. */
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
 
-/* That calls moved data and have no operation (bare_calls.h). */
+/* Warns about calls that moved data and have no operation. */
 int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error);
 
 /*
- * That most traces stop without their end, where no finding says who did not get on. Wants what findings_find
+ * Warns if most traces are truncated and no finding names the rank that stopped. Needs what findings_find
  * fills in.
  */
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
 
-/* Where dumps were written while the job ran, so that who waits for whom is not asked. */
+/*
+ * Warns if dumps were written while the job ran, in which case diagnose does not search for who waits for
+ * whom.
+ */
 int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
                      struct error *error);
 
-/* Of the store as a whole: that shards are not there (warnings.c); that it holds no runs, hence no
- * operations, and what calls without one it knows of. */
+/*
+ * Warnings about the store as a whole: shards are missing; it has no runs, so no operations, and which
+ * calls without an operation it has.
+ */
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error);
 
 /*
- * What records themselves show, of all runs that are asked about: that logs of a process number
- * different operations alike, that clocks stepped, that sends and their receives differ in size. And the
+ * Warnings about the records themselves, for all selected runs: logs of one process number different
+ * operations alike, clocks stepped, sends and their receives differ in size. caution_clock_steps has the
  * clocks alone.
  */
 int caution_records(struct store *store, const struct runs *runs, struct table *table, struct error *error);
 int caution_clock_steps(struct store *store, const struct runs *runs, struct table *table,
                         struct error *error);
 
-/* That files lay beside the traces which repeat others of them, in whole or in part. */
+/* Warns about input files that repeat other input files, in whole or in part. */
 int caution_copies(struct store *store, const struct runs *runs, struct table *table, struct error *error);
 
-/* Whether it is so. */
+/* Sets *are_lacking if a shard of the store is missing or incomplete. */
 int shards_are_lacking(struct store *store, int *are_lacking, struct error *error);
 
 /* -------------------- summary.c -------------------- */
 
-/* What Prometheus is told of a run: its steps, shares, losses, findings, bandwidths and coverage. */
+/* Adds the Prometheus metrics of a run: steps, shares, losses, findings, bandwidths and coverage. */
 int run_metrics_add(struct metrics *metrics, const struct judged_run *run, struct error *error);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * Warnings about what is missing from a run or wrong with its records, in the same words for every analysis.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -11,7 +14,7 @@
 
 #include <string.h>
 
-/* Of many, a few say enough. */
+/* Most shards that are named. */
 enum { SHARD_NOTES_MOST_TOLD = 8 };
 
 /* "shard 2/4 of host node7 (/shared/ncclprof-node7.db)" */
@@ -40,12 +43,12 @@ static int warn_of(const struct shard *shard, struct table *table, struct error 
     return failed;
 }
 
-/* What a store says of its shards. */
+/* The state of the shards of a store. */
 struct standing {
     struct shards shards;
     int64_t lacking;
     int64_t there;
-    int64_t expected; /* 0: nobody said how many */
+    int64_t expected; /* 0: not known */
 };
 
 static int find_standing(struct standing *standing, struct store *store, struct error *error)
@@ -77,7 +80,7 @@ static int warn_of_rest(const struct standing *standing, struct table *table, st
                : 0;
 }
 
-/* That of a store which was merged of shards something is not there: what that would tell was not judged. */
+/* Warns if a store was merged from shards and some are missing, so that their data was not analyzed. */
 static int caution_shards(struct store *store, struct table *table, struct error *error)
 {
     struct standing standing;
@@ -119,7 +122,7 @@ int warnings_append(const struct table *table, struct buffer *text)
     return failed ? -1 : 0;
 }
 
-/* Of many ranks that are absent, a few. Places of a large job may have no names at all. */
+/* Appends a few of the absent ranks. In a large job they may have no names. */
 static int name_absent(const struct job *job, int64_t absent, struct buffer *text)
 {
     int64_t named = 0;
@@ -148,7 +151,10 @@ static size_t count_incomplete(const struct job *job)
     return count;
 }
 
-/* A recorder that does not say how large a communicator is shows so many places of it at least. */
+/*
+ * Whether the size of communicators is known. If a recorder does not record it, it is inferred from the ranks
+ * seen and is only a lower bound.
+ */
 static int is_size_known(const struct job *job)
 {
     for (size_t i = 0; i < job->communicator_count; i++)
@@ -157,7 +163,7 @@ static int is_size_known(const struct job *job)
     return 0;
 }
 
-/* Nothing where there is nothing to say. */
+/* Appends nothing if no rank is absent. */
 static int append_absent(const struct job *job, int64_t recorded, struct buffer *text)
 {
     size_t incomplete = count_incomplete(job);
@@ -183,7 +189,7 @@ static const char *name_of(const struct job *job, int64_t job_rank_id)
     return "?";
 }
 
-/* That recorders stopped while their ranks went on (FORMAT_NOTE_STOPPED). */
+/* Warns about recorders that stopped while their ranks continued (FORMAT_NOTE_STOPPED). */
 static int caution_stopped(const struct job *job, struct table *table, struct error *error)
 {
     struct statement *statement =
@@ -358,7 +364,7 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
     return failed ? -1 : 0;
 }
 
-/* What records show that has to be known of them, whatever is judged. */
+/* Warnings about records that matter for every analysis. */
 
 static int warn_of_repeated(struct store *store, const struct runs *runs, struct table *table,
                             struct error *error)
@@ -377,7 +383,7 @@ static int warn_of_repeated(struct store *store, const struct runs *runs, struct
         repeated);
 }
 
-/* A run's clocks, as they come. */
+/* The clock steps of a run, in the order of the rows. */
 struct clocks {
     int64_t run_id;
     size_t told;

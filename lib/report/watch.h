@@ -5,22 +5,24 @@
 
 #include <stdint.h>
 
-/* Both copy texts and return -1 when memory is out; the list is then as it was. */
+/* Both copy the texts. They return -1 when memory is out; the list is then unchanged. */
 int noted_list_add(struct noted_list *list, const struct finding_snapshot *finding_snapshot);
 int noted_list_append(struct noted_list *list, const struct noted_list *others);
 
-/* Whether both speak of the same: kind and unit agree, phases as far as both have one, and steps overlap or
- * go on. */
+/*
+ * Whether both are the same finding: kind and unit are equal, phases are equal if both have one, and their
+ * steps overlap or are adjacent.
+ */
 int noted_is_same(const struct finding_snapshot *one, const struct finding_snapshot *other);
 
 const char *change_name(enum change change);
 
-/* A finding of which somebody was told. */
+/* A finding that has been reported. */
 struct told_noted {
-    struct finding_snapshot finding_snapshot; /* as the latest look found it */
-    int is_absent;                            /* the latest look did not find it */
-    int64_t lag;                              /* the least so far (noted_lag) */
-    int64_t lost_ns;                          /* as it was when it was told of, as is what follows */
+    struct finding_snapshot finding_snapshot; /* as the latest poll found it */
+    int is_absent;                            /* the latest poll did not find it */
+    int64_t lag;                              /* smallest lag so far (noted_lag) */
+    int64_t lost_ns;                          /* cost when it was last reported; is_over is also from then */
     int is_over;
 };
 

@@ -1,3 +1,7 @@
+/*
+ * Which findings of the command watch are new, changed, ended or withdrawn since the latest poll, and the
+ * lines that report it. watch_files.c finds out when to poll and what diagnose finds.
+ */
 #include "base/base.h"
 #include "report/report.h"
 #include "report/watch.h"
@@ -8,8 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-/* So many steps (periods of it) without it end a finding, and a part of all: files of ranks and communicators
- * do not grow in step. */
+/*
+ * A finding has ended after this many steps without it (multiplied by its period), and at least one part in
+ * twenty of all steps: the files of ranks and communicators do not grow at the same pace.
+ */
 enum { STEPS_WITHOUT = 3, PART_WITHOUT = 20 };
 
 static void noted_release(struct finding_snapshot *finding_snapshot)
@@ -69,7 +75,7 @@ static int is_text(const char *one, const char *other)
     return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
-/* How far apart two steps of it may be. */
+/* Largest distance between two consecutive steps of a finding. */
 static int64_t stride(const struct finding_snapshot *finding_snapshot)
 {
     return finding_snapshot->period > 1 ? finding_snapshot->period : 1;
@@ -90,16 +96,18 @@ int noted_is_same(const struct finding_snapshot *one, const struct finding_snaps
            (!one->phase || !other->phase || is_text(one->phase, other->phase)) && meets(one, other);
 }
 
-/* By how many steps its last one is behind the run's newest: some always are, that not all ranks have
- * written. */
+/*
+ * Number of steps between the last step of a finding and the newest step of the run. It is rarely 0, because
+ * some ranks have not yet written their newest steps.
+ */
 static int64_t noted_lag(const struct finding_snapshot *finding_snapshot)
 {
     return finding_snapshot->run_step - finding_snapshot->last_step;
 }
 
 /*
- * Whether the run has gone on without it: it is further behind than it was at the least, `least_lag`, by as
- * many steps as show that, three periods of it and a twentieth of all.
+ * Whether the run has continued without the finding: its lag exceeds the smallest lag so far by three periods
+ * of the finding and by a twentieth of all steps.
  */
 static int noted_is_over(const struct finding_snapshot *finding_snapshot, int64_t least_lag)
 {
@@ -109,13 +117,15 @@ static int noted_is_over(const struct finding_snapshot *finding_snapshot, int64_
            noted_lag(finding_snapshot) > least_lag + (part > enough ? part : enough);
 }
 
-/* A finding that goes on costs more with each step: it is told again each time that it has cost so many times
- * as much. */
+/*
+ * The cost of a finding that continues grows with each step. It is reported again each time the cost has
+ * grown by this factor.
+ */
 enum { TOLD_AGAIN_TIMES = 2 };
 
-/* Who hears of changes. */
+/* Who is notified of changes. */
 struct recorder_match {
-    change_listener *listener; /* NULL: nobody */
+    change_listener *listener; /* NULL: no one */
     void *context;
 };
 
@@ -158,7 +168,7 @@ static int add(struct difference *difference, const struct finding_snapshot *fin
                                  .lost_ns = finding_snapshot->lost_ns,
                                  .lag = noted_lag(finding_snapshot)};
     free(copy.items);
-    /* Of what is known already nobody has to hear that it was over before. */
+    /* Findings that are already known are not reported as ended later on, if they have ended by now. */
     added->is_over = !recorder_match->listener && noted_is_over(finding_snapshot, 0);
     if (added->is_over)
         added->lag = 0;
@@ -174,7 +184,7 @@ static const struct finding_snapshot *find(const struct noted_list *list,
     return NULL;
 }
 
-/* The latest state takes the place of the one before. */
+/* Replaces the previous state by the latest one. */
 static int renew(struct told_noted *told, const struct finding_snapshot *finding_snapshot,
                  struct error *error)
 {
@@ -188,7 +198,7 @@ static int renew(struct told_noted *told, const struct finding_snapshot *finding
     return 0;
 }
 
-/* Whether it is to be told of again, and as what. */
+/* Whether a finding must be reported again, and as which change. */
 static int has_changed(const struct told_noted *told, const struct finding_snapshot *finding_snapshot,
                        enum change *change)
 {
@@ -203,7 +213,7 @@ static int follow(struct told_noted *told, const struct finding_snapshot *findin
                   const struct recorder_match *recorder_match, struct error *error)
 {
     enum change change;
-    /* Fewer steps could be told apart than before: that says less, and nothing new. */
+    /* Fewer steps were detected than before: that is less information, and no change. */
     if (finding_snapshot->run_step < told->finding_snapshot.run_step) {
         told->is_absent = 0;
         return 0;
@@ -232,7 +242,10 @@ static int withdraw(struct difference *difference, size_t at, const struct recor
     return failed;
 }
 
-/* What was told of, against what there is now; which of these that was goes into `taken`. */
+/*
+ * Compares the findings that have been reported with the present ones. Sets `taken` for the present findings
+ * that match one.
+ */
 static int follow_all(struct difference *difference, const struct noted_list *now, uint8_t *taken,
                       const struct recorder_match *recorder_match, struct error *error)
 {

@@ -1,3 +1,7 @@
+/*
+ * Decides for the command watch when to poll a job again (which files grew), and keeps the findings and
+ * metrics of each run between polls. watch_changes.c compares them.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "input/input.h"
@@ -15,8 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Looking at a job takes so much of one processor at most; a little is left for looking whether files grew.
- */
+/* Largest share of a processor for analyzing a job. It leaves a little for checking whether files grew. */
 static const double SHARE = 0.018;
 
 struct grown_file {
@@ -50,7 +53,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-/* One that is gone by now has no size. */
+/* A file that has been removed in the meantime has no size. */
 static int note_file(struct grown_file *file, const char *path)
 {
     struct stat status;
@@ -76,21 +79,21 @@ static struct grown_file *note_files(const struct walk *walk)
     return files;
 }
 
-/* NULL: it was not there. */
+/* NULL: there was no such file. */
 static const struct grown_file *find_file(const struct grown_file *files, size_t count, const char *path)
 {
     const struct grown_file wanted = {.path = (char *)(uintptr_t)path};
     return count ? bsearch(&wanted, files, count, sizeof *files, by_path) : NULL;
 }
 
-/* A file that was not there, or is not, has. */
+/* A file that is new or gone has changed. */
 static int has_changed(const struct grown_file *before, const struct grown_file *now)
 {
     return !before || !now || before->bytes != now->bytes || before->inode != now->inode ||
            memcmp(&before->modified, &now->modified, sizeof now->modified) != 0;
 }
 
-/* Whether the files are those of the last look, grown or not. */
+/* Whether the names of the files are those of the latest poll. */
 static int are_same_names(const struct growth *growth, const struct grown_file *now, size_t count)
 {
     if (growth->count != count)
@@ -138,7 +141,7 @@ double growth_wait_s(double interval_s, double used_s)
 
 struct surveyed_run {
     int64_t id;
-    uint64_t files; /* a hash of their contents */
+    uint64_t files; /* hash of their contents */
     struct noted_list findings;
     struct metrics metrics;
 };
@@ -232,7 +235,7 @@ static int note(struct noted_list *list, const struct finding *finding, const st
     return failed;
 }
 
-/* Steps that became longer with nobody to blame are told as diagnose warns of them. */
+/* Steps that became longer without a culprit are reported like the warning of diagnose. */
 static int note_longer_steps(struct noted_list *list, const struct judged_run *run, struct error *error)
 {
     const struct longer_steps *longer = &run->judgement.longer;
@@ -278,7 +281,7 @@ static int judge(struct surveyed_run *run, const struct verdict_cache *verdict_c
     return failed;
 }
 
-/* What was found in a run that is as it was; 0 where there was none. */
+/* Keeps the findings of a run that did not change; returns 0 if there is none. */
 static int take_over(struct surveyed_run *run, struct verdict_cache *before)
 {
     for (size_t i = 0; i < before->count; i++)
