@@ -2,8 +2,7 @@
  * Commands that are not analyses. Analyses come from lib/report/registry.c. A new command, foo, takes a line
  * in `before` or `after` below and what follows; `make check` reports what is missing.
  *
- * - cmd/foo.c: exports `const struct command command_foo` (cmd/internal.h) with its table of options
- *   (cmd/internal.h)
+ * - cmd/foo.c: exports `const struct command command_foo` with its table of options (types: cmd/internal.h)
  * - man/ncclprof-foo.1: its page, with the options and defaults of -h
  * - man/ncclprof.1: mentions it
  * - README.md: a row under "Commands"
