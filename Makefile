@@ -9,7 +9,7 @@ empty :=
 space := $(empty) $(empty)
 comma := ,
 
-# A sanitizer build lives beside the plain one, so that both stay warm.
+# A sanitizer build has a folder of its own, so that neither build invalidates the other.
 OUT := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 GENERATED := $(OUT)/generated
 
@@ -20,12 +20,12 @@ HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong) -fPIE
 SANITIZE := $(if $(filter coverage,$(SAN)),--coverage,$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer))
 
 NCCLPROF_CPPFLAGS := -D_GNU_SOURCE -I. -Ilib -I$(GENERATED) -DNCCLPROF_VERSION='"$(VERSION)"'
-# Times come out of strangers' files: arithmetic on them wraps, it is never undefined.
+# Times come from untrusted files, so overflow of arithmetic on them must not be undefined: -fwrapv.
 NCCLPROF_CFLAGS := -std=c11 -fwrapv -g $(OPTIMISE) $(WARNINGS) $(HARDEN) $(SANITIZE)
 NCCLPROF_LDFLAGS := $(SANITIZE) $(if $(SAN),,-pie -Wl,-z,relro,-z,now)
 NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 
-# What goes into the tool: all rooms of lib/ but the plugin, a world of its own (lib/plugin/module.mk).
+# The sources of the tool: all rooms of lib/ except the plugin, which is built separately (lib/plugin/module.mk).
 LIB_SOURCES := $(filter-out lib/plugin/%,$(sort $(wildcard lib/*/*.c lib/*/*/*.c)))
 CMD_SOURCES := $(wildcard cmd/*.c)
 SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
@@ -58,19 +58,19 @@ $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURC
 	@mkdir -p $(@D)
 	awk -v header=$(GENERATED)/schemas.h -v source=$(GENERATED)/schemas.c -f schemas/compile.awk $(SQL_SOURCES)
 
-# The script and the style of `ncclprof html`.
+# The script and the style sheet of `ncclprof html`.
 $(GENERATED)/html_assets.h $(GENERATED)/html_assets.c &: lib/output/embed.awk lib/output/page.css lib/output/page.js
 	@mkdir -p $(@D)
 	awk -v header=$(GENERATED)/html_assets.h -v source=$(GENERATED)/html_assets.c -f lib/output/embed.awk lib/output/page.css \
 	  lib/output/page.js
 
-# What --version names. It is written when it changes: another commit compiles cmd/main.c anew and links, no more.
+# The commit that --version shows. The header is only written if it changes, so a new commit compiles only cmd/main.c and links.
 .PHONY: always
 $(GENERATED)/commit.h: always
 	@mkdir -p $(@D)
 	@.packages/commit.sh | cmp -s - $@ || .packages/commit.sh > $@
 
-# The version is an option of the compiler: another one compiles anew what speaks of it.
+# The version is an option of the compiler: a new one recompiles the files that use it.
 $(GENERATED)/version: always
 	@mkdir -p $(@D)
 	@echo $(VERSION) | cmp -s - $@ || echo $(VERSION) > $@
@@ -79,7 +79,7 @@ $(foreach folder,object plugin views,$(addprefix $(OUT)/$(folder)/,$(VERSIONED))
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
-# Each room may bring rules of its own.
+# A room may have its own rules.
 include $(wildcard lib/*/module.mk tests/*/module.mk) .packages/module.mk
 
 .PHONY: help
@@ -114,11 +114,11 @@ help:
 test:
 	@MAKE='$(MAKE)' tests/run.py $(TEST_TARGETS)
 
-# Every room that has a target test-ROOM takes part.
+# All targets test-ROOM in these files.
 TEST_TARGETS := $(sort $(filter test-%,$(shell sed -n 's/^\(test-[a-z]*\):.*/\1/p' \
                   $(wildcard lib/*/module.mk tests/*/module.mk))))
 
-# Whatever the umask, others can read it: umask 022 for the folders that install makes, a mode for each file.
+# Other users can read the installed files with any umask: umask 022 for new folders, and an explicit mode for each file.
 INSTALLED := $(DESTDIR)$(PREFIX)
 .PHONY: install
 install: all
@@ -148,19 +148,19 @@ uninstall:
 
 PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev
 
-# What tests and check take besides; the demo does without.
+# Also needed by test and check, but not by demo.
 PACKAGES_OF_TESTS := libcmocka-dev python3 clang-format mandoc fish zsh sqlite3 chromium
 
-# What fuzz, lint and coverage take besides, as Debian 12 calls it.
+# Also needed by fuzz, lint and coverage, with the names of Debian 12.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
 
-# What deb, static and packages-test take besides.
+# Also needed by deb, static and packages-test.
 PACKAGES_OF_PACKAGES := dpkg-dev lintian mmdebstrap patch xz-utils
 
-# What cluster-test takes besides.
+# Also needed by cluster-test.
 PACKAGES_OF_CLUSTER := slurmctld slurmd slurm-client munge openmpi-bin
 
-# What duckdb-test and clickhouse-test take besides, wherever it came from; the engines come out of npm.
+# Also needed by duckdb-test and clickhouse-test, unless node and npm exist already. The engines are installed with npm.
 PACKAGES_OF_DUCKDB = $(if $(and $(shell command -v node),$(shell command -v npm)),,nodejs npm)
 
 .PHONY: deps deps-tools deps-packages deps-cluster deps-duckdb
@@ -188,8 +188,8 @@ demo: all
 	@set -e; show() { echo; echo "$$ ncclprof $$*"; $(OUT)/ncclprof --store $(DEMO_STORE) "$$@"; }; \
 	show ingest $(DEMO_TRACES); show report --by-tag; show stragglers; show steps --map; show diagnose
 
-# Lines and branches of lib/ and cmd/ that all tests together reach; last, the sum of lib/. A test that fails is told,
-# the figures come all the same.
+# Lines and branches of lib/ and cmd/ that the tests reach, and at the end the total of lib/. A failed test is reported
+# and does not prevent the figures.
 .PHONY: coverage
 coverage:
 	-$(MAKE) SAN=coverage test

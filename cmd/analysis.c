@@ -1,3 +1,7 @@
+/*
+ * Commands that run an analysis of lib/report: open its store or make a temporary one, run it, and print its
+ * table, text, JSON or picture.
+ */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "ingest/ingest.h"
@@ -17,10 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of more ranks, those of a host or some neighbours are one row of a picture. */
+/* With more ranks, a row of the picture is a host or a few neighbouring ranks. */
 enum { MOST_ROWS = 64 };
 
-/* Text for people, broken at blanks. */
+/* Prints text for people, wrapped at spaces. */
 static int show_prose(struct context *context, const struct buffer *text)
 {
     struct buffer lines = BUFFER_INIT;
@@ -34,7 +38,7 @@ static int show_prose(struct context *context, const struct buffer *text)
     return failed ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
-/* Characters beyond ASCII are fit to be shown. */
+/* True if the locale can show characters beyond ASCII. */
 static int takes_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -46,7 +50,7 @@ static int takes_utf8(void)
     return 0;
 }
 
-/* Runs one after the other, whatever --sort asked for. */
+/* Draws the runs one after the other, whatever --sort asks for. */
 static int draw(struct context *context, struct analysis_result *result, struct buffer *picture)
 {
     const struct drawing *drawing = &result->drawing;
@@ -77,7 +81,7 @@ static int show_drawing(struct context *context, struct analysis_result *result)
     return failed ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
-/* An analysis may bring its own text for people and its own JSON; CSV always is its table. */
+/* An analysis may have its own text for people and its own JSON. CSV is always its table. */
 static int show(struct context *context, const struct arguments *arguments, struct analysis_result *result)
 {
     const struct buffer *own = arguments->renderer->is_json         ? &result->json
@@ -99,7 +103,7 @@ static int show(struct context *context, const struct arguments *arguments, stru
     return EXIT_DONE;
 }
 
-/* The analysis, and what is left out of its table. */
+/* Runs the analysis and applies the filters to its table. */
 static int run(const struct analysis *analysis, struct analysis_request *request, struct filter *filter,
                struct analysis_result *result, int *usage, struct error *error)
 {
@@ -116,12 +120,12 @@ static int run(const struct analysis *analysis, struct analysis_request *request
 }
 
 /*
- * What threads free, others do not get: great arrays go back to the system at once, or what is held would
- * grow with the number of threads.
+ * Memory that one thread frees is not reused by others. So large arrays are returned to the system when
+ * freed; otherwise memory use would grow with the number of threads.
  */
 enum { GREAT_BYTES = 1 << 20 };
 
-/* Of a comparison, the stores of both runs. */
+/* For a comparison, sets the threads of both stores. */
 static void share_out(struct context *context)
 {
     if (context->jobs > 1)
@@ -161,8 +165,10 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     return status;
 }
 
-/* One a process, for one store after the other: main opens them before the command runs and closes them at
- * the end. SQLite's own temporary files go into the directory meanwhile. */
+/*
+ * The place of temporary stores, one per process, used for one store after the other. main opens them before
+ * the command runs and closes them at the end. SQLite's own temporary files are in this directory too.
+ */
 static struct {
     char directory[PATH_MAX];
     char path[PATH_MAX + 16];
@@ -188,7 +194,7 @@ int temporary_store_spare(struct context *context, char *const *paths, size_t co
     return status;
 }
 
-/* The store's name below a directory that nobody else can look into; 0 with `directory` filled in. */
+/* Creates a private directory below $TMPDIR or /tmp for the store. Returns 0 with `directory` filled in. */
 static int make_directory(char *directory, size_t bytes, struct error *error)
 {
     const char *parent = getenv("TMPDIR");
@@ -200,8 +206,7 @@ static int make_directory(char *directory, size_t bytes, struct error *error)
     return 0;
 }
 
-/* The store that is open keeps its content until it is closed; nothing is left where the process is killed.
- */
+/* An open store keeps its content until it is closed, so nothing is left if the process is killed. */
 static void remove_files(const char *path)
 {
     static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
@@ -251,7 +256,10 @@ static int merge_one(struct context *context, char *shard)
     return failed ? -1 : 0;
 }
 
-/* Likewise of context->store, which is a shard and closed: a shard is not joined, its copy is. */
+/*
+ * Makes a temporary store from context->store, which is a shard, and closes it. A shard is not joined; its
+ * copy is.
+ */
 static int temporary_store_of_shard(struct context *context)
 {
     char *shard = strdup(context->store_path);
@@ -273,7 +281,7 @@ void temporary_store_close(void)
     rmdir(temporary.directory);
 }
 
-/* Makes the derived tables match the files when they do not; returns 1 when it did. */
+/* Rebuilds the derived tables if they do not match the files. Returns 1 if it did. */
 static int join_if_needed(struct context *context)
 {
     int current = join_is_current(context->store, &context->error);
@@ -305,7 +313,7 @@ int open_store(struct context *context, int needs)
     return join_if_needed(context) < 0 ? -1 : 0;
 }
 
-/* The store of a path goes from the context to the side. */
+/* Opens the store of a path and moves it from the context to the side. */
 static int open_side(struct context *context, struct analysis_side *side, const char *path)
 {
     const char *kept = context->store_path;
@@ -329,7 +337,7 @@ static int make_side(struct context *context, struct analysis_side *side, char *
     return status;
 }
 
-/* Where the name of a run begins that follows the name of a store; NULL. */
+/* Returns the name of a run after the path of a store and a colon, or NULL. */
 static char *run_behind_store(char *operand)
 {
     char *colon = strrchr(operand, ':');

@@ -1,3 +1,4 @@
+/* The command `completion`: shell completion scripts, made from the option tables of the commands. */
 #include "base/base.h"
 #include "cmd/internal.h"
 
@@ -5,19 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What completion scripts complete, whatever the shell. */
+/* What a completion script completes, for every shell. */
 
-/* What a value is. */
+/* Kind of an option's value. */
 enum completion_value {
-    COMPLETE_NOTHING, /* it takes none */
+    COMPLETE_NOTHING, /* the option takes no value */
     COMPLETE_TEXT,
     COMPLETE_WORD,
-    COMPLETE_LIST, /* words with commas between */
+    COMPLETE_LIST, /* words separated by commas */
     COMPLETE_FILE,
     COMPLETE_DIRECTORY
 };
 
-/* Option number `number` of a command, the common ones behind its own; NULL past the last. */
+/* Returns option number `number` of a command: its own options, then the common ones. NULL after the last. */
 static const struct option *completion_option(const struct command *command, size_t number)
 {
     const struct option_table *table = command->options;
@@ -27,7 +28,7 @@ static const struct option *completion_option(const struct command *command, siz
     return number - table->count < common ? &common_options[number - table->count] : NULL;
 }
 
-/* Word `word` that option number `number` takes; NULL past the last, and where it takes any text. */
+/* Returns word `word` that option number `number` accepts. NULL after the last, and if it takes any text. */
 static const char *completion_word(const struct command *command, size_t number, size_t word)
 {
     const struct option *option = completion_option(command, number);
@@ -40,7 +41,7 @@ static const char *completion_word(const struct command *command, size_t number,
     return command->analysis->word(number, word);
 }
 
-/* Writes them all to standard output, with blanks between. */
+/* Writes all words to standard output, separated by spaces. */
 static void completion_put_words(const struct command *command, size_t number)
 {
     const char *word;
@@ -68,14 +69,14 @@ static enum completion_value completion_value(const struct command *command, siz
     return strcmp(option->argument, "DIR") == 0 ? COMPLETE_DIRECTORY : COMPLETE_TEXT;
 }
 
-/* Whether its operands are files. */
+/* True if the operands are files. */
 static int completion_takes_files(const struct command *command)
 {
     const char *operands = command->options->operands;
     return operands && strstr(operands, "PATH") != NULL;
 }
 
-/* Names of files are left to readline, which knows how to quote them. */
+/* File names are left to readline, which knows how to quote them. */
 
 static void put_options(const struct command *command)
 {
@@ -90,7 +91,7 @@ static void put_commands(const struct context *context)
         printf(" %s", context->commands[i].name);
 }
 
-/* What follows an option's name. */
+/* Writes the case that completes the value after an option. */
 static void put_value(const struct command *command, size_t number)
 {
     const struct option *option = completion_option(command, number);
@@ -147,8 +148,8 @@ static const char begin[] =
     "    :--store) compopt -o default; return ;;\n";
 
 /*
- * Completion scripts, made from the option tables. A shell is one file with a `completion_SHELL` that writes
- * its script to standard output, and a line in the table of completion.c.
+ * The scripts. To add a shell, write a function `completion_SHELL` that writes its script to standard output,
+ * and add a line to the table in this file.
  */
 static void completion_bash(const struct context *context)
 {
@@ -175,7 +176,7 @@ static void completion_bash(const struct context *context)
         stdout);
 }
 
-/* In single quotes, which end at the next single quote or backslash. */
+/* Writes text in single quotes, in which single quotes and backslashes are escaped. */
 static void put_quoted(const char *text)
 {
     putchar('\'');
@@ -256,7 +257,10 @@ static void completion_fish(const struct context *context)
     fputs("'\n", stdout);
 }
 
-/* Inside '...' of a specification of _arguments, where some signs part its fields. */
+/*
+ * Writes text for use inside the '...' of a specification of _arguments, in which some characters separate
+ * fields.
+ */
 static void put_escaped(const char *text, const char *parting)
 {
     for (; *text; text++) {

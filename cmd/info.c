@@ -1,3 +1,4 @@
+/* The command `info`: what a store contains. */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "model/model.h"
@@ -6,7 +7,7 @@
 
 #include "schemas.h"
 
-/* Which rows are asked for; without any of them, one row of counts. */
+/* Which rows to show. Without any of these, one row of counts. */
 enum {
     OPTION_RUNS,
     OPTION_COMMUNICATORS,
@@ -102,14 +103,14 @@ static const struct column descriptions[] = {
                     "finish) or missing"},
 };
 
-/* What is said otherwise where a row is a shard. */
+/* Column descriptions that differ if a row is a shard. */
 static const struct column descriptions_of_shards[] = {
     {.name = "host", .description = "host that wrote the shard"},
     {.name = "path", .description = "path of the shard when it was merged"},
     {.name = "reason", .description = "reason for the state"},
 };
 
-/* What is said otherwise where a row is a run. */
+/* Column descriptions that differ if a row is a run. */
 static const struct column descriptions_of_runs[] = {
     {.name = "name", .description = "permanent name of the job; other commands accept it as --run"},
     {.name = "ranks", .description = "ranks that left a trace"},
@@ -152,7 +153,7 @@ static int stand_up(const struct table *head, const struct cell *cells, struct t
     return 0;
 }
 
-/* One wide row is hard to read: people get it upright. */
+/* One wide row is hard to read, so people get one column per line. */
 static int show_upright(struct context *context, const struct arguments *arguments, struct query *query)
 {
     const struct cell *cells;

@@ -1,3 +1,7 @@
+/*
+ * The command `ingest`: reads trace files into a store or into the shard of a task, and forgets runs.
+ * ingest_paths.c reads the files.
+ */
 #include "ingest/ingest.h"
 #include "base/base.h"
 #include "cmd/internal.h"
@@ -11,11 +15,13 @@
 #include <string.h>
 #include <time.h>
 
-/* The store's path is borrowed from it until the program ends. */
+/* Holds the path of the store until the program ends. */
 static char *name_of_store;
 
-/* The name of this task's shard in place of context->store_path: it stays until the program ends. Returns an
- * exit_status. */
+/*
+ * Sets context->store_path to the name of this task's shard, which stays valid until the program ends.
+ * Returns an exit_status.
+ */
 static int ingest_shard_name(struct context *context, const struct task *task, int is_range)
 {
     const char *unnamed = is_range ? "ncclprof-%t.db" : "ncclprof-%h.db";
@@ -50,7 +56,10 @@ static int write_state(struct context *context, const struct task *task, int is_
     return EXIT_NOT_DONE;
 }
 
-/* Files that lie on one host have nothing to do with those of the same names on another. */
+/*
+ * True if the shard belongs to another task. Files on one host are not the files of the same names on another
+ * host.
+ */
 static int is_anothers(const struct shard *self, const struct task *task, int is_range)
 {
     if (self->is_of_host == is_range)
@@ -87,8 +96,8 @@ static int check_store(struct context *context, const struct task *task, int is_
 }
 
 /*
- * Makes context->store, if it is NULL, and has it say that it is this task's shard, which is not all there so
- * far. Refuses a store that is another's shard, or none. Returns an exit_status.
+ * Creates context->store if it is NULL and marks it as this task's shard, not complete yet. Refuses a store
+ * that is another task's shard or not a shard. Returns an exit_status.
  */
 static int ingest_shard_begin(struct context *context, const struct task *task, int is_range)
 {
@@ -100,7 +109,7 @@ static int ingest_shard_begin(struct context *context, const struct task *task, 
     return write_state(context, task, is_range, SHARD_UNFINISHED, not_ended);
 }
 
-/* What is not in the shard though it was asked for; NULL: nothing, or memory is out. */
+/* Describes which requested files are missing in the shard. NULL: none, or memory is out. */
 static char *tell_lacking(const struct walk *walk, const struct report *report)
 {
     struct buffer reason = BUFFER_INIT;
@@ -116,7 +125,7 @@ static char *tell_lacking(const struct walk *walk, const struct report *report)
     return buffer_detach(&reason);
 }
 
-/* The ingest has run to its end: the shard is whole, or lacks files. Returns an exit_status. */
+/* Marks the shard as complete, or as lacking files, at the end of the ingest. Returns an exit_status. */
 static int ingest_shard_end(struct context *context, const struct task *task, int is_range,
                             const struct walk *walk, const struct report *report)
 {
@@ -126,7 +135,7 @@ static int ingest_shard_end(struct context *context, const struct task *task, in
     return status;
 }
 
-/* Refuses a store that is a shard, to commands that would join it. Returns an exit_status. */
+/* Reports an error if the store is a shard, for commands that would join it. Returns an exit_status. */
 static int ingest_refuse_shard(struct context *context)
 {
     int is_shard = context->store ? store_is_shard(context->store, &context->error) : 0;
@@ -162,8 +171,8 @@ static double seconds_since(const struct timespec *begun)
 }
 
 /*
- * Removes the runs of a list of names or numbers, with commas between, from the store at
- * context->store_path, and shows which files went with them. Returns an exit_status.
+ * Removes runs, given as a comma-separated list of names or numbers, from the store at context->store_path,
+ * and shows which files were removed with them. Returns an exit_status.
  */
 static int ingest_forget(struct context *context, const struct arguments *arguments, const char *runs,
                          size_t jobs)
@@ -249,7 +258,7 @@ static int is_shard(const struct arguments *arguments)
     return arguments->values[OPTION_SHARD] || arguments->values[OPTION_RANGE];
 }
 
-/* Which task this is; -1 with `error` set where --range makes no sense. */
+/* Determines which task this is. Returns -1 with `error` set if --range is invalid. */
 static int find_task(const struct arguments *arguments, struct task *task, struct error *error)
 {
     const char *range = arguments->values[OPTION_RANGE];
@@ -257,7 +266,7 @@ static int find_task(const struct arguments *arguments, struct task *task, struc
     return range && strcmp(range, "auto") != 0 ? task_parse(task, range, error) : 0;
 }
 
-/* A shard has a name for each task. */
+/* With a shard, every task has its own name for the store. */
 static int choose(struct context *context, const struct arguments *arguments)
 {
     struct task task;
@@ -280,7 +289,7 @@ static int forget(struct context *context, const struct arguments *arguments)
     return EXIT_USAGE;
 }
 
-/* A shard says of itself whether it is whole. */
+/* A shard records whether it is complete. */
 static int bring_in_shard(struct context *context, const struct arguments *arguments,
                           struct ingest_wishes *wishes, struct walk *walk, struct report *report,
                           int *is_lacking)

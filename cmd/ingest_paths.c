@@ -1,3 +1,7 @@
+/*
+ * Ingests the files below some paths: finds them, chooses which to read, runs the reader threads of
+ * lib/ingest, and collects the results. Also the position of this process among the tasks of a job.
+ */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "ingest/ingest.h"
@@ -44,7 +48,7 @@ struct ingest_hooks ingest_listener_hooks(struct ingest_listener *listener)
                                  .take = take_result};
 }
 
-/* Paths that cannot be looked at become failed files; the others still go in. */
+/* A path that cannot be examined becomes a failed file. The others are read. */
 static int find_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
                       struct error *error)
 {
@@ -76,7 +80,7 @@ static uint64_t total_bytes(const struct walk *walk)
     return total;
 }
 
-/* Where things are while the writer and the workers run. */
+/* State while the writer and the workers run. */
 static int ingest_files(struct context *context, const struct ingest_wishes *wishes,
                         const struct known *known, const struct walk *walk, struct report *report)
 {
@@ -121,7 +125,7 @@ static int ingest_into_store(struct context *context, const struct ingest_wishes
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
-/* What is none to bring in, as another file says the same. */
+/* Removes an entry that another file duplicates. */
 static int drop_entry(struct context *context, const struct ingest_wishes *wishes, const struct known *known,
                       struct walk *walk, size_t *twins, size_t *copies)
 {
@@ -133,7 +137,7 @@ static int drop_entry(struct context *context, const struct ingest_wishes *wishe
                : 0;
 }
 
-/* What the walk passed by. */
+/* Reports what the walk skipped. */
 static void tell_walk(const struct context *context, const struct walk *walk)
 {
     if (!context->quiet)
@@ -162,7 +166,7 @@ static void tell_all(const struct context *context, const struct ingest_wishes *
     report_tell_newer(report);
 }
 
-/* Finds the files, and chooses of them. */
+/* Finds the files and selects some of them. */
 static int choose_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
                         struct error *error)
 {
@@ -203,7 +207,9 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
 
 enum { MOST_TASKS = 1 << 20 };
 
-/* A launcher's words for it. mpirun under Slurm sets both: the innermost comes first. */
+/*
+ * The variables of each launcher. mpirun under Slurm sets both kinds, so the innermost launcher comes first.
+ */
 static const struct {
     const char *number;
     const char *count;
@@ -230,7 +236,7 @@ void task_find(struct task *task)
     *task = (struct task){.count = 1};
     if (gethostname(task->host, sizeof task->host - 1) || !*task->host)
         memcpy(task->host, "localhost", sizeof "localhost");
-    /* One machine may be several of Slurm's nodes. */
+    /* One machine may be several nodes of Slurm. */
     const char *node = getenv("SLURMD_NODENAME");
     if (node && *node && strlen(node) < sizeof task->host)
         memcpy(task->host, node, strlen(node) + 1);

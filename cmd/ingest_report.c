@@ -1,3 +1,7 @@
+/*
+ * The result of an ingest or a merge: a table of files on standard output, and lines on standard error about
+ * files that failed.
+ */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "ingest/ingest.h"
@@ -9,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table for people lists every file of so few, and only those with trouble of more. */
+/* The table for people lists up to this many files. If there are more, it lists only those with problems. */
 enum { FILES_LISTED = 40 };
 
 static const char *const status_names[] = {
@@ -59,7 +63,7 @@ int report_add_failed(struct report *report, const char *path, size_t start, str
     return 0;
 }
 
-/* Of a file that is unchanged: part of it could not be read, now as before. */
+/* For an unchanged file: part of it could not be read, then and now. */
 static int has_trouble(const struct file_result *result)
 {
     return result->status == FILE_FAILED || result->status == FILE_PARTIAL ||
@@ -80,7 +84,7 @@ void report_tell(const struct file_result *result)
         print_line("%s: %s", result->path, reason);
 }
 
-/* How many files have this remark from here on. */
+/* Returns how many files have this remark, from index `from` on. */
 static size_t count_remarks(const struct report *report, size_t from, const char *remark)
 {
     size_t count = 0;
@@ -116,7 +120,9 @@ static int is_recognised(const char *reason)
     return strstr(reason, "looks like") || strstr(reason, "compressed with");
 }
 
-/* A file that was recognised explains most; of the others the largest is the likeliest to be what was meant.
+/*
+ * True if `one` explains more. A recognised file explains most. Among the others, the largest is most likely
+ * the one that was meant.
  */
 static int says_more(const struct file_result *one, const struct file_result *other)
 {
@@ -248,7 +254,7 @@ static int add_row(struct table *table, const struct file_result *result, struct
     return 0;
 }
 
-/* Files in a directory that are no traces are only counted. */
+/* Files in a directory that are not traces are only counted. */
 static int fill(struct table *table, const struct report *report, int for_people, struct error *error)
 {
     if (table_add_columns(table, columns, sizeof columns / sizeof *columns, error))

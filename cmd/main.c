@@ -1,3 +1,6 @@
+/*
+ * The start of the program: global options, help, the pager, and the call of a command with its store open.
+ */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "store/store.h"
@@ -31,7 +34,7 @@ static const char *choose(void)
     return *wanted && strcmp(wanted, "cat") != 0 ? wanted : NULL;
 }
 
-/* In the child: never returns. */
+/* Runs in the child and never returns. */
 static void run(const char *command, const int *ends)
 {
     dup2(ends[0], STDIN_FILENO);
@@ -43,10 +46,10 @@ static void run(const char *command, const int *ends)
 }
 
 /*
- * What does not fit on the screen goes through a pager, as with git: $NCCLPROF_PAGER, else $PAGER, else less,
- * run by the shell; empty or "cat": none. Only where standard output is a terminal, and no dumb one. less is
- * told to leave at once where all fits, to keep colours, and to leave the screen as it is (LESS=FRX), unless
- * $LESS is set.
+ * Sends output that does not fit on the screen through a pager, like git: $NCCLPROF_PAGER, otherwise $PAGER,
+ * otherwise less, run by the shell. Empty or "cat": no pager. Only if standard output is a terminal and not a
+ * dumb one. Unless $LESS is set, less exits if everything fits on the screen, keeps colours, and does not
+ * clear the screen (LESS=FRX).
  */
 static void pager_begin(void)
 {
@@ -61,13 +64,12 @@ static void pager_begin(void)
         dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
     close(ends[1]);
-    /* Who leaves the pager early has seen enough: writing on fails, and the program ends. Ctrl-C is the
-     * pager's. */
+    /* When the user quits the pager, the next write fails and the program ends. Ctrl-C goes to the pager. */
     if (pager > 0)
         signal(SIGINT, SIG_IGN);
 }
 
-/* After the last output, standard output being closed: waits until the user has read it. */
+/* Called after the last output, when standard output is closed: waits until the user has quit the pager. */
 static void pager_end(void)
 {
     if (pager <= 0)
@@ -79,7 +81,10 @@ static void pager_end(void)
 
 enum { HELP_COLUMN = 28 };
 
-/* Breaks it at blanks; what follows its first line begins at column `hang`. Whole where memory is out. */
+/*
+ * Wraps the text at spaces, with all lines after the first indented to column `hang`. Prints it unwrapped if
+ * memory is out.
+ */
 static void put_wrapped(FILE *stream, const char *text, size_t hang)
 {
     struct buffer lines = BUFFER_INIT;
@@ -152,7 +157,7 @@ static void help_command(const struct command *command, FILE *stream)
 /* Commands in the order of help, under headings. */
 static const struct {
     const char *heading;
-    const char *names[6]; /* NULL past the last */
+    const char *names[6]; /* NULL after the last */
 } groups[] = {
     {"record and load", {"record", "ingest", "merge"}},
     {"find the fault", {"diagnose", "stragglers", "stalls", "steps", "startup"}},
@@ -177,7 +182,7 @@ static void put_command(FILE *stream, const struct command *command)
     fprintf(stream, "  %-12s  %s\n", command->name, command->summary);
 }
 
-/* A command that no group names is listed under the last heading. */
+/* A command that is in no group is listed under the last heading. */
 static void put_commands(FILE *stream)
 {
     for (size_t i = 0; i < GROUPS; i++) {
@@ -224,7 +229,7 @@ static void find_terminal(struct context *context)
     context->colour = terminal && strcmp(terminal, "dumb") != 0 && !(no_colour && *no_colour);
 }
 
-/* Whether some command has it, so that it only stands in the wrong place. */
+/* True if some command has this option, so that it is only in the wrong place. */
 static int is_of_a_command(const char *word)
 {
     size_t length = strcspn(word, "="), count;
@@ -241,7 +246,7 @@ static int is_of_a_command(const char *word)
     return length == strlen("--format") && strncmp(word, "--format", length) == 0;
 }
 
-/* Returns 0, for parse_global. */
+/* Returns 0, for use in parse_global. */
 static int refuse(const char *word, int *status)
 {
     if (strcmp(word, "--store") == 0 || strncmp(word, "--store=", strlen("--store=")) == 0)
@@ -261,7 +266,10 @@ static void tell_version(void)
     printf("ncclprof %s%s%s%s\n", NCCLPROF_VERSION, *commit ? " (" : "", commit, *commit ? ")" : "");
 }
 
-/* The options before the command's name. Returns where the name stands, 0 when the program is done. */
+/*
+ * Parses the options before the name of the command. Returns the index of the name, or 0 if the program is
+ * done.
+ */
 static int parse_global(struct context *context, int argc, char **argv, int *status)
 {
     *status = EXIT_DONE;
@@ -371,7 +379,7 @@ static int refuse_command(const char *name)
     return EXIT_USAGE;
 }
 
-/* `ncclprof help [COMMAND]`, which people try before --help. */
+/* `ncclprof help [COMMAND]`, which users try before --help. */
 static int help_on(const char *name)
 {
     if (!name || *name == '-') {
@@ -385,7 +393,7 @@ static int help_on(const char *name)
     return EXIT_DONE;
 }
 
-/* What was printed counts only when it arrived: a full disk must not look like success. */
+/* Output counts only if it was written: a full disk must not look like success. */
 static int close_output(int status)
 {
     errno = 0;

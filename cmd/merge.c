@@ -1,3 +1,4 @@
+/* The command `merge`: combines shards into one store. */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "ingest/ingest.h"
@@ -40,7 +41,7 @@ static int choose(struct context *context, const struct arguments *arguments)
     return EXIT_DONE;
 }
 
-/* A shard that an ingest makes stays that, and one store is not two things. */
+/* A shard that an ingest makes stays a shard, and one store cannot have two roles. */
 static int check_store(struct context *context, int stays_shard)
 {
     struct shards shards;
@@ -60,7 +61,7 @@ static int check_store(struct context *context, int stays_shard)
     return failed;
 }
 
-/* A line on standard error for each shard of which something is not there. How many there are; -1. */
+/* Prints a line on standard error for each shard that lacks something. Returns the number of these, or -1. */
 static int64_t tell_lacking(struct context *context, int64_t expected)
 {
     struct shards shards;

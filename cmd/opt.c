@@ -1,3 +1,4 @@
+/* Parsing of a command's options and operands by its option table, and suggestions for mistyped words. */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "output/output.h"
@@ -15,8 +16,8 @@ static unsigned least(unsigned a, unsigned b)
 }
 
 /*
- * How many letters were left out, put in, changed or swapped with their neighbour: the optimal string
- * alignment distance (Damerau 1964), row by row of the usual table. Neither word is longer than LONGEST.
+ * The optimal string alignment distance (Damerau 1964): the number of letters omitted, inserted, changed or
+ * swapped with their neighbour. Computed row by row in the usual table. Neither word is longer than LONGEST.
  */
 static unsigned distance(const char *left, const char *right)
 {
@@ -37,7 +38,7 @@ static unsigned distance(const char *left, const char *right)
     return rows[height % 3][width];
 }
 
-/* The only word that begins with `typed`; NULL: none, or several. */
+/* Returns the only word that begins with `typed`. NULL: none, or several. */
 static const char *find_longer(const char *typed, size_t length, similar_word word, const void *list)
 {
     const char *found = NULL, *candidate;
@@ -82,7 +83,7 @@ const struct option common_options[] = {
     [COMMON_FORMAT] = {.name = "format", .choice = renderer_name, .help = "output format (default: table)"},
 };
 
-/* The choices, `between` each two of them, `last` before the last one. */
+/* Lists the choices, separated by `between`, and by `last` before the last one. */
 static void list_choices(const struct option *option, const char *between, const char *last,
                          char text[OPTION_ARGUMENT_BYTES])
 {
@@ -108,7 +109,7 @@ static int takes_value(const struct option *option)
     return option->argument || option->choice;
 }
 
-/* Where a parse stands. */
+/* State of the parser. */
 struct parser {
     struct arguments *arguments;
     const struct option_table *table;
@@ -184,7 +185,9 @@ static int matches(const struct option *option, char letter, const char *name, s
     return strlen(option->name) == length && strncmp(option->name, name, length) == 0;
 }
 
-/* The option that a letter or a name means; *common tells which table `*which` counts in. */
+/*
+ * Returns the option with this letter or name. *common is set if `*which` is its index in the common options.
+ */
 static const struct option *find(const struct parser *parser, char letter, const char *name, size_t length,
                                  int *common, size_t *which)
 {
@@ -258,7 +261,7 @@ static int parse_long(struct parser *parser, const char *text)
     return set(parser, common, which, takes_value(option) ? value : "1");
 }
 
-/* "-qj4": flags may share a dash, a value may follow its letter at once. */
+/* "-qj4": flags can be combined after one dash, and a value can follow its letter directly. */
 static int parse_letters(struct parser *parser, const char *text)
 {
     for (; *text; text++) {

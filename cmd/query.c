@@ -1,3 +1,4 @@
+/* The command `query`: runs SQL on a store, read-only. */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "model/model.h"
@@ -24,7 +25,7 @@ static const struct option options[OPTIONS] = {
                         .most = 1000000},
 };
 
-/* As much as one statement may have (lib/store/query.c): so much SQL nobody types. */
+/* The limit of one statement (lib/store/query.c). Longer SQL was not typed by a person. */
 enum { LONGEST_INPUT_BYTES = 1 << 20 };
 
 static int read_input(struct buffer *sql, struct error *error)
@@ -44,7 +45,7 @@ static int read_input(struct buffer *sql, struct error *error)
     return sql->length ? 0 : error_set(error, "no SQL statement on standard input");
 }
 
-/* One result after the other; what people read has an empty line between two. */
+/* Shows one result after the other, with an empty line in between in text for people. */
 static int show_statements(struct context *context, const struct arguments *arguments, const char *sql,
                            const struct query_limits *limits)
 {
@@ -85,7 +86,7 @@ static const struct column schema_columns[] = {
     {.name = "columns", .type = CELL_TEXT, .description = "its columns, in order"},
 };
 
-/* The columns of a view, as SQLite names them. */
+/* Adds the columns of a view, with SQLite's names. */
 static int add_view(struct context *context, const char *name, struct table *table)
 {
     const struct query_limits no_limits = {.seconds = 0};
@@ -107,7 +108,7 @@ static int add_view(struct context *context, const char *name, struct table *tab
     return failed ? -1 : 0;
 }
 
-/* Their names, copied: one query a connection at a time. */
+/* Copies the names of the views, because a connection runs only one query at a time. */
 static int list_views(struct context *context, struct table *names)
 {
     const struct query_limits no_limits = {.seconds = 0};
@@ -156,7 +157,7 @@ static int run(struct context *context, const struct arguments *arguments)
         return EXIT_USAGE;
     }
     interrupt_watch();
-    /* A single call of a function of SQLite, instr() of long texts for one, can last for hours. */
+    /* A single call of an SQLite function can take hours, for example instr() on long texts. */
     interrupt_insist((unsigned)limits.seconds);
     int from_input = arguments->operand_count == 0 || strcmp(arguments->operands[0], "-") == 0;
     int status =

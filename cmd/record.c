@@ -1,3 +1,7 @@
+/*
+ * The command `record`: runs a command with the profiler plugin, which gets its settings from the
+ * environment. `record --check` reports whether this can work here.
+ */
 #include "base/base.h"
 #include "cmd/internal.h"
 
@@ -15,13 +19,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The first NCCL that looks for a profiler plugin. */
+/* The first NCCL that loads profiler plugins. */
 enum { FIRST_MAJOR = 2, FIRST_MINOR = 23 };
 
-/* The versions of the interface that NCCL may ask a plugin for. */
+/* The interface versions that NCCL may request from a plugin. */
 enum { OLDEST_API = 1, NEWEST_API = 7 };
 
-/* A static program has no loader. */
+/* A static program has no dynamic loader. */
 #ifdef NCCLPROF_STATIC
 enum { CAN_LOAD = 0 };
 #else
@@ -33,7 +37,10 @@ static void tell(const char *what, const char *path)
     printf("%-8s%s: ", what, path);
 }
 
-/* A range of numbers that the plugin exports a structure for. How many things are wrong. */
+/*
+ * Prints the range of interface versions for which the plugin exports a structure. Returns the number of
+ * problems.
+ */
 static int tell_interfaces(void *plugin)
 {
     int first = 0, last = 0;
@@ -67,11 +74,11 @@ static int check_plugin(void)
         printf("cannot be loaded: %s\n", dlerror());
         return 1;
     }
-    /* It stays: a library that is left may have begun threads. */
+    /* The library stays loaded, because it may have started threads. */
     return tell_interfaces(plugin);
 }
 
-/* "2.28.9": whether it begins with three numbers. */
+/* Parses "2.28.9". Returns whether the text begins with three numbers. */
 static int parse_version(const char *text, int version[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -85,7 +92,9 @@ static int parse_version(const char *text, int version[3])
     return 1;
 }
 
-/* NCCL says its version in a text of its own, wherever it is linked in. 0 when there is none in `path`. */
+/*
+ * NCCL contains its version as a text, including where it is linked statically. Returns 0 if `path` has none.
+ */
 static int read_version(const char *path, int version[3])
 {
     static const char mark[] = "NCCL version ";
@@ -111,7 +120,7 @@ static int read_version(const char *path, int version[3])
     return found;
 }
 
-/* How many things are wrong; -1 where it is no NCCL. */
+/* Returns the number of problems, or -1 if the library is not NCCL. */
 static int check_library(const char *path)
 {
     int version[3];
@@ -128,7 +137,10 @@ static int check_library(const char *path)
     return 0;
 }
 
-/* Those that a pattern leads to, in which %s is `root`. How many were NCCL's; *wrong grows. */
+/*
+ * Checks the files that match a pattern, in which %s is `root`. Returns how many of them are NCCL; adds
+ * problems to *wrong.
+ */
 static int check_pattern(const char *pattern, const char *root, int *wrong)
 {
     char text[PATH_MAX];
@@ -145,7 +157,7 @@ static int check_pattern(const char *pattern, const char *root, int *wrong)
     return seen;
 }
 
-/* The directories of a list with colons between. */
+/* Checks the directories of a colon-separated list. */
 static int check_list(const char *list, int *wrong)
 {
     int seen = 0;
@@ -161,7 +173,7 @@ static int check_list(const char *list, int *wrong)
     return seen;
 }
 
-/* Where the loader, PyTorch's package and CUDA's have it. */
+/* Checks the places where the loader, PyTorch's package and CUDA's have NCCL. */
 static int check_nccl(void)
 {
     static const char *const roots[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
@@ -208,22 +220,25 @@ static int check_room(void)
 }
 
 /*
- * What `record --check` tells on standard output, a line each: whether the plugin can be loaded, which NCCL
- * is around and whether it takes profiler plugins, where the traces will go and how much room is there. Reads
- * the environment that the job would get: call when it is set. Nothing of NCCL is loaded. Returns how many
- * things are wrong; what cannot be told is none.
+ * `record --check`: prints on standard output, one line each, whether the plugin can be loaded, which NCCL
+ * libraries exist and whether they take profiler plugins, where the traces will be written, and how much
+ * space is left there. Reads the environment that the job would get, so call it when that is set. No code of
+ * NCCL is loaded. Returns the number of problems; what cannot be determined is not a problem.
  */
 static int record_check(void)
 {
     return check_plugin() + check_nccl() + check_room();
 }
 
-/* Everything the plugin is told travels in the environment: launchers hand it to the processes they start. */
+/*
+ * All settings of the plugin are environment variables, because launchers pass these to the processes that
+ * they start.
+ */
 
 #define PLUGIN_NAME "libnccl-profiler-ncclprof.so"
 #define PREFIX_MARK "nvtx:"
 
-/* As of env(1), when the command cannot be run. */
+/* Exit statuses of env(1) when the command cannot be run. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 enum {
@@ -292,7 +307,7 @@ static int add_absolute(struct buffer *path, const char *name, struct error *err
     return outcome ? error_no_memory(error) : 0;
 }
 
-/* Beside the program, where it was built; or in lib beside its bin, where it was installed. */
+/* Looks beside the program, as in the build directory, and in lib beside its bin directory, as installed. */
 static int find_bundled(struct buffer *path, struct error *error)
 {
     static const char *const places[] = {"", "/../lib"};
@@ -315,7 +330,7 @@ static int find_bundled(struct buffer *path, struct error *error)
     return error_set(error, PLUGIN_NAME " is neither in '%s' nor in its '../lib'; use --plugin", program);
 }
 
-/* NCCL goes on without a plugin that it cannot load, and nobody would notice before the job's end. */
+/* NCCL continues without a plugin that it cannot load, and the user would notice only after the job. */
 static int find_plugin(struct buffer *path, const char *given, struct error *error)
 {
     struct stat status;
@@ -334,7 +349,7 @@ static int is_same_file(const char *left, const char *right)
            one.st_ino == other.st_ino;
 }
 
-/* Whether a variable that names a library names another one than ours. */
+/* True if a variable that names a library names another library than ours. */
 static int is_taken(const char *variable, const char *plugin)
 {
     const char *value = getenv(variable);
@@ -358,7 +373,7 @@ static int is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Those above it, too. A directory that is there needs no permission to make it. */
+/* Creates the directory and those above it. An existing directory needs no permission to create it. */
 static int make_directories(char *path, struct error *error)
 {
     for (size_t at = 1, length = strlen(path); at <= length; at++) {
@@ -374,7 +389,7 @@ static int make_directories(char *path, struct error *error)
     return access(path, W_OK) ? error_set_errno(error, errno, "cannot write to directory '%s'", path) : 0;
 }
 
-/* The plugin would expand patterns in it; this name is meant as it is. */
+/* The plugin would expand patterns in the path; here it is meant literally. */
 static int set_directory(const char *path, struct error *error)
 {
     struct buffer literal = BUFFER_INIT;
@@ -386,7 +401,7 @@ static int set_directory(const char *path, struct error *error)
     return outcome;
 }
 
-/* What the environment says stands, unless -o is given. */
+/* The setting in the environment applies unless -o is given. */
 static int choose_directory(const char *given, struct error *error)
 {
     const char *before = getenv("NCCLPROF_DIR");
@@ -401,7 +416,7 @@ static int choose_directory(const char *given, struct error *error)
     return outcome;
 }
 
-/* A user's NVTX tool keeps its place unless NVTX is asked for by name. */
+/* A user's NVTX tool stays in place unless NVTX is requested explicitly. */
 static int choose_tags(const struct arguments *arguments, const char *plugin, struct error *error)
 {
     static const char injection[] = "NVTX_INJECTION64_PATH";
@@ -453,7 +468,7 @@ static int check_tags(const char *tags, struct error *error)
     return error_set(error, "invalid --tags '%s': expected nvtx, nvtx:PREFIX or call", tags);
 }
 
-/* The plugin would take what makes no sense for its default, and say nothing. */
+/* The plugin would silently replace an invalid value by its default. */
 static int check_bytes(const char *bytes, struct error *error)
 {
     static const char units[] = "kmgt";

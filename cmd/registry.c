@@ -1,16 +1,19 @@
 /*
- * Commands that are no analyses; those come from lib/report/registry.c. A new one, foo, takes a line in
- * `before` or `after` below and what follows; `make check` says what is missing.
- * - cmd/foo.c: exports `const struct command command_foo` (cmd/internal.h) with its table of options
- *   (cmd/internal.h)
+ * Commands that are not analyses. Analyses come from lib/report/registry.c. A new command, foo, takes a line
+ * in `before` or `after` below and what follows; `make check` reports what is missing.
+ *
+ * - cmd/foo.c: exports `const struct command command_foo` with its table of options (types: cmd/internal.h)
  * - man/ncclprof-foo.1: its page, with the options and defaults of -h
  * - man/ncclprof.1: mentions it
  * - README.md: a row under "Commands"
  * - tests/cli/: a test that runs it
- * A command that prints a result, so that it has --format, takes besides:
+ *
+ * A command that prints a result, and therefore has --format, also takes:
+ *
  * - tests/cli/test_golden.py: foo among COMMANDS; `make golden` writes its outputs
  * - tests/cli/test_output.py: foo among COMMANDS: JSON against a schema of schemas/output
- * A command calls the library and renders. It decides nothing of the domain.
+ *
+ * A command calls the library and prints the result. All decisions about the domain are in the library.
  */
 #include "base/base.h"
 #include "cmd/internal.h"
@@ -29,21 +32,21 @@ extern const struct command command_watch;
 extern const struct command command_query;
 extern const struct command command_completion;
 
-/* In the order of help; the analyses stand between what comes before and what comes after them. */
+/* In the order of help. The analyses come between these two lists. */
 static const struct command *const before[] = {&command_record, &command_ingest, &command_merge,
                                                &command_watch, &command_info};
 static const struct command *const after[] = {&command_query, &command_completion};
 
 enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };
 
-/* The option tables that the analyses' descriptions amount to. */
+/* Option tables made from the descriptions of the analyses. */
 static struct option_table *tables;
 static size_t table_count;
 
 static struct command *commands;
 static size_t command_count;
 
-/* How many threads an analysis works with, behind all its other options. */
+/* Number of threads of an analysis; added after all its other options. */
 static const struct option jobs_option = {.name = "jobs",
                                           .letter = 'j',
                                           .argument = "N",

@@ -1,3 +1,7 @@
+/*
+ * The terminal: lines on standard error, tables on standard output, the progress line, and the handling of
+ * Ctrl-C and closed pipes.
+ */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "model/model.h"
@@ -136,10 +140,13 @@ void progress_clear(struct progress *progress)
     progress->drawn = 0;
 }
 
-/* Set in a signal handler, read by several threads: an int is atomic without a lock everywhere we run. */
+/*
+ * Set in a signal handler and read by several threads. An int is atomic without a lock on all supported
+ * machines.
+ */
 static atomic_int wanted;
 
-/* How long work may go on after it should have ended, when the process insists. */
+/* How long work may go on after the time at which it should have ended, before the process exits. */
 enum { GRACE_SECONDS = 3 };
 
 static atomic_int insists;
@@ -181,7 +188,7 @@ void interrupt_insist(unsigned seconds)
     alarm(seconds ? seconds + GRACE_SECONDS : 0);
 }
 
-/* What goes with the process; NULL: nothing. */
+/* Files and directory that are removed when the process ends; NULL: none. */
 static const char *operation_progress, *operation_progress_files[2];
 
 static int pass(void)
@@ -191,7 +198,7 @@ static int pass(void)
     return rmdir(operation_progress);
 }
 
-/* Who reads has seen enough. */
+/* The reader has closed the pipe, so no more output is wanted. */
 static void leave_pipe(int number)
 {
     _exit(operation_progress && pass() ? 1 : 141);

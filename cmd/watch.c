@@ -1,3 +1,4 @@
+/* The command `watch`: reads growing files repeatedly and reports how the findings change. */
 #include "base/base.h"
 #include "cmd/internal.h"
 #include "ingest/ingest.h"
@@ -56,7 +57,7 @@ static const struct option options[OPTIONS] = {
                            .most = 86400},
 };
 
-/* What is kept from one look to the next. */
+/* State that is kept between polls. */
 struct watching {
     struct context *context;
     const struct arguments *arguments;
@@ -64,7 +65,7 @@ struct watching {
     struct growth growth;
     struct verdict_cache verdict_cache;
     struct difference difference;
-    struct intern complaints; /* told before */
+    struct intern complaints; /* already reported */
 };
 
 static int tell(void *context, enum change change, const struct finding_snapshot *finding_snapshot,
@@ -94,8 +95,10 @@ static int choose(void *context, struct walk *walk, struct error *error)
     return growth_look(context, walk, error);
 }
 
-/* What cannot be read at all is told once; that a part of a file that grows is missing says nothing. -1 when
- * memory is out. */
+/*
+ * Reports once each file that cannot be read at all. A missing part of a growing file is normal. Returns -1
+ * when memory is out.
+ */
 static int complain(struct watching *watching, const struct walk *walk, const struct report *report)
 {
     struct intern *told = &watching->complaints;
@@ -117,7 +120,7 @@ static int complain(struct watching *watching, const struct walk *walk, const st
     return 0;
 }
 
-/* Brings in what has grown. *has_come tells whether there was something. */
+/* Ingests the files that have grown. Sets *has_come if there were any. */
 static int bring_in(struct watching *watching, int *has_come)
 {
     struct context *context = watching->context;
@@ -159,7 +162,7 @@ static int save_figures(struct watching *watching)
     return failed;
 }
 
-/* Looks at what the store holds now. `is_known`: nobody is told. */
+/* Analyzes the current content of the store. If `is_known` is true, nothing is reported. */
 static int judge(struct watching *watching, int is_known)
 {
     struct context *context = watching->context;
@@ -176,7 +179,7 @@ static int judge(struct watching *watching, int is_known)
     return failed ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
-/* What an existing store says already is not told. */
+/* Findings that are already in an existing store are not reported. */
 static int begin(struct watching *watching)
 {
     struct context *context = watching->context;
@@ -190,7 +193,7 @@ static int begin(struct watching *watching)
     return judge(watching, 1);
 }
 
-/* Nothing has come since: what was doubted for that is told. */
+/* No new data has arrived, so findings that were held back because of that are reported now. */
 static int settle(struct watching *watching)
 {
     return difference_settle(&watching->difference, tell, watching, &watching->context->error) ? EXIT_NOT_DONE
@@ -212,7 +215,7 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A signal ends the sleep, and one that came just before does so in a moment. */
+/* A signal ends the sleep. A signal that arrives just before the sleep ends it within a second. */
 static void wait_for(double seconds)
 {
     double until = seconds_of(CLOCK_MONOTONIC) + seconds, left = seconds;
@@ -224,8 +227,8 @@ static void wait_for(double seconds)
 }
 
 /*
- * A look that fails, as where another process holds the store, is made again: all files are read then. The
- * reason is told once. An exit_status: whether to go on.
+ * After a poll that failed, for example because another process holds the store, all files are read again.
+ * The reason is reported once. Returns an exit_status: whether to continue.
  */
 static int get_over(struct watching *watching)
 {
@@ -249,7 +252,7 @@ static int look_once(struct watching *watching)
     return status == EXIT_DONE && watching->context->store ? settle(watching) : status;
 }
 
-/* Looks until it is to end. `idle_s`: so long without news end it; 0: nothing does. */
+/* Polls until it is told to end. idle_s: ends after this many seconds without new data; 0: never. */
 static int go_on(struct watching *watching, double interval_s, double idle_s)
 {
     double changed_at = seconds_of(CLOCK_MONOTONIC);
@@ -271,7 +274,7 @@ static int go_on(struct watching *watching, double interval_s, double idle_s)
     return status;
 }
 
-/* Being told to end is no failure. */
+/* A request to end is not a failure. */
 static int watch(struct watching *watching)
 {
     const struct arguments *arguments = watching->arguments;

@@ -1,10 +1,10 @@
-# The NCCL profiler plugin: a world of its own. It shares no object with the tool and shows no symbol but its entries.
+# The NCCL profiler plugin. It shares no object file with the tool and exports only its entry points.
 PLUGIN_SOURCES := $(wildcard lib/plugin/*/*.c)
 PLUGIN_OBJECTS := $(PLUGIN_SOURCES:%.c=$(OUT)/plugin/%.o)
 PLUGIN := $(OUT)/libnccl-profiler-ncclprof.so
-# Not initial-exec: where other libraries have used up the static thread-local memory, NCCL could not load the plugin.
+# Not initial-exec: if other libraries had used up the static thread-local memory, NCCL could not load the plugin.
 PLUGIN_CFLAGS := $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) -fPIC -fvisibility=hidden -pthread
-# nodelete: NCCL closes the plugin with its last communicator, while the writer thread goes on until the process ends.
+# nodelete: NCCL unloads the plugin after the last communicator, but the writer thread runs until the process ends.
 PLUGIN_LDFLAGS := $(SANITIZE) -shared -pthread -Wl,-soname,libnccl-profiler-ncclprof.so -Wl,-z,nodelete \
                   $(if $(SAN),,-Wl,-z,relro,-z,now,-z,defs)
 

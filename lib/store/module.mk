@@ -1,5 +1,5 @@
-# The views of a store for other programs: an extension of SQLite, of the same sources as the tool, that calls the SQLite
-# of the program which loads it. It shows no symbol but its entry.
+# The views of a store for other programs: an SQLite extension, built from sources of the tool. It calls the SQLite of the
+# program that loads it and exports only its entry point.
 VIEWS_SOURCES := $(addprefix lib/store/,step_table.c packed_table.c connection.c) \
                  $(addprefix lib/model/,block.c pack.c column.c) $(addprefix lib/base/,buffer.c error.c)
 VIEWS_OBJECTS := $(VIEWS_SOURCES:%.c=$(OUT)/views/%.o)

@@ -1,5 +1,5 @@
-# Speed, against what people would use instead. BENCH_BYTES (default 480M) and BENCH_RUNS (default 5) settle how
-# much is read how often; BENCH_ROOM where data and stores go. Nothing here takes part in `make test`.
+# Speed, compared with other tools for the same work. BENCH_BYTES (default 480M) is the amount of input, BENCH_RUNS
+# (default 5) the number of runs, and BENCH_ROOM the folder for data and stores. `make test` runs nothing of this.
 BENCH := python3 tests/bench/bench.py --build $(OUT)
 
 $(OUT)/object/tests/bench/read_bench.o: tests/bench/read_bench.c | $(GENERATED_HEADERS)
@@ -21,24 +21,25 @@ bench: all $(OUT)/simulate $(OUT)/read_bench
 bench-scale: all $(OUT)/simulate
 	$(BENCH) scale
 
-# Instructions per byte on the read path: no noise, so that more than there should be is a failure.
+# Instructions per byte on the read path. They do not vary between runs, so exceeding the limit is a failure.
 bench-gate: $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) gate
 
-# The analyses on BENCH_OPERATIONS (default 1M) operation records, and diagnose on a simulated job of 256 ranks.
+# All analyses on BENCH_OPERATIONS (default 1M) operation records, and diagnose on a simulated job of 256 ranks.
 bench-analyses: all $(OUT)/simulate
 	$(BENCH) analyses
 
-# 64 shards brought together, against one ingest of all their files.
+# A merge of 64 shards, compared with one ingest of all their files.
 bench-merge: all $(OUT)/simulate
 	$(BENCH) merge
 
-# What watch takes of a processor beside a job of 8 ranks that writes for BENCH_WATCH_SECONDS.
+# CPU time of watch while a job of 8 ranks writes for BENCH_WATCH_SECONDS.
 BENCH_WATCH_SECONDS ?= 300
 bench-watch: all $(OUT)/simulate
 	tests/bench/watch.py $(OUT) $(BENCH_WATCH_SECONDS)
 
-# What plugins cost NCCL, on a machine with GPUs: ALL_REDUCE_PERF is that of nccl-tests; OVERHEAD_PLUGINS more NAME=PLUGIN.so.
+# Overhead of plugins in NCCL, on a machine with GPUs. ALL_REDUCE_PERF is the path of nccl-tests' program; OVERHEAD_PLUGINS
+# adds plugins as NAME=PLUGIN.so.
 $(OUT)/plugin_nothing.so: tests/bench/plugin_nothing.c lib/plugin/ring/api.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) $(CFLAGS) -fPIC -shared -o $@ $<
@@ -46,11 +47,12 @@ $(OUT)/plugin_nothing.so: tests/bench/plugin_nothing.c lib/plugin/ring/api.h
 bench-overhead: $(PLUGIN) $(OUT)/plugin_nothing.so
 	tests/bench/overhead.sh "$(ALL_REDUCE_PERF)" none= nothing=$(OUT)/plugin_nothing.so ncclprof=$(PLUGIN) $(OVERHEAD_PLUGINS)
 
-# CPU time of jobs that hang, at n, 2 n, 4 n ... ranks: RANKS_SIZES, RANKS_KINDS and what else tests/bench/ranks.py tells of.
+# CPU time on jobs that hang, with n, 2 n, 4 n ... ranks: RANKS_SIZES, RANKS_KINDS and the other variables described in
+# tests/bench/ranks.py.
 bench-ranks: all
 	tests/bench/ranks.py $(OUT)
 
 # A job of thousands of ranks in shards, from end to end: SCALE_OUT_RANKS (default 1024), SCALE_OUT_STEPS (default 24) and
-# what else tests/bench/scale_out.py tells of. 16,384 ranks and 92 steps are 100 M operations.
+# the other variables described in tests/bench/scale_out.py. 16,384 ranks and 92 steps are 100 M operations.
 bench-scale-out: all $(OUT)/simulate
 	tests/bench/scale_out.py $(OUT)

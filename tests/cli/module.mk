@@ -1,14 +1,14 @@
-# The real program on traces made by hand and on the fixtures.
+# Runs the program on small traces that the tests write, and on the fixtures.
 .PHONY: test-cli
 test-cli: all $(OUT)/fakecore $(OUT)/simulate
 	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cli \
 	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
-# What takes longest first, then the greatest files: what begins last should not last long.
+# The longest tests start first, then the largest files, so that the tests that start last are short.
 CLI_LONGEST := hostile_files parts jobs inspector logs_in_parts hostile
 CLI_TESTS := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/test_%.py,%,$(shell ls -S tests/cli/test_*.py)))
 
-# Under the thread sanitizer: those of what only several threads or processes do; golden ingests every fixture.
+# For the thread sanitizer: the tests that use several threads or processes. golden ingests every fixture.
 CLI_THREADS := hostile_files parts jobs logs_in_parts hostile golden ingest crash copies record join merge moved runs store threads watch witnesses
 
 .PHONY: golden

@@ -1,5 +1,5 @@
 # Shards under real schedulers: Debian's Slurm with four nodes on this host, and Open MPI. `make deps-cluster` installs
-# them; as root, since slurmd starts tasks as their users. All of it listens on the loopback address.
+# them. Must run as root, because slurmd starts tasks as their users. All daemons listen on the loopback address.
 .PHONY: cluster-test
 cluster-test: $(OUT)/ncclprof $(OUT)/simulate
 	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cluster \

@@ -1,5 +1,5 @@
-# What DuckDB and ClickHouse make of `export --to parquet`: `make deps-duckdb` installs Debian's node and npm, and each of
-# these takes its engine out of npm, into a folder of the build.
+# Read the output of `export --to parquet` with DuckDB and ClickHouse. `make deps-duckdb` installs Debian's node and npm, and
+# each of these targets installs its engine with npm, into a folder of the build.
 ENGINES := build/engines
 DUCKDB := $(ENGINES)/node_modules/@duckdb/node-api/package.json
 CLICKHOUSE := $(ENGINES)/node_modules/chdb/package.json
@@ -15,6 +15,6 @@ $(CLICKHOUSE):
 duckdb-test: $(OUT)/ncclprof $(DUCKDB)
 	$(ENGINES_TEST) 'python3 -B -m unittest -b tests.engines.test_engines.DuckDB'
 
-# Half a GB.
+# The engine is a download of half a GB.
 clickhouse-test: $(OUT)/ncclprof $(CLICKHOUSE)
 	$(ENGINES_TEST) 'python3 -B -m unittest -b tests.engines.test_engines.ClickHouse'

@@ -1,5 +1,5 @@
-# `make eval EVAL_JOBS=200 EVAL_SEED=1`: diagnose against simulated jobs with known culprits.
-# Large ones: EVAL_OPTIONS='--ranks 1024 --witness-jobs 0'.
+# `make eval EVAL_JOBS=200 EVAL_SEED=1`: diagnose on simulated jobs with known culprits.
+# For large jobs: EVAL_OPTIONS='--ranks 1024 --witness-jobs 0'.
 EVAL_JOBS ?= 200
 EVAL_SEED ?= 1
 EVAL_OPTIONS ?=
@@ -9,7 +9,7 @@ eval: $(OUT)/simulate $(OUT)/ncclprof
 	python3 tests/eval/eval.py --jobs $(EVAL_JOBS) --seed $(EVAL_SEED) --simulate $(OUT)/simulate \
 	    --ncclprof $(OUT)/ncclprof $(EVAL_OPTIONS)
 
-# `make eval-compare EVAL_PAIRS=200 EVAL_PLANTED=30`: compare on pairs of simulated jobs, clean and with planted differences.
+# `make eval-compare EVAL_PAIRS=200 EVAL_PLANTED=30`: compare on pairs of simulated jobs, with and without planted differences.
 EVAL_PAIRS ?= 200
 EVAL_PLANTED ?= 30
 
@@ -18,7 +18,7 @@ eval-compare: $(OUT)/simulate $(OUT)/ncclprof
 	python3 tests/eval/compare.py --pairs $(EVAL_PAIRS) --planted $(EVAL_PLANTED) --seed $(EVAL_SEED) \
 	    --simulate $(OUT)/simulate --ncclprof $(OUT)/ncclprof $(EVAL_OPTIONS)
 
-# `make ablation ABLATION_JOBS=200 ABLATION_OPTIONS='--labelled DIR'`: what each rule of diagnose does to its answers.
+# `make ablation ABLATION_JOBS=200 ABLATION_OPTIONS='--labelled DIR'`: the effect of each rule of diagnose on its answers.
 ABLATION_JOBS ?= 200
 ABLATION_OPTIONS ?=
 

@@ -1,7 +1,7 @@
-# Fuzzing with clang's libFuzzer: `make fuzz FUZZ_SECONDS=60` runs each tests/fuzz/fuzz_*.c that long, as many at
-# a time as there are processors, with the fixtures as seeds. What was found in earlier runs is kept in
-# build/fuzz/corpus. A finding is left in build/fuzz.
-# FUZZ_SEED=1 draws the same inputs each time: a change is then judged by what it does, not by luck.
+# Fuzzing with clang's libFuzzer: `make fuzz FUZZ_SECONDS=60` runs each tests/fuzz/fuzz_*.c for that time, as many in
+# parallel as there are processors, with the fixtures as seeds. The corpus of earlier runs is in build/fuzz/corpus.
+# Inputs that fail are written to build/fuzz. FUZZ_SEED=1 makes the inputs the same in each run, so that the result of
+# a change does not depend on chance.
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 FUZZ_CC ?= clang
@@ -11,7 +11,7 @@ FUZZ_TARGETS ?= $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%)
 FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -fwrapv -g -O1 -Wall -Wextra -Wno-unused-parameter \
               -fno-sanitize-recover=all -MMD -MP
 
-# Everything but main, and what the targets share.
+# All sources except main, and the helpers that the targets share.
 FUZZ_LIBRARY := $(LIB_SOURCES) $(filter-out cmd/main.c,$(CMD_SOURCES)) tests/unit/support/same_line.c tests/unit/support/same_json.c \
                 tests/unit/support/same_kineto.c tests/fuzz/store_at_hand.c tests/fuzz/analyse_at_hand.c
 FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o \
@@ -35,7 +35,7 @@ $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%): $(FUZZ)/%: tests/fuzz/fuzz_%.c $(
 
 -include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%.d)
 
-# Seeds: whole fixtures where they are small, the first lines of the others. Each target has its own kind.
+# Seeds: small fixtures as a whole, and the first lines of large ones. Each target has its own kind of seeds.
 FUZZ_TRACES := fixtures/dialect-*/* fixtures/kernel-phases/* fixtures/user-tags/* fixtures/process-facts/* fixtures/inspector-*/* fixtures/copy-engine/* fixtures/tags-*/* fixtures/damaged/* fixtures/flight-recorder-*/* fixtures/nccl-*/* fixtures/kineto-*/* fixtures/torch-log-*/* fixtures/registered-memory/* fixtures/comma/* fixtures/nsys/*.sqlite fixtures/call-description/* fixtures/prometheus/*
 
 $(FUZZ)/seeds: tests/fuzz/seeds.sh tests/fuzz/kineto_seeds.awk $(wildcard fixtures/*/*) $(SQL_SOURCES)

@@ -11,7 +11,7 @@ $(OUT)/simulate: $(SIMULATE_OBJECTS)
 
 -include $(SIMULATE_OBJECTS:.o=.d)
 
-# The tests by the first letter of their names, each letter a process.
+# One process for all tests whose names begin with the same letter.
 SIMULATE_TESTS := $(shell sed -n 's/^    def test_\(.\).*/\1/p' tests/gen/test_simulate.py | sort -u)
 
 .PHONY: test-gen

@@ -1,14 +1,14 @@
-# clang-tidy (.clang-tidy says what is asked, and why not more), cppcheck and gcc's analyser over what is released.
-# What one of them is wrong about has the reason at its line, or here.
+# clang-tidy (.clang-tidy lists the checks, and why others are off), cppcheck and gcc's analyser on all released sources.
+# A false positive is suppressed at its line with the reason, or here.
 LINT_SOURCES := $(LIB_SOURCES) $(CMD_SOURCES) $(wildcard lib/plugin/*/*.c)
 LINT_FLAGS := $(NCCLPROF_CPPFLAGS) -std=c11
 
-# gcc 12 does not see that a struct's or an array's member keeps what it is given: it takes that for a leak. Leaks are
-# looked for by LeakSanitizer, while every allocation fails in turn (make torture).
+# gcc 12 reports a leak when memory is stored in a member of a struct or an array. LeakSanitizer checks for leaks while
+# every allocation fails in turn (make torture).
 ANALYSER_FLAGS := -fanalyzer -Wno-analyzer-malloc-leak -Wno-analyzer-too-complex
 
-# How far clang's analyser follows a function, its own limit. What takes it further is in few functions, and most of the
-# time goes there.
+# How far clang's analyser follows a function; 225000 is its own default. Few functions reach the limit, and they take most
+# of the time.
 LINT_NODES ?= 225000
 TIDY_FLAGS := $(LINT_FLAGS) -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES)
 

@@ -1,8 +1,8 @@
-# What `make deb`, `make static` and `make dist` give, tried where it is meant to go: an empty Debian, an empty folder, a
-# place without git. It takes root, for chroot, and what `make deps-packages` installs; no part of `make test`.
+# Tests the results of `make deb`, `make static` and `make dist` where they will be used: in an empty Debian, in an empty
+# folder, without git. Needs root, for chroot, and the packages of `make deps-packages`. Not part of `make test`.
 BARE_ROOT := $(OUT)/packages/root
 
-# The tests that can be run here: without a bare Debian, all but those in it.
+# Runs the tests that are possible here: if a bare Debian cannot be made, all except those inside it.
 .PHONY: packages-test
 packages-test: deb static $(OUT)/fakecore
 	@modules='tests.packages.test_dist tests.packages.test_deb tests.packages.test_static'; \

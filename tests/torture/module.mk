@@ -1,6 +1,6 @@
-# What must neither lose nor let in anything, under stress: `make torture`, about half an hour on two cores, one line
-# a test. `make torture TORTURE_SHARE=10` tries every tenth call only, and kills a tenth as often; with
-# TORTURE_SECONDS=60 no test begins anything new after a minute.
+# Kills, full disks and failing calls: no data may be lost, and no wrong data accepted. `make torture` takes about
+# half an hour on two cores and prints one line per test. `make torture TORTURE_SHARE=10` tests only every tenth
+# call and kills a tenth as often. With TORTURE_SECONDS=60 no test starts a new case after a minute.
 TORTURE := $(OUT)/torture
 TORTURE_SHARE ?= 1
 TORTURE_SECONDS ?= 0
@@ -17,7 +17,7 @@ $(TORTURE)/inject-sanitized.so: tests/torture/inject.c
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -DFOR_SANITIZERS -std=c11 -g -O1 -fno-omit-frame-pointer $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
-# Commits so often that a kill has a good chance to fall between two, and reads small files in parts, too.
+# A build that commits so often that a kill is likely to hit between two commits, and reads even small files in parts.
 TORTURE_SMALL := '-DTRANSACTION_BYTES=(1 << 18)' '-DPART_BYTES=(UINT64_C(1) << 11)'
 
 $(TORTURE)/%.o: lib/store/%.c $(GENERATED)/schemas.h

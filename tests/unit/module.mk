@@ -8,7 +8,8 @@ $(OUT)/unit/%: $(OUT)/object/tests/unit/%.o $(UNIT_HELPER_OBJECTS) $(OUT)/libncc
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(NCCLPROF_LIBS)
 
-# The plugin is no part of the tool's library: its tests take in the sources that they look into, and link the others.
+# The plugin is not part of the tool's library. Its tests include the sources whose internals they test, and link the
+# others.
 $(OUT)/unit/plugin/%: $(OUT)/object/tests/unit/plugin/%.o $(OUT)/libplugin.a
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lz -lpthread -ldl

@@ -1,6 +1,6 @@
 /*
- * Where NCCL's own declarations put each member, on 64-bit machines (measured by compiling them beside
- * api.h). Included by entry.c; a build for a machine where these differ must not exist.
+ * The offsets of each member in NCCL's own declarations on 64-bit machines, measured by compiling these
+ * beside api.h. Included by entry.c. The build fails on a machine where the offsets differ.
  */
 #ifndef PLUGIN_ENTRY_API_LAYOUT_H
 #define PLUGIN_ENTRY_API_LAYOUT_H
@@ -11,7 +11,7 @@
     _Static_assert(offsetof(struct api_descriptor_##version, member) == (offset), \
                    "layout of " #version " " #member)
 #define API_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
-/* What NCCL knows of a table. */
+/* Size of the functions in a table that NCCL knows. */
 #define API_TABLE(version) \
     _Static_assert(offsetof(struct api_plugin_##version, reserved) == 48, "size of the table " #version)
 

@@ -1,3 +1,4 @@
+/* Conversion of NCCL's descriptors to records, as far as several API versions share it. */
 #include "plugin/entry/entry.h"
 #include "plugin/entry/api_layout.h"
 #include "plugin/recorder/recorder.h"
@@ -92,7 +93,10 @@ bool entry_net_plugin(struct record *record, int64_t id, const void *data)
 {
     bool ib = id == (API_NET_TYPE_IB | 1);
     bool socket = id == (API_NET_TYPE_SOCKET | 1);
-    /* The first byte of both: the one kind of event that they have, a queue pair's or a socket's. */
+    /*
+     * In both structures the first byte is the kind of event. Each has one kind: of a queue pair, or of a
+     * socket.
+     */
     if ((!ib && !socket) || !data || *(const uint8_t *)data != 1)
         return false;
     entry_plain(record, TYPE_NET_PLUGIN);
@@ -121,7 +125,7 @@ static bool is_state_of_control(int state)
     return state >= API_CTRL_IDLE && state <= API_CTRL_APPEND_END;
 }
 
-/* Out of an enumeration of NCCL's that ends with `highest`. */
+/* True for a state of NCCL's enumeration up to `highest`. */
 static bool is_known_state(const void *handle, int state, int highest)
 {
     bool known = state >= 0 && state <= highest;
@@ -153,7 +157,7 @@ int entry_state_v4(void *handle, int state, const union api_state_args_v4 *value
         recorder_state(handle, state, values ? values->kernel_ch.gpu_clock : 0, 0);
     else if (is_state_of_step(state) || state == API_STEP_SEND_PEER_WAIT || state == API_PROXY_OP_IN_PROGRESS)
         recorder_state(handle, state, values ? values->proxy_step.transferred_bytes : 0, 0);
-    /* The others say nothing that is written anywhere; those of proxy operations ended with version 3. */
+    /* The other states are not written anywhere. The states of proxy operations ended with version 3. */
     return API_SUCCESS;
 }
 
@@ -301,7 +305,7 @@ int entry_start_v5(void *context, void **handle, const struct api_descriptor_v6 
     if (!handle)
         return API_SUCCESS;
     *handle = NULL;
-    /* From version 5 on a group holds nothing: calls and operations hang below the API events. */
+    /* Since version 5 a group has no children: calls and operations are below the API events. */
     if (!event || event->type == API_GROUP)
         return API_SUCCESS;
     if (!(event->type & known) || !fill_v5(&record, event)) {

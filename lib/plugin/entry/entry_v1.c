@@ -1,10 +1,10 @@
-/* NCCL profiler API version 1: names are numbers. */
+/* NCCL profiler API version 1, in which functions, data types, algorithms and protocols are numbers. */
 #include "plugin/entry/entry.h"
 #include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 
-/* NCCL 2.23's numbers, in the words of later versions. */
+/* The numbers of NCCL 2.23, with the names of later versions. */
 static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
                                         "AllReduce", "SendRecv", "Send",      "Recv"};
 static const char *const datatypes[] = {"ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",

@@ -1,8 +1,8 @@
 /*
- * NCCL profiler API version 7: of NCCL 2.31, and of NVIDIA/nccl pull request 2045, which came before and
- * meant something else by it. Both find the same table here. Their events of bit 15 are a kernel's phase with
- * a clock, and a tag's text; and the descriptor of the one ends where members of the other's begin. What only
- * one of the two has is read for that one alone.
+ * NCCL profiler API version 7: the one of NCCL 2.31, and the earlier one of NVIDIA/nccl pull request 2045,
+ * which differs. Both use the table in this file. Bit 15 is a kernel phase with a GPU clock in the one and
+ * the text of a tag in the other, and the descriptor of the one ends where the other has further members.
+ * Members that only one version has are read only for that version.
  */
 #include "plugin/entry/entry.h"
 #include "plugin/recorder/recorder.h"
@@ -10,13 +10,13 @@
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
 
-/* Some communicator of this process is of the pull request's NCCL. */
+/* A communicator of this process uses the NCCL of the pull request. */
 static _Atomic bool tags_met;
 
-/* NCCL 2.31 on has the released one, whatever else it may export one day. */
+/* NCCL 2.31 and later have the released version, whatever else they may export. */
 #define RELEASED_SINCE 23100
 
-/* In doubt it is the released one. */
+/* Returns the released version if it is not certain. */
 static enum api_dialect dialect_of(const void *caller)
 {
     if (!caller_symbol(caller, "ncclNotifyTag") || caller_nccl_version(caller) >= RELEASED_SINCE)
@@ -25,7 +25,7 @@ static enum api_dialect dialect_of(const void *caller)
     return DIALECT_TAGS;
 }
 
-/* A communicator that found no number is the released NCCL's where nobody met the other one. */
+/* A communicator without a number counts as released if no NCCL of the pull request was seen. */
 static enum api_dialect dialect_with(const void *context)
 {
     uintptr_t number = (uintptr_t)context;
@@ -39,14 +39,14 @@ static enum api_dialect dialect_with(const void *context)
 static int init(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks, int rank,
                 api_logger *logger)
 {
-    /* The address that it returns to may be the first behind the caller's code. */
+    /* The return address may be the first byte after the code of the caller. */
     const char *caller = (const char *)__builtin_return_address(0) - 1;
     entry_init_named(context, mask, 7, dialect_of(caller), ENTRY_KNOWN_V7, name, hash, nodes, ranks, rank,
                      logger);
     return API_SUCCESS;
 }
 
-/* What the released version appends to version 6's members. */
+/* Copies the members that the released version adds to version 6. */
 static void fill_more(struct record *record, const struct api_descriptor_v6 *event)
 {
     const struct api_descriptor_v7 *released = (const struct api_descriptor_v7 *)(const void *)event;
@@ -74,7 +74,7 @@ static void fill_more(struct record *record, const struct api_descriptor_v6 *eve
     }
 }
 
-/* Its number says what its name would. */
+/* The number of the phase is enough; its name is not recorded. */
 static void start_phase(void *context, void **handle, const struct api_descriptor_v6 *event)
 {
     const struct api_descriptor_v7 *released = (const struct api_descriptor_v7 *)(const void *)event;
@@ -107,7 +107,7 @@ static int start_event(void *context, void **handle, struct api_descriptor_v6 *e
     return API_SUCCESS;
 }
 
-/* No handle of the pull request's NCCL is a phase's. */
+/* With the NCCL of the pull request, no handle is the handle of a phase. */
 static int record_event_state(void *handle, int state, union api_state_args_v4 *values)
 {
     bool is_phase = (uintptr_t)handle & RECORD_PHASE_HANDLE;

@@ -1,3 +1,4 @@
+/* Reads the settings of the plugin from the environment. */
 #include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
@@ -11,8 +12,11 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-/* Everything but proxy control and network plugin events: those are many and say little. Nor kernel phases,
- * which have the bit of user tags in NCCL 2.31: they cost time on the GPU. */
+/*
+ * All events except proxy control and network plugin events, which are many and carry little information. In
+ * NCCL 2.31 the bit of user tags means kernel phases, which are off by default too, because they cost GPU
+ * time.
+ */
 #define DEFAULT_MASK                                                                                  \
     (API_GROUP | API_COLL | API_P2P | API_PROXY_OP | API_PROXY_STEP | API_KERNEL_CH | API_GROUP_API | \
      API_COLL_API | API_P2P_API | API_KERNEL_LAUNCH | API_CE_COLL | API_CE_SYNC | API_CE_BATCH |      \
@@ -26,7 +30,7 @@ static const char *setting(const char *ours, const char *nccls)
     return value && *value ? value : NULL;
 }
 
-/* Decimal, or hexadecimal with 0x; where there is a least value, 0 makes no sense. */
+/* Reads a decimal number, or a hexadecimal one with 0x. If there is a least value, 0 is invalid. */
 static uint64_t number(const char *text, uint64_t fallback, uint64_t least, uint64_t most)
 {
     if (!text)
@@ -40,7 +44,7 @@ static uint64_t number(const char *text, uint64_t fallback, uint64_t least, uint
     return value < least ? least : value > most ? most : value;
 }
 
-/* A number of bytes, with k, M, G or T behind it for 2^10 to 2^40 of them. */
+/* Reads a number of bytes; a suffix k, M, G or T means 2^10 to 2^40. */
 static uint64_t bytes_of(const char *text, uint64_t fallback)
 {
     static const char units[] = "kmgt";
@@ -55,7 +59,7 @@ static uint64_t bytes_of(const char *text, uint64_t fallback)
     return value == UINT64_MAX || value > UINT64_MAX >> shift ? fallback : value << shift;
 }
 
-/* 0 is no limit. */
+/* 0 means no limit. */
 static void read_room(struct config *config)
 {
     uint64_t most = bytes_of(setting("NCCLPROF_MAX_BYTES", NULL), WRITER_MOST_BYTES);
@@ -78,7 +82,7 @@ static void read_path(struct config *config)
     const char *file = setting("NCCLPROF_FILE", NULL);
     const char *dump = setting("NCCL_PROFILE_DUMP_FILE", NULL);
     if (!file && !directory && dump) {
-        /* NVIDIA's example plugin takes this as a stem, too. */
+        /* As in NVIDIA's example plugin, this is the beginning of the file name. */
         snprintf(config->writer.path, sizeof(config->writer.path), "%s-%%h-%%p", dump);
         return;
     }
@@ -99,7 +103,7 @@ static void read_masks(struct config *config)
         (uint32_t)number(mask, DEFAULT_MASK & ~API_KERNEL_PHASE, 0, UINT64_MAX) & UINT16_MAX;
     if (phases)
         config->mask_with_phases |= API_KERNEL_PHASE;
-    /* NCCL would ask for it in our name: a phase is part of a kernel channel. */
+    /* A phase is part of a kernel channel, so NCCL would request kernel channels for us anyway. */
     if (config->mask_with_phases & API_KERNEL_PHASE)
         config->mask_with_phases |= API_KERNEL_CH;
 }
@@ -122,7 +126,7 @@ void config_read(struct config *config)
     config->log_limit = log_level(setting("NCCL_DEBUG", NULL));
 }
 
-/* The first reading of several threads holds; none of them waits for another one. */
+/* If several threads read the settings, the first result is kept, and no thread waits for another. */
 static const struct config_tags *_Atomic tags_read;
 
 static const struct config_tags tags_without_memory = {.bytes = 255};
@@ -136,7 +140,7 @@ static void read_tags(struct config_tags *tags)
     tags->bytes = (unsigned)number(setting("NCCLPROF_TAG_BYTES", NULL), 255, 1, RECORD_TEXT_MAX);
 }
 
-/* Mapped: a signal's handler may set the first tag while its thread allocates. */
+/* Uses mmap, because a signal handler may set the first tag while its thread allocates. */
 static struct config_tags *tags_new(void)
 {
     struct config_tags *tags =

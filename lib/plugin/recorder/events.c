@@ -1,3 +1,7 @@
+/*
+ * The event path: turns NCCL's calls into records and pushes them to the ring of the calling thread. Also
+ * finds the library that makes a call.
+ */
 #include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
@@ -40,7 +44,7 @@ void recorder_start(const void *context, void **handle, const void *parent, stru
 
 void recorder_stop(const void *handle)
 {
-    /* A phase is over when its clock's stop is known. */
+    /* A phase is over when the stop of its GPU clock is known. */
     bool is_phase = (uintptr_t)handle & RECORD_PHASE_HANDLE;
     struct ring *ring = handle && !is_phase ? recording_ring() : NULL;
     if (!ring)
@@ -54,7 +58,7 @@ void recorder_stop(const void *handle)
     ring_push(ring, &record, 1, RING_STOP);
 }
 
-/* NCCL records these again and again while it polls. */
+/* NCCL records these states repeatedly while it polls. */
 static bool is_polled(int state)
 {
     return state == API_STEP_SEND_PEER_WAIT || state == API_SEND_REM_FIFO_WAIT;
@@ -115,7 +119,10 @@ void recorder_tag(const void *context, int rank, enum tag_source source, unsigne
     ring_push(ring, record, record->slots, RING_STATE);
 }
 
-/* The handle is closed here; null: it is of nothing. A search looks into what a library depends on, too. */
+/*
+ * Looks up a symbol and closes the library handle. Returns null if the symbol belongs to another library: the
+ * search includes the dependencies of a library.
+ */
 static void *symbol_of(void *library, const void *base, const char *name)
 {
     if (!library)
@@ -134,7 +141,7 @@ void *caller_symbol(const void *address, const char *name)
     if (!dladdr(address, &where) || !where.dli_fname)
         return NULL;
     void *found = symbol_of(dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD), where.dli_fbase, name);
-    /* A program has no name by which it can be opened. */
+    /* The main program cannot be opened by a name. */
     return found ? found : symbol_of(dlopen(NULL, RTLD_LAZY), where.dli_fbase, name);
 }
 

@@ -1,6 +1,6 @@
 /*
- * NVTX loads the library that NVTX_INJECTION64_PATH names and asks it for callbacks: so the ranges and marks
- * that an application has anyway become tags.
+ * NVTX loads the library that NVTX_INJECTION64_PATH names and asks it for callbacks. With these, the ranges
+ * and marks that an application already has become tags.
  */
 #include "plugin/recorder/nvtx_abi.h"
 #include "plugin/recorder/recorder.h"
@@ -19,18 +19,18 @@ struct domain {
     bool kept;
 };
 
-/* A registered text; NVTX has no call that ends one. */
+/* A registered string. NVTX has no call that releases one. */
 struct registered {
     struct registered *next;
     size_t length;
     char text[];
 };
 
-/* Applications keep these handles as long as they live. */
+/* Applications keep these handles for their lifetime. */
 static struct domain *_Atomic domains;
 static struct registered *_Atomic texts;
 
-/* NVTX's answer where a tool does not count nesting. */
+/* What NVTX expects from a tool that does not track nesting. */
 #define NOT_TRACKED (-2)
 
 static size_t wide_to_utf8(char *to, size_t size, const wchar_t *from)
@@ -57,7 +57,7 @@ static size_t wide_to_utf8(char *to, size_t size, const wchar_t *from)
     return length;
 }
 
-/* NCCL marks its own calls as ranges: they would drown the application's. */
+/* NCCL marks its own calls as ranges, which would hide the tags of the application. */
 static bool keep_domain(const char *name)
 {
     const char *wanted = config_tags()->domains;
@@ -210,7 +210,7 @@ static int on_domain_pop(const void *domain)
     return NOT_TRACKED;
 }
 
-/* Whatever is never used takes no memory, however many there are. */
+/* Strings that are never used take no memory, however many there are. */
 static const struct registered unkept_text;
 
 static const void *register_text(const struct message *message)
@@ -244,7 +244,9 @@ static const void *on_register_w(const void *domain, const wchar_t *text)
     return register_text(&message);
 }
 
-/* Without a domain of its own (no memory) a library's ranges would count as the application's: a shared one.
+/*
+ * If memory is short, a shared domain is returned. With none, the ranges of a library would count as the
+ * application's.
  */
 static const void *domain_named(const char *name)
 {
@@ -289,7 +291,9 @@ PLUGIN_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t 
     unsigned size = 0;
     if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || !callbacks->module_table)
         return 0;
-    /* Read now: a range may be pushed by a signal's handler, where once-only calls may wait for themselves.
+    /*
+     * Read the settings now: a signal handler may push a range, and a once-only call there could wait for
+     * itself.
      */
     (void)config_tags();
     if (callbacks->module_table(NVTX_MODULE_CORE, &table, &size) && table) {

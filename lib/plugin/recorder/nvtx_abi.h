@@ -1,4 +1,7 @@
-/* NVTX version 3's interface for tools, as far as ranges and marks need it. Facts of its binary interface. */
+/*
+ * The tool interface of NVTX version 3, as far as ranges and marks need it. These are facts of its binary
+ * interface.
+ */
 #ifndef PLUGIN_RECORDER_NVTX_ABI_H
 #define PLUGIN_RECORDER_NVTX_ABI_H
 
@@ -52,7 +55,10 @@ typedef void nvtx_function(void);
 
 struct nvtx_callbacks {
     size_t struct_size;
-    /* Gives an array of places for function pointers; null places do not exist in this version. */
+    /*
+     * Returns an array of pointers to function pointers. A null entry means that this version lacks the
+     * function.
+     */
     int (*module_table)(int module, nvtx_function ****table, unsigned *size);
 };
 

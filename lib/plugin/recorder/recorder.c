@@ -1,3 +1,7 @@
+/*
+ * Start and end of recording: the first communicator starts the writer thread, the last finalize flushes the
+ * files, and the end of the process completes them. Handles forks and calls from signal handlers.
+ */
 #include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
@@ -8,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first init is to leave files that have their beginning; past this it goes on without. */
+/* The first init should leave files with their first lines. After this time it returns without. */
 #define OPEN_WAIT_MS 1000u
 #define FINALIZE_WAIT_MS 2000u
 #define EXIT_WAIT_MS 10000u
-/* For the lock below, which a fork holds for as long as the kernel copies the page tables. */
+/* Limits for the lock below, which a fork holds while the kernel copies the page tables. */
 #define INIT_LOCK_MS 1000u
 #define FINALIZE_LOCK_MS 5000u
 
@@ -20,22 +24,27 @@ enum phase { PHASE_FRESH, PHASE_RECORDING, PHASE_FAILED, PHASE_ENDED };
 
 static _Atomic pid_t recording_process; /* 0: none yet */
 
-/* Guards what follows. Whoever holds it waits for nothing but fork(): no file is touched, no line logged. */
+/*
+ * Guards the variables below. Its holder waits for nothing except fork(): it touches no file and logs
+ * nothing.
+ */
 static struct lock lock;
 static enum phase phase;
 static struct config config;
 static struct writer *writer;
-/* Of the parent: its thread was anywhere, so its memory is left alone, and so are its files: a file system
- * may never answer, not even close(). */
+/*
+ * The writer of the parent. Its thread may have been at any instruction, so its memory is not touched, and
+ * neither are its files: a file system may never answer, not even to close().
+ */
 static struct writer *abandoned;
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
-/* Not guarded: what found the lock held for too long, for its next holder. */
+/* Not guarded: communicators whose end could not take the lock in time, for its next holder. */
 static _Atomic bool ended_late[COMMUNICATORS_MAX];
 static _Atomic bool some_ended_late;
-static _Atomic bool some_unnumbered; /* communicators that found no number: nobody knows when they end */
+static _Atomic bool some_unnumbered; /* communicators without a number exist; their end cannot be noticed */
 static _Thread_local bool locked_for_fork;
-static _Thread_local unsigned forks; /* one within another: a handler may fork, of a signal or of a fork */
+static _Thread_local unsigned forks; /* nested forks: a handler of a signal or of a fork may fork */
 
 static uint64_t monotonic_in(unsigned ms)
 {
@@ -47,7 +56,10 @@ static bool is_live(uintptr_t number)
     return number > 0 && number < COMMUNICATORS_MAX && live[number] && phase == PHASE_RECORDING;
 }
 
-/* Locked. The last one's end is to be on disk when finalize returns: the writer to wait for, or null. */
+/*
+ * Call with the lock held. When the last communicator ends, its end must be on disk before finalize returns:
+ * returns the writer to wait for, otherwise null.
+ */
 static struct writer *remove_live(uintptr_t number, uint32_t *asked)
 {
     live[number] = false;
@@ -57,7 +69,7 @@ static struct writer *remove_live(uintptr_t number, uint32_t *asked)
     return writer;
 }
 
-/* Locked. Nobody waits for them any more. */
+/* Call with the lock held. Nothing waits for these communicators any more. */
 static void remove_ended_late(void)
 {
     uint32_t asked;
@@ -76,14 +88,16 @@ static void remove_ended_late(void)
         log_set(NULL);
 }
 
-/* Whoever comes late while the lock is being released finds it free, or is seen here. */
+/* A thread that is late while the lock is being released either finds it free or is seen here. */
 static void unlock(void)
 {
     bool none;
     do {
         remove_ended_late();
         lock_release(&lock);
-        /* Writes what is there: so whoever sets it later has seen the lock released. */
+        /*
+         * The exchange writes even an unchanged value, so a thread that sets it later sees the lock released.
+         */
         none = false;
     } while (!atomic_compare_exchange_strong(&some_ended_late, &none, false) &&
              lock_take_until(&lock, 0) == LOCK_TAKEN);
@@ -93,7 +107,7 @@ static void end_late(uintptr_t number)
 {
     if (number >= COMMUNICATORS_MAX)
         return;
-    /* This may have been the last one: NCCL may be unloaded now, and its logger with it. */
+    /* This may have been the last communicator: NCCL may now be unloaded, together with its logger. */
     log_set(NULL);
     atomic_store_explicit(&ended_late[number], true, memory_order_relaxed);
     (void)atomic_exchange(&some_ended_late, true);
@@ -113,7 +127,7 @@ static void parent_after_fork(void)
         unlock();
 }
 
-/* The writer thread stayed in the parent, and so must its files: the child begins anew if NCCL does. */
+/* The writer thread and its files stay with the parent. The child starts again if it uses NCCL. */
 static void child_after_fork(void)
 {
     forks = 0;
@@ -136,13 +150,13 @@ static void child_after_fork(void)
     communicator_forget_all();
 }
 
-/* When the library is loaded, before there is anything that a child could find half done. */
+/* Runs when the library is loaded, before a fork could find anything half done. */
 __attribute__((constructor)) static void library_loads(void)
 {
     (void)pthread_atfork(before_fork, parent_after_fork, child_after_fork);
 }
 
-/* NCCL's version, by way of the library that its logger lives in. */
+/* Returns the version of NCCL, found through the library that contains its logger. */
 static int nccl_version(api_logger *logger)
 {
     const void *address;
@@ -156,13 +170,13 @@ static uint32_t mask_of(const struct communicator *communicator, uint32_t suppor
     return wanted & supported;
 }
 
-/* Called by the writer thread: from now on events cost nothing. */
+/* Called by the writer thread. From now on events cost nothing. */
 static void recording_stops(void)
 {
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
 }
 
-/* Locked. False when recording cannot begin, with the reason. */
+/* Call with the lock held. Returns false if recording cannot begin, with the reason in `failure`. */
 static bool begin(uint32_t supported, const struct communicator *communicator, int version, char *failure,
                   size_t failure_bytes)
 {
@@ -181,7 +195,7 @@ static bool begin(uint32_t supported, const struct communicator *communicator, i
     return writer != NULL;
 }
 
-/* Locked. */
+/* Call with the lock held. */
 static uint32_t add(const struct communicator *communicator)
 {
     uint32_t number = communicator_add(communicator);
@@ -195,13 +209,16 @@ static uint32_t add(const struct communicator *communicator)
     return number;
 }
 
-/* Locked. The writer to wait for; null when nothing is recorded, and the reason if that is new. */
+/*
+ * Call with the lock held. Returns the writer to wait for; null if nothing is recorded, with the reason in
+ * `failure` if it is new.
+ */
 static struct writer *join_recording(uint32_t supported, struct communicator *communicator, int version,
                                      api_logger *logger, uint32_t *number, char *failure,
                                      size_t failure_bytes)
 {
     struct writer *awaited = NULL;
-    /* Before the writer thread begins, which has lines to log. */
+    /* Must precede the start of the writer thread, which logs lines. */
     if (logger && (phase == PHASE_FRESH || phase == PHASE_RECORDING))
         log_set(logger);
     bool is_first = phase == PHASE_FRESH && begin(supported, communicator, version, failure, failure_bytes);
@@ -212,13 +229,13 @@ static struct writer *join_recording(uint32_t supported, struct communicator *co
     }
     if (live_count == 0)
         log_set(NULL);
-    /* Events of another thread's communicator come from now on. */
+    /* From now on communicators of other threads may record events. */
     if (is_first)
         tag_begin();
     return awaited;
 }
 
-/* What is recorded already goes on, and what this communicator does is recorded without it. */
+/* Recording continues, and the operations of this communicator are recorded without it. */
 static void come_too_late(void **context, int *mask, api_logger *logger)
 {
     communicator_refuse();
@@ -238,7 +255,7 @@ void recorder_init(void **context, int *mask, uint32_t supported, struct communi
 {
     uint32_t number = 0;
     char failure[4500] = "";
-    /* Before the lock is taken: the dynamic linker is asked. */
+    /* Must precede the lock, because it calls the dynamic linker. */
     int version = atomic_load_explicit(&recording_process, memory_order_relaxed) ? 0 : nccl_version(logger);
     communicator->mask = 0;
     if (lock_take_until(&lock, monotonic_in(INIT_LOCK_MS)) != LOCK_TAKEN) {
@@ -251,7 +268,7 @@ void recorder_init(void **context, int *mask, uint32_t supported, struct communi
     if (failure[0])
         log_line_by(logger, API_LOG_WARN, "%s; nothing will be recorded", failure);
     if (awaited && !writer_records(awaited, OPEN_WAIT_MS)) {
-        /* It may have said that before recording was turned on. */
+        /* The writer may have reported this before recording was turned on. */
         recording_stops();
         communicator->mask = 0;
     }
@@ -269,7 +286,7 @@ static bool push_context_end(uint32_t number)
     return ring && ring_push(ring, &record, record.slots, RING_STOP);
 }
 
-/* Locked. As remove_live. */
+/* Call with the lock held. Returns as remove_live. */
 static struct writer *end_context(uintptr_t number, uint32_t *asked)
 {
     if (!is_live(number))
@@ -294,7 +311,7 @@ void recorder_finalize(void *context)
         return;
     writer_await(awaited, asked, FINALIZE_WAIT_MS);
     bool is_locked = lock_take(&lock) == LOCK_TAKEN;
-    /* NCCL may now be unloaded, and its logger with it. */
+    /* NCCL may now be unloaded, together with its logger. */
     if (!is_locked || live_count == 0)
         log_set(NULL);
     if (is_locked)
@@ -303,12 +320,18 @@ void recorder_finalize(void *context)
 
 __attribute__((destructor)) static void process_ends(void)
 {
-    /* A child of clone() or _Fork(), which call no handlers, has the parent's state but no writer thread. */
+    /*
+     * A child of clone() or _Fork(), which call no fork handlers, has the state of the parent but no writer
+     * thread.
+     */
     pid_t process = atomic_load_explicit(&recording_process, memory_order_relaxed);
     if (process && process != getpid())
         return;
     uint64_t until_ns = monotonic_in(EXIT_WAIT_MS);
-    /* A signal's handler may have called exit() in the middle of init or finalize: the lock is ours then. */
+    /*
+     * If a signal handler called exit() in the middle of init or finalize, this thread already holds the
+     * lock.
+     */
     enum lock_result locked = lock_take_until(&lock, until_ns);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     log_set(NULL);

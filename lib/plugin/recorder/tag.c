@@ -1,3 +1,7 @@
+/*
+ * Tags of the whole process: ncclprof_tag, ncclNotifyTag and the nesting of NVTX ranges. A tag set before the
+ * first communicator is stored until recording begins.
+ */
 #include "plugin/ncclprof_tag.h"
 #include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
@@ -9,21 +13,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
+/*
+ * Ranges that are nested deeper are counted, so that their ends still match, but their text is not stored.
+ * The counts exist for DOMAINS_MAX domains.
+ */
 #define DEPTH_MAX 64
 #define DOMAINS_MAX 16
 
 struct range {
     const void *domain;
     unsigned short length;
-    bool kept; /* by the prefix filter */
+    bool kept; /* passes the prefix filter */
     bool truncated;
-    char text[]; /* as many bytes as are kept of a tag */
+    char text[]; /* as long as the stored part of a tag */
 };
 
 struct overflow {
     const void *domain;
-    unsigned count; /* its ranges open beyond those remembered; 0: this place is free */
+    unsigned count; /* open ranges that are not stored; 0: this entry is free */
 };
 
 struct ranges {
@@ -33,19 +40,22 @@ struct ranges {
 };
 
 /*
- * Made with a thread's first range: inside the library's own thread-local memory they would be part of every
- * thread's stack where the library is preloaded. Mapped, as a signal's handler may push while its thread
- * allocates; the linker still allocates the pointer's own place at a thread's first use of the library.
+ * Created with the first range of a thread. In the thread-local memory of the library it would be part of
+ * every thread's stack if the library is preloaded. It is mapped, because a signal handler may push a range
+ * while its thread allocates. The linker still allocates the pointer at the first use of the library in a
+ * thread.
  */
 static _Thread_local struct ranges *mine;
 static pthread_key_t key;
 static bool key_made;
-/* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
+/*
+ * Set during a call: a signal handler that interrupts it would find the ranges half changed, and early_lock
+ * held by its own thread.
  */
 static _Thread_local _Atomic bool busy;
 
 static struct lock early_lock;
-/* The newest tag from before recording began. */
+/* The newest tag that was set before recording began. */
 static char early_text[RECORD_TEXT_MAX];
 static size_t early_length;
 static bool early_truncated;
@@ -53,7 +63,7 @@ static enum tag_source early_source;
 static unsigned early_depth;
 static bool early_set;
 
-/* False, and counted, from within a call that has not returned. */
+/* Returns false, and counts the call, if another call of this thread has not returned. */
 static bool enter(void)
 {
     if (atomic_load_explicit(&busy, memory_order_relaxed)) {
@@ -78,8 +88,10 @@ static bool passes_prefix(const char *text, size_t length)
     return length >= wanted && memcmp(text, prefix, wanted) == 0;
 }
 
-/* False when recording began meanwhile: the tag that was remembered is recorded by then. True, and counted,
- * where the lock cannot be had. */
+/*
+ * Returns false if recording began meanwhile: the stored tag has then been recorded. Returns true, and counts
+ * the call, if the lock cannot be taken.
+ */
 static bool remember_early(enum tag_source source, unsigned depth, const char *text, size_t length,
                            bool truncated)
 {
@@ -100,7 +112,7 @@ static bool remember_early(enum tag_source source, unsigned depth, const char *t
     return early_enough;
 }
 
-/* A JSON object that describes a call: passed through, not a tag. */
+/* A JSON object that describes a call. It is passed through and is not a tag. */
 static bool is_description(const char *text, size_t length)
 {
     return length > 0 && text[0] == '{';
@@ -134,7 +146,7 @@ void tag_begin(void)
     leave();
 }
 
-/* In a child nobody holds the lock, and the parent's tag is not the child's. */
+/* In a child the lock is free, and the tag of the parent does not apply. */
 static void forget_after_fork(void)
 {
     atomic_store_explicit(&early_lock.holder, 0, memory_order_relaxed);
@@ -164,18 +176,17 @@ static void thread_exits(void *ranges)
 }
 
 /*
- * When the library is loaded: for one of a process's first 32 keys a thread has room from its beginning, for
- * any other the C library allocates, which a signal's handler that interrupts an allocation would wait for.
+ * Runs when the library is loaded. A thread has memory for the first 32 keys of a process from its start. For
+ * any other key the C library allocates, which a signal handler that interrupts an allocation would wait for.
  */
 __attribute__((constructor)) static void library_loads(void)
 {
     key_made = pthread_key_create(&key, thread_exits) == 0;
-    /* Nor may the first early tag register it: that allocates, too. Without it a child has the parent's tag.
-     */
+    /* Registered here because it allocates too. If it fails, a child keeps the tag of its parent. */
     (void)pthread_atfork(NULL, NULL, forget_after_fork);
 }
 
-/* Null when memory is short. */
+/* Returns null when memory is short. */
 static struct ranges *ranges_mine(void)
 {
     if (mine)
@@ -194,7 +205,7 @@ static struct ranges *ranges_mine(void)
     return ranges;
 }
 
-/* What is in force after a range ended: the innermost kept one left. */
+/* Records the tag that applies after the end of a range: the innermost open range that passes the filter. */
 static void emit_innermost(struct ranges *ranges)
 {
     for (unsigned i = ranges->depth; i-- > 0;)
@@ -206,7 +217,7 @@ static void emit_innermost(struct ranges *ranges)
     emit(TAG_SOURCE_NVTX, 0, "", 0, false);
 }
 
-/* Null when the domain has none and `room` is false, or no place is free. */
+/* Returns null if the domain has no entry and `room` is false, or if no entry is free. */
 static struct overflow *overflow_of(struct ranges *ranges, const void *domain, bool room)
 {
     struct overflow *free_place = NULL;
@@ -230,7 +241,10 @@ static void push(const void *domain, const char *text, size_t length)
         ring_count_dropped();
         return;
     }
-    /* Behind one that was only counted all of its domain are, so that ends go from the innermost outwards. */
+    /*
+     * After a range that was only counted, all further ranges of its domain are counted, so that ends match
+     * from the innermost outwards.
+     */
     struct overflow *overflow = overflow_of(ranges, domain, ranges->depth == DEPTH_MAX);
     if (overflow)
         overflow->count++;

@@ -1,16 +1,16 @@
 /*
- * NCCL's profiler plugin interface, API versions 1 to 7: what NCCL's core passes to a plugin.
+ * NCCL's profiler plugin interface, API versions 1 to 7: the structures that NCCL's core passes to a plugin.
  *
  * The layouts are facts of NCCL's binary interface (NCCL 2.23.4, 2.24.3, 2.26.2, 2.27.3, 2.28.3, 2.30.7 and
- * 2.31). entry/api_layout.h holds them against the numbers that a compiler gave for NCCL's own declarations
+ * 2.31). entry/api_layout.h checks them against the offsets that a compiler gave for NCCL's own declarations
  * on a 64-bit machine.
  *
- * Version 7 is two: NVIDIA/nccl pull request 2045 added an event to version 6 and called it 7; NCCL 2.31
- * released another 7, whose event of the same bit is something else and whose descriptor is longer. Which of
- * the two calls, only the library that it comes from tells (entry_v7.c).
+ * There are two versions 7. NVIDIA/nccl pull request 2045 added an event to version 6 and called the result
+ * 7. NCCL 2.31 released another version 7: it uses the same bit for a different event, and its descriptor is
+ * longer. Only the library that makes the call shows which of the two it is (entry_v7.c).
  *
- * Pointers in a descriptor are borrowed: valid during the call only, except the handles that a plugin made up
- * itself.
+ * Pointers in a descriptor are borrowed: they are valid only during the call, except for the handles that the
+ * plugin itself returned.
  */
 #ifndef PLUGIN_RING_API_H
 #define PLUGIN_RING_API_H
@@ -22,17 +22,17 @@
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
-/* ncclResult_t as far as a plugin needs it. */
+/* The part of ncclResult_t that a plugin needs. */
 enum api_result { API_SUCCESS = 0 };
 
-/* ncclDebugLogLevel and the one ncclDebugLogSubSys used here. */
+/* ncclDebugLogLevel, and the only ncclDebugLogSubSys that is used here. */
 enum api_log_level { API_LOG_WARN = 2, API_LOG_INFO = 3 };
 enum { API_LOG_INIT = 1 };
 
 typedef void api_logger(int level, unsigned long subsystem, const char *file, int line, const char *format,
                         ...);
 
-/* Event types: bits of the activation mask and values of a descriptor's type. */
+/* Event types. Each is a bit of the activation mask and a value of a descriptor's type. */
 enum api_event {
     API_GROUP = 1 << 0,
     API_COLL = 1 << 1,
@@ -40,15 +40,15 @@ enum api_event {
     API_PROXY_OP = 1 << 3,
     API_PROXY_STEP = 1 << 4,
     API_PROXY_CTRL = 1 << 5,
-    API_KERNEL_CH = 1 << 6,      /* version 3 on */
-    API_NET_PLUGIN = 1 << 7,     /* version 3 on */
-    API_GROUP_API = 1 << 8,      /* version 5 on */
-    API_COLL_API = 1 << 9,       /* version 5 on */
-    API_P2P_API = 1 << 10,       /* version 5 on */
-    API_KERNEL_LAUNCH = 1 << 11, /* version 5 on */
-    API_CE_COLL = 1 << 12,       /* version 6 on */
-    API_CE_SYNC = 1 << 13,       /* version 6 on */
-    API_CE_BATCH = 1 << 14,      /* version 6 on */
+    API_KERNEL_CH = 1 << 6,      /* since version 3 */
+    API_NET_PLUGIN = 1 << 7,     /* since version 3 */
+    API_GROUP_API = 1 << 8,      /* since version 5 */
+    API_COLL_API = 1 << 9,       /* since version 5 */
+    API_P2P_API = 1 << 10,       /* since version 5 */
+    API_KERNEL_LAUNCH = 1 << 11, /* since version 5 */
+    API_CE_COLL = 1 << 12,       /* since version 6 */
+    API_CE_SYNC = 1 << 13,       /* since version 6 */
+    API_CE_BATCH = 1 << 14,      /* since version 6 */
     API_USER_TAG = 1 << 15,      /* version 7 of pull request 2045 */
     API_KERNEL_PHASE = 1 << 15,  /* version 7 as released */
 };
@@ -73,18 +73,18 @@ enum api_state {
     API_CTRL_WAKEUP = 16,
     API_CTRL_APPEND = 17,
     API_CTRL_APPEND_END = 18,
-    API_PROXY_OP_IN_PROGRESS = 19, /* version 4 on */
-    API_STEP_SEND_PEER_WAIT = 20,  /* version 4 on */
-    API_NET_PLUGIN_UPDATE = 21,    /* version 4 on */
-    API_KERNEL_CH_STOP = 22,       /* version 4 on */
-    API_GROUP_START_STOP = 23,     /* version 5 on */
-    API_GROUP_END_START = 24,      /* version 5 on */
-    /* 25 to 30 belong to copy-engine events, whose core never records a state */
-    API_CE_BATCH_COMPLETE = 30, /* version 6 on */
+    API_PROXY_OP_IN_PROGRESS = 19, /* since version 4 */
+    API_STEP_SEND_PEER_WAIT = 20,  /* since version 4 */
+    API_NET_PLUGIN_UPDATE = 21,    /* since version 4 */
+    API_KERNEL_CH_STOP = 22,       /* since version 4 */
+    API_GROUP_START_STOP = 23,     /* since version 5 */
+    API_GROUP_END_START = 24,      /* since version 5 */
+    /* 25 to 30 belong to copy-engine events; the core never records a state for these */
+    API_CE_BATCH_COMPLETE = 30, /* since version 6 */
     API_KERNEL_PHASE_STOP = 31, /* version 7 as released */
 };
 
-/* What a network plugin hands through the core; netPlugin.id = type | version. */
+/* Data of a network plugin that the core passes through; netPlugin.id = type | version. */
 #define API_NET_TYPE_IB (1u << 16)
 #define API_NET_TYPE_SOCKET (2u << 16)
 #define API_NET_TYPE_MASK 0xffff0000u
@@ -110,7 +110,7 @@ struct api_net_socket_v1 {
 };
 
 struct api_proxy_op {
-    pid_t pid; /* process that the operation came from: another one with PXN */
+    pid_t pid; /* process that the operation belongs to; another process with PXN */
     uint8_t channel;
     int peer;
     int steps;
@@ -270,7 +270,7 @@ struct api_descriptor_v4 {
         } proxy_step;
         struct {
             uint8_t channel;
-            uint64_t gpu_clock; /* globaltimer, ns */
+            uint64_t gpu_clock; /* globaltimer, in ns */
         } kernel_ch;
         struct {
             int64_t id;
@@ -280,8 +280,9 @@ struct api_descriptor_v4 {
 };
 
 /*
- * Versions 5, 6 and the 7 of pull request 2045 share one layout: 6 adds the copy engine's members, 7 the tag,
- * and no member moved. A member is only read for an event type that the version knows.
+ * Versions 5 and 6 and the version 7 of pull request 2045 share one layout: 6 adds the members of the copy
+ * engine, 7 adds the tag, and no member moved. A member is only read for an event type that the version
+ * knows.
  */
 struct api_descriptor_v6 {
     uint64_t type;
@@ -376,8 +377,9 @@ struct api_descriptor_v6 {
 };
 
 /*
- * Version 7 as released: where it has a member of version 6, that lies where it lay; some events end with
- * more, and one is new. Declared are those alone.
+ * The released version 7. Members that it shares with version 6 are at the same offsets. Some events have
+ * additional members at the end, and one event is new. Only the new and the extended events are declared
+ * here.
  */
 struct api_descriptor_v7 {
     uint64_t type;
@@ -414,7 +416,7 @@ struct api_descriptor_v7 {
             const char *algorithm;
             const char *protocol;
             void *parent_group;
-            const char *kernel_variant; /* null but for symmetric kernels */
+            const char *kernel_variant; /* null unless the kernel is symmetric */
             bool is_symmetric;
             uint64_t user_tag;
         } coll;
@@ -448,12 +450,15 @@ struct api_descriptor_v7 {
             uint8_t channel;
             uint8_t phase; /* 0 initial_sync, 1 compute, 2 final_sync */
             const char *name;
-            uint64_t gpu_clock; /* its start; state 31 tells its stop */
-        } kernel_phase;         /* below a kernel channel */
+            uint64_t gpu_clock; /* start of the phase; state 31 carries its stop */
+        } kernel_phase;         /* child of a kernel channel */
     };
 };
 
-/* State arguments: versions 1 to 3, and 4 on. May be null for states without any. */
+/*
+ * State arguments: one union for versions 1 to 3, one for versions 4 and later. The pointer may be null for
+ * states without arguments.
+ */
 union api_state_args_v1 {
     struct {
         size_t transferred_bytes;
@@ -480,12 +485,12 @@ union api_state_args_v4 {
 };
 
 /*
- * What may follow in a table: NCCL appended functions to a published version before, and calls what it finds
- * there if that is not null. A NCCL that knows more of a table than we do finds null.
+ * Space after the functions of a table. NCCL has appended functions to a published version before, and it
+ * calls every entry that is not null. A newer NCCL finds null in the entries that this plugin does not know.
  */
 #define API_RESERVED_WORDS 32
 
-/* The exported tables; the state is NCCL's enum, an int. */
+/* The exported tables. The state is an enum of NCCL, passed as an int. */
 #define API_PLUGIN_TABLE(version, descriptor, arguments, ...)                        \
     struct api_plugin_##version {                                                    \
         const char *name;                                                            \

@@ -1,3 +1,7 @@
+/*
+ * The registry of communicators: gives each a small number and keeps its description for the writer thread.
+ * The event path reads it without locks.
+ */
 #include "plugin/ring/ring.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* Log lines of the plugin, through NCCL's logger or to standard error; and the lock that shows its owner. */
 #include "plugin/ring/api.h"
 #include "plugin/ring/ring.h"
 
@@ -19,7 +20,7 @@ void log_limit(int most)
     atomic_store_explicit(&level_limit, most, memory_order_relaxed);
 }
 
-/* Past the C library's buffer, whose lock a fork or another thread may leave held. */
+/* Bypasses the buffer of the C library: a fork or another thread may leave its lock held. */
 static void write_line(const char *line)
 {
     char whole[5100];

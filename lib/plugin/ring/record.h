@@ -1,6 +1,7 @@
 /*
- * What an event callback leaves in its thread's ring for the writer thread: fixed slots of 64 bytes, a record
- * takes one or several. Everything is copied in, so no pointer of NCCL's outlives the call.
+ * A record is what an event callback writes to the ring of its thread for the writer thread. A ring consists
+ * of slots of 64 bytes, and a record takes one or more slots. All data is copied, so no pointer of NCCL is
+ * kept after the call.
  */
 #ifndef PLUGIN_RING_RECORD_H
 #define PLUGIN_RING_RECORD_H
@@ -13,7 +14,7 @@
 
 enum record_kind { RECORD_START, RECORD_STOP, RECORD_STATE, RECORD_TAG, RECORD_CONTEXT_END };
 
-/* Bit numbers of enum api_event, where two events share one of two numbers. */
+/* The bit numbers of enum api_event. The two events that share bit 15 have one number each. */
 enum record_type {
     TYPE_GROUP,
     TYPE_COLL,
@@ -37,16 +38,16 @@ enum record_type {
 
 enum tag_source { TAG_SOURCE_NCCL, TAG_SOURCE_CALL, TAG_SOURCE_NVTX };
 
-/* Whether a symmetric kernel does a collective. */
+/* Whether a symmetric kernel runs a collective. */
 enum record_symmetry { SYMMETRY_UNTOLD, SYMMETRY_NO, SYMMETRY_YES };
 
 /*
- * In the handle of a kernel phase: what NCCL's state of that number tells is read for no other handle. Rings'
- * numbers never reach so high.
+ * Bit in the handle of a kernel phase. The arguments of state 31 are read only for handles with this bit,
+ * because the state has another meaning for others. Handles made from ring numbers never reach it.
  */
 #define RECORD_PHASE_HANDLE (UINT64_C(1) << 63)
 
-/* Names are short words of NCCL's; what is longer is cut. */
+/* Names are short words of NCCL. Longer ones are truncated. */
 struct record_names {
     char function[20];
     char datatype[16];
@@ -56,16 +57,16 @@ struct record_names {
 
 struct record {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
-    uint64_t handle;  /* what NCCL got as the event's handle */
+    uint64_t handle;  /* the handle that NCCL received for the event */
     uint64_t parent;  /* handle of the enclosing event, or 0 */
-    uint32_t context; /* communicator: number of its context, or 0 */
+    uint32_t context; /* number of the communicator, which NCCL holds as its context, or 0 */
     uint8_t kind;     /* enum record_kind */
     uint8_t type;     /* enum record_type */
     uint8_t slots;
     uint8_t state; /* enum api_state, for RECORD_STATE */
     union {
         struct {
-            uint64_t value; /* transferred bytes, GPU clock or appended operations, by the state */
+            uint64_t value; /* transferred bytes, GPU clock or appended operations, depending on the state */
             int32_t steps;
         } state_values;
         struct {
@@ -86,7 +87,7 @@ struct record {
             uint64_t send_buffer;
             uint64_t recv_buffer;
             uint64_t count;
-            uint64_t communicator_hash; /* versions 1 to 3 name it here; else 0 */
+            uint64_t communicator_hash; /* versions 1 to 3 pass it here; otherwise 0 */
             uint64_t user_tag;          /* 0: none */
             int32_t rank;
             int32_t root;
@@ -97,9 +98,9 @@ struct record {
             struct record_names names;
             union {
                 char communicator_name[24]; /* versions 1 to 3 */
-                char kernel_variant[32];    /* where symmetry tells anything */
+                char kernel_variant[32];    /* set if symmetry is known */
             };
-        } task; /* collective, point-to-point */
+        } task; /* collective or point-to-point operation */
         struct {
             int32_t pid;
             int32_t rank;
@@ -115,14 +116,14 @@ struct record {
         struct {
             uint64_t gpu_clock;
             uint8_t channel;
-            uint8_t phase; /* of a kernel phase */
-        } kernel_ch;       /* and kernel phase */
+            uint8_t phase; /* for a kernel phase */
+        } kernel_ch;       /* kernel channel or kernel phase */
         struct {
             uint64_t work_request;
             uint64_t length;
             uint32_t id;
-            int32_t device; /* or the socket's descriptor */
-            int32_t opcode; /* or the socket's operation */
+            int32_t device; /* or the descriptor of the socket */
+            int32_t opcode; /* or the operation on the socket */
             int32_t queue_pair;
         } net_plugin;
         struct {
@@ -138,22 +139,25 @@ struct record {
         } ce_coll;
         struct {
             uint64_t total_bytes;
-            int32_t number; /* ranks, or operations of a batch */
-            uint8_t flag;   /* complete, or synchronised within the batch */
+            int32_t number; /* number of ranks, or of operations in a batch */
+            uint8_t flag;   /* is complete, or is synchronized within the batch */
         } ce_part;
         struct {
             int32_t rank;
-            uint16_t length; /* of the text kept */
+            uint16_t length; /* bytes of the text that are kept */
             uint16_t depth;
             uint8_t source; /* enum tag_source */
             uint8_t truncated;
             char text[]; /* not terminated */
         } tag;
-        unsigned char whole_slots[160]; /* slots are copied whole: none may end outside */
+        unsigned char whole_slots[160]; /* slots are copied whole, so none may extend past the record */
     };
 };
 
-/* Slots that a record of one kind takes; the members above are laid out to keep the frequent ones in one. */
+/*
+ * Number of slots that a record of one kind takes. The members above are laid out so that the frequent kinds
+ * fit in one slot.
+ */
 #define RECORD_SLOTS_TO(member)                                                                              \
     ((uint8_t)((offsetof(struct record, member) + sizeof(((struct record *)0)->member) + RECORD_SLOT_BYTES - \
                 1) /                                                                                         \
@@ -167,7 +171,7 @@ _Static_assert(sizeof(struct record) == 3 * RECORD_SLOT_BYTES, "a record ends wi
 
 #define RECORD_TEXT_MAX (RECORD_SLOTS_MAX * RECORD_SLOT_BYTES - offsetof(struct record, tag.text))
 
-/* Copies at most size - 1 bytes; null is the empty text. */
+/* Copies at most size - 1 bytes. A null pointer counts as the empty text. */
 static inline void record_text(char *to, size_t size, const char *from)
 {
     size_t length = 0;

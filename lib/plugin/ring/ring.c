@@ -1,3 +1,7 @@
+/*
+ * The rings: one per recording thread, made on its first event and reused when the thread exits. Event
+ * callbacks push records, and the writer thread reads them.
+ */
 #include "plugin/ring/ring.h"
 #include "plugin/ring/record.h"
 
@@ -11,7 +15,7 @@
 #define MAPPED_AHEAD_FROM_SLOTS 256u
 #define MAPPED_AHEAD_BYTES (UINT64_C(16) << 20)
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack it */
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers do not define it */
 #endif
 
 static struct lock registry_lock;
@@ -25,10 +29,10 @@ static uint64_t slots_wanted = 1u << 16;
 static unsigned rings_wanted = 256;
 static uint64_t handles_given;
 static _Thread_local struct ring *mine;
-/* Rises when a ring becomes free: until then a thread that got none need not ask again. */
+/* Increases when a ring becomes free. Until then a thread that got no ring need not ask again. */
 static _Atomic uint64_t generation = 1;
 static _Thread_local uint64_t refused_in;
-/* A signal's handler that interrupts what follows gets no ring. */
+/* Set while a ring is being acquired: a signal handler that interrupts this gets no ring. */
 static _Thread_local _Atomic bool acquiring;
 
 void ring_configure(uint64_t slots_per_ring, unsigned rings_max)
@@ -37,7 +41,7 @@ void ring_configure(uint64_t slots_per_ring, unsigned rings_max)
     while (slots < slots_per_ring && slots < (1u << 26))
         slots *= 2;
     if (lock_take(&registry_lock) != LOCK_TAKEN)
-        return; /* as they are without settings */
+        return; /* the defaults stay */
     slots_wanted = slots;
     rings_wanted = rings_max < RINGS_MAX ? rings_max : RINGS_MAX;
     lock_release(&registry_lock);
@@ -49,7 +53,7 @@ static void thread_exits(void *ring)
     atomic_store_explicit(&((struct ring *)ring)->owner, RING_RETIRED, memory_order_release);
 }
 
-/* When the library is loaded: later keys may need memory in each thread (tag.c). */
+/* Runs when the library is loaded, because later keys may need memory in each thread (tag.c). */
 __attribute__((constructor)) static void make_exit_key(void)
 {
     exit_key_made = pthread_key_create(&exit_key, thread_exits) == 0;
@@ -99,7 +103,7 @@ static struct ring *acquire(void)
     struct ring *ring = exit_key_made ? registry_take_locked() : NULL;
     if (ring) {
         ring->next_handle = ++handles_given << HANDLE_RING_SHIFT | 1;
-        /* A handler may have left the last owner's push by siglongjmp. */
+        /* A signal handler may have left a push of the last owner by siglongjmp. */
         atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
     }
     lock_release(&registry_lock);
@@ -108,7 +112,7 @@ static struct ring *acquire(void)
         atomic_fetch_add_explicit(&refused_threads_events, 1, memory_order_relaxed);
         return NULL;
     }
-    /* Without the key the ring would stay this thread's after its end: harmless, only never reused. */
+    /* If the key cannot be set, the ring is not reused after the thread exits. This does no other harm. */
     (void)pthread_setspecific(exit_key, ring);
     mine = ring;
     return ring;
@@ -156,8 +160,8 @@ static bool publish(struct ring *ring, const void *record, unsigned slots, enum 
 }
 
 /*
- * A handler that leaves by siglongjmp leaves its thread's ring closed: to know that from a handler on another
- * stack, which is to be refused, takes more than addresses of frames.
+ * If a signal handler leaves by siglongjmp during a push, the ring of its thread stays closed. Comparing the
+ * addresses of stack frames is not enough to detect this, because a handler on another stack must be refused.
  */
 bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
 {
@@ -201,7 +205,7 @@ bool ring_next_range(struct ring *ring, uint64_t *at, uint64_t *limit)
     *at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     if (*limit - *at <= ring->capacity)
         return *limit != *at;
-    /* Cannot be; but whoever read on would read for ever. */
+    /* Cannot happen, but reading on would never end. */
     ring_count_dropped();
     atomic_store_explicit(&ring->tail, *limit, memory_order_release);
     return false;

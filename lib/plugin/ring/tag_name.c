@@ -1,3 +1,7 @@
+/*
+ * The names that the application gives to the numbers of its tags (ncclprof_tag_name). Any thread may add a
+ * name; the writer thread reads them without a lock.
+ */
 #include "plugin/ncclprof_tag.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/ring.h"
@@ -9,21 +13,21 @@
 
 #define PLACES (2 * TAG_NAMES_MAX)
 
-/* A name is written before it is counted; only who holds the lock adds one. */
+/* A name is written before it is counted. Only the holder of the lock adds one. */
 static struct tag_name names[TAG_NAMES_MAX];
 static _Atomic unsigned name_count;
-/* Open addressing by number: index + 1 of its newest name, or 0. */
+/* Open addressing by number. An entry is the index of the number's newest name + 1, or 0. */
 static _Atomic uint16_t places[PLACES];
 static struct lock lock;
 static _Thread_local bool locked_for_fork;
-static _Thread_local unsigned forks; /* one within another: a handler may fork */
+static _Thread_local unsigned forks; /* nested forks: a fork handler may fork */
 
 static unsigned home(uint64_t number)
 {
     return (unsigned)(number * 0x9e3779b97f4a7c15u >> 32) % PLACES;
 }
 
-/* Of the number, or the free one that it would take. */
+/* Returns the place of the number, or the free place that it would take. */
 static unsigned place_of(uint64_t number)
 {
     unsigned place = home(number);
@@ -50,7 +54,7 @@ const char *tag_name_of(uint64_t number)
     return index ? names[index - 1].text : NULL;
 }
 
-/* Locked. False when there is no room. */
+/* Call with the lock held. Returns false when there is no space. */
 static bool add(uint64_t number, const char *text, size_t length)
 {
     unsigned place = place_of(number);
@@ -79,7 +83,7 @@ PLUGIN_EXPORT void ncclprof_tag_name(uint64_t number, const char *name)
         added = add(number, name, text_cut(name, strnlen(name, TAG_NAME_BYTES + 1), TAG_NAME_BYTES));
         lock_release(&lock);
     }
-    /* LOCK_MINE: a signal's handler in the middle of another name. */
+    /* LOCK_MINE: a signal handler interrupted another call. */
     if (!added)
         ring_count_dropped();
 }
@@ -102,7 +106,10 @@ static void child_after_fork(void)
     atomic_store_explicit(&lock.holder, 0, memory_order_relaxed);
 }
 
-/* When the library is loaded: to register them allocates, for which a signal's handler may have to wait. */
+/*
+ * Runs when the library is loaded: registering the handlers allocates memory, and in a signal handler that
+ * could deadlock.
+ */
 __attribute__((constructor)) static void tag_names_load(void)
 {
     (void)pthread_atfork(before_fork, parent_after_fork, child_after_fork);

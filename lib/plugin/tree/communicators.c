@@ -1,3 +1,7 @@
+/*
+ * What the writer knows of each communicator, from the registry and from records, and the tags that apply to
+ * operations.
+ */
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
 #include "plugin/tree/tree.h"
@@ -15,7 +19,7 @@ void tag_texts_release(struct tag_texts *tags)
     *tags = (struct tag_texts){0};
 }
 
-/* A number that nobody uses; 0 when memory is short. */
+/* Returns an unused number, or 0 when memory is short. */
 static uint32_t take_number(struct tag_texts *tags)
 {
     uint32_t number = tags->first_free;
@@ -35,7 +39,9 @@ static uint32_t take_number(struct tag_texts *tags)
     return tags->used++;
 }
 
-/* A new text with one reference, the caller's; 0 for an empty one, and when memory is short. */
+/*
+ * Adds a text with one reference, owned by the caller. Returns 0 for an empty text and when memory is short.
+ */
 static uint32_t tag_texts_add(struct tag_texts *tags, const char *text, size_t length)
 {
     char *copy = length ? strndup(text, length) : NULL;
@@ -110,7 +116,7 @@ struct communicator_state *tree_communicator(struct tree *tree, uint32_t number)
 
 void tree_tag(struct tree *tree, const struct record *record)
 {
-    /* One communicator's, but of which, nobody knows: it has no number. */
+    /* The tag belongs to one communicator, but that has no number, so it is unknown which. */
     if (record->context == 0 && record->tag.source == TAG_SOURCE_NCCL)
         return;
     struct communicator_state *communicator = tree_communicator(tree, record->context);

@@ -1,3 +1,7 @@
+/*
+ * Nodes and what they contain: the node pool with its lookup by handle, the set of names, GPU clocks, and the
+ * copy of a start record to its node.
+ */
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
 #include "plugin/tree/tree.h"
@@ -8,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Anonymous maps: pages that are never needed cost nothing. */
+/* Anonymous memory: pages that are never touched cost nothing. */
 static void *map_bytes(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,7 +52,7 @@ void node_pool_release(struct node_pool *pool)
     *pool = (struct node_pool){0};
 }
 
-/* A thread's handles count up: sixteen of them share a cache line of places. */
+/* The handles of a thread count up, so sixteen of them share a cache line of places. */
 static uint32_t home(const struct node_pool *pool, uint64_t handle)
 {
     uint32_t line = (uint32_t)((handle >> 4) * 0x9e3779b97f4a7c15u >> 32);
@@ -85,7 +89,7 @@ uint32_t node_add(struct node_pool *pool, uint64_t handle)
     return number;
 }
 
-/* Closes the gap at `place`: moves back whatever lies further from its home than the gap does. */
+/* Closes the gap at `place`: moves back entries that are farther from their home than the gap is. */
 static void close_gap(struct node_pool *pool, uint32_t place)
 {
     uint32_t mask = pool->place_mask;

@@ -1,3 +1,7 @@
+/*
+ * Assembles the records of the rings into trees, one per operation or group call, and passes a tree on when
+ * it is complete: see tree.h.
+ */
 #include "plugin/tree/tree.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
@@ -5,12 +9,17 @@
 
 #include <stdlib.h>
 
-/* Proxy operations start before the kernel that they serve can end; this covers their thread's delay. */
+/*
+ * Proxy operations start before the kernel that they serve can end. This time covers a delay of their thread.
+ */
 #define GRACE_NS 20000000u
-/* Where nothing tells how many kernel channels will come. */
+/* Used when the number of kernel channels is not known. */
 #define LINGER_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
-/* A pipeline's ranks wait for each other, too, but not for so long: a group that does is likely to hang. */
+/*
+ * The ranks of a pipeline wait for each other too, but not this long: a group that waits longer probably
+ * hangs.
+ */
 #define PART_NS 5000000000u
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
@@ -44,7 +53,10 @@ static uint32_t root_of(const struct tree *tree, uint32_t number)
     return number;
 }
 
-/* Which events may hold which: everything else stands alone, so no chain of handles makes a deep tree. */
+/*
+ * Returns the event types that may be the parent of an event. Other events stand alone, so a chain of handles
+ * cannot make a deep tree.
+ */
 static uint32_t parents_allowed(uint8_t type)
 {
     switch (type) {
@@ -126,8 +138,8 @@ static bool is_complete(const struct node *root)
 }
 
 /*
- * Room for more nodes: first whatever is complete, else the oldest operations as they stand. Each call looks
- * at every tree, so it makes room for many at once.
+ * Frees nodes: first the complete trees, then the oldest operations in whatever state they are. Each call
+ * scans all trees, so it frees many nodes.
  */
 static void make_room(struct tree *tree)
 {
@@ -143,7 +155,7 @@ static void make_room(struct tree *tree)
     }
 }
 
-/* How many kernel channels must stop before a task is over. */
+/* Sets how many kernel channels must stop before the operation is finished. */
 static void expect_kernels(struct tree *tree, struct node *root, struct node *task)
 {
     unsigned api = task->api;
@@ -153,10 +165,12 @@ static void expect_kernels(struct tree *tree, struct node *root, struct node *ta
         root->guessed = true;
     if (!(mask & API_KERNEL_CH) || api < 3)
         return;
-    /* What a rank sends to itself is copied: no channel reports it. */
+    /* A send of a rank to itself is a copy, and no channel reports it. */
     if (task->type == TYPE_P2P && task->task.peer == task->task.rank)
         return;
-    /* Version 3 tells the most channels there may be, not how many: wait for one, then linger. */
+    /*
+     * Version 3 passes the maximum number of channels, not the actual one: wait for one, then for LINGER_NS.
+     */
     task->task.kernels_expected = told ? task->task.channels : 1;
     root->kernels_awaited++;
 }
@@ -172,14 +186,14 @@ static void link_child(struct tree *tree, uint32_t parent, uint32_t number)
     above->last_child = number;
 }
 
-/* Each replay of a CUDA graph names the call that was captured, which was over long before. */
+/* Each replay of a CUDA graph refers to the captured call, which ended long before. */
 static bool is_replay(uint8_t type, const struct node *call)
 {
     bool calls = call->type == TYPE_COLL_API || call->type == TYPE_P2P_API;
     return (type == TYPE_COLL || type == TYPE_P2P) && calls && call->call.graph_captured;
 }
 
-/* A proxy operation for another process (PXN): its parent and its context are numbers of that process. */
+/* A proxy operation of another process (PXN): its parent and its context are numbers of that process. */
 static bool is_foreign(const struct tree *tree, const struct record *record)
 {
     return record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
@@ -194,7 +208,7 @@ static uint32_t find_parent(struct tree *tree, const struct record *record)
         return 0;
     if (parent && (parents_allowed(record->type) >> tree_node(tree, parent)->type & 1))
         return parent;
-    /* A task is whole without its call, whose tree may have been written before it was launched. */
+    /* An operation is complete without its call, whose tree may have been written before the launch. */
     if (parents_allowed(record->type) && record->type != TYPE_COLL && record->type != TYPE_P2P)
         tree->counts.orphans++;
     return 0;
@@ -212,8 +226,8 @@ static void kernel_started(struct tree *tree, struct node *kernel)
 }
 
 /*
- * A kernel phase says something within its kernel channel alone. Its times are the GPU's: when the host
- * learns of it means nothing, and whether it ever learns of its stop holds nothing up.
+ * A kernel phase only has meaning inside its kernel channel. Its times come from the GPU, so the time at
+ * which the host sees it does not matter, and nothing waits for its stop.
  */
 static void take_phase(struct tree *tree, const struct record *record)
 {
@@ -256,7 +270,7 @@ static void take_start(struct tree *tree, const struct record *record)
         link_child(tree, parent, number);
         if (node->type == TYPE_PROXY_STEP)
             node->is_send = tree_node(tree, parent)->is_send;
-        /* With PXN the context is another process's: the operation above knows better. */
+        /* With PXN the context belongs to another process. The operation above has the right one. */
         if (node->type == TYPE_PROXY_STEP || node->type == TYPE_NET_PLUGIN) {
             node->context = tree_node(tree, parent)->context;
             node->api = tree_node(tree, parent)->api;
@@ -299,7 +313,7 @@ static void take_stop(struct tree *tree, const struct record *record)
     }
     struct node *node = tree_node(tree, number);
     if (node->stop_ns)
-        return; /* NCCL 2.28 on stops some API events twice */
+        return; /* NCCL 2.28 and later stop some API events twice */
     node->stop_ns = record->time_ns;
     uint32_t root_number = root_of(tree, number);
     struct node *root = tree_node(tree, root_number);
@@ -348,7 +362,7 @@ static void take_state(struct tree *tree, const struct record *record)
 {
     uint32_t number = node_find(&tree->pool, record->handle);
     if (!number) {
-        /* A phase that was not taken is counted. */
+        /* A phase that was not stored has already been counted. */
         tree->counts.late += !(record->handle & RECORD_PHASE_HANDLE);
         return;
     }
@@ -391,7 +405,10 @@ void event_tree_add(struct tree *tree, const struct record *record)
     }
 }
 
-/* After finalize nothing more comes for a communicator's own operations. */
+/*
+ * True if the tree waits for events of a live communicator. After finalize no more events arrive for the
+ * communicator's own operations.
+ */
 static bool waits_for_live(struct tree *tree, uint32_t number)
 {
     const struct node *node = tree_node(tree, number);
@@ -405,9 +422,9 @@ static bool waits_for_live(struct tree *tree, uint32_t number)
 }
 
 /*
- * Stops waiting for kernel channels that will not come: an operation's channels run in one kernel, so none
- * starts after others are over; and a communicator's operations run in order, so one with no kernel at all
- * was overtaken when a later one's is over.
+ * Stops waiting for kernel channels that will not come. The channels of an operation run in one kernel, so
+ * none starts after others have ended. The operations of a communicator run in order, so if a later one has
+ * ended, an earlier one without any kernel channel will not get one.
  */
 static void settle_kernels(struct tree *tree, struct node *root, uint32_t number)
 {
@@ -436,7 +453,9 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
         settle_kernels(tree, root, number);
         root->settle_ns = now_ns + LINGER_NS;
     }
-    /* A group call may hold operations of several communicators: the one it began with tells not of others.
+    /*
+     * A group call may hold operations of several communicators, so the first one does not decide for the
+     * others.
      */
     bool may_have_ended = communicator->ended || (!is_complete(root) && quiet_ns >= LINGER_NS);
     if (may_have_ended && !waits_for_live(tree, number))
@@ -444,7 +463,7 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
     return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
 }
 
-/* With all that is below. */
+/* True if the event and everything below it has ended. */
 static bool is_over(const struct tree *tree, uint32_t number)
 {
     const struct node *node = tree_node(tree, number);
@@ -471,10 +490,13 @@ static void unlink_child(struct tree *tree, uint32_t parent, uint32_t before, ui
     node->parent = node->next_sibling = 0;
 }
 
-/* A second group with the times of this one, for what of it is over; 0 when there is no room. */
+/*
+ * Adds a second group with the same times, for the finished part of this one. Returns 0 when there is no
+ * node.
+ */
 static uint32_t add_part(struct tree *tree, const struct node *group)
 {
-    /* No event has such a handle: rings count them up from small ones. */
+    /* No event has such a handle, because rings count handles up from small numbers. */
     uint32_t number = node_add(&tree->pool, ~group->handle);
     if (!number)
         return 0;
@@ -493,8 +515,9 @@ static uint32_t add_part(struct tree *tree, const struct node *group)
 }
 
 /*
- * An operation that is over must not be lost with one of its group that hangs until the job is killed. A call
- * without operations waits for them; what is moved has stopped, so that the root's counts stay.
+ * Moves the finished operations of a group to a new root, so that they are not lost if another operation of
+ * the group hangs until the job is killed. A call without operations stays, because it waits for them. The
+ * moved events have stopped, so the counts of the old root stay valid.
  */
 static void part_group(struct tree *tree, uint32_t root, uint64_t now_ns)
 {

@@ -1,3 +1,9 @@
+/*
+ * The writer's memory of events that are not written yet. Records become trees: an NCCL operation with its
+ * kernel channels, proxy operations and network steps. Also the GPU clocks, the communicators as the writer
+ * knows them, and the texts of tags. Everything here belongs to the writer thread. Times are in ns of
+ * CLOCK_MONOTONIC unless noted.
+ */
 #ifndef NCCLPROF_PLUGIN_TREE_TREE_H
 #define NCCLPROF_PLUGIN_TREE_TREE_H
 
@@ -14,83 +20,85 @@ struct tree;
 /* -------------------- node.c -------------------- */
 
 /*
- * Maps one GPU's clock to CLOCK_MONOTONIC. The host notices a kernel's start or stop only by polling, never
- * early, so (host - GPU) is at least the true offset: the least one seen bounds it from above. A kernel
- * cannot start before it was enqueued: that bounds it from below. Bounds come from the last one to two
- * windows, since clocks drift by microseconds a second.
+ * Maps the clock of one GPU to CLOCK_MONOTONIC. The host notices the start or stop of a kernel only by
+ * polling, never early, so (host - GPU) is at least the true offset: the smallest value seen is an upper
+ * bound. A kernel cannot start before it was enqueued, which gives a lower bound. Bounds come from the last
+ * one or two windows, because clocks drift by microseconds per second.
  */
 
 struct gpu_clock_bounds {
-    int64_t highest_ns; /* offset is at most this */
-    int64_t lowest_ns;  /* and at least this */
+    int64_t highest_ns; /* upper bound of the offset */
+    int64_t lowest_ns;  /* lower bound of the offset */
     uint64_t samples;
     uint64_t enqueues; /* samples of the lower bound */
 };
 
 struct gpu_clock {
     struct gpu_clock_bounds now, before;
-    uint64_t samples; /* ever */
+    uint64_t samples; /* samples since the start */
 };
 
 void gpu_clock_noticed(struct gpu_clock *clock, uint64_t host_ns, uint64_t gpu_ns);
 void gpu_clock_not_before(struct gpu_clock *clock, uint64_t host_ns, uint64_t gpu_ns);
 
-/* Both windows together; samples 0: nothing known. */
+/* Bounds from both windows. If samples is 0, nothing is known. */
 struct gpu_clock_bounds gpu_clock_bounds(const struct gpu_clock *clock);
 
-/* CLOCK_MONOTONIC of a GPU time, by the upper bound of the offset; 0 when unknown. */
+/* Converts a GPU time to CLOCK_MONOTONIC with the upper bound of the offset. Returns 0 when unknown. */
 uint64_t gpu_clock_host_ns(const struct gpu_clock *clock, uint64_t gpu_ns);
 
-/* Starts a new window, if this one has `enough` samples. */
+/* Starts a new window if the current one has `enough` samples. */
 void gpu_clock_turn(struct gpu_clock *clock, uint64_t enough);
 
 /* -------------------- communicators.c -------------------- */
 
-/* Communicators as the writer knows them, and the tags that hold for what they do. */
+/* Communicators as the writer knows them, and the tags that apply to their operations. */
 
 struct communicator_state {
-    struct communicator known; /* versions 1 to 3: filled in by the first operation */
+    struct communicator known; /* with versions 1 to 3 completed by the first operation */
     struct gpu_clock clock;
-    uint64_t clock_told;    /* samples that the last GpuClock line knew */
-    uint64_t done_start_ns; /* latest start of an operation of which a kernel channel stopped */
-    uint32_t tag;           /* number in the tree's tags: newest of NCCL's own for this communicator */
+    uint64_t clock_told;    /* number of samples when the last GpuClock line was written */
+    uint64_t done_start_ns; /* latest start of an operation that has a stopped kernel channel */
+    uint32_t tag; /* number in the tags of the tree: the newest tag that NCCL passed for this communicator */
     uint64_t tag_ns;
-    uint64_t p2p_written; /* point-to-point operations in Inspector lines so far */
+    uint64_t p2p_written; /* point-to-point operations written as Inspector lines so far */
     bool ended;
 };
 
-/* Takes over communicators that are new in the registry; returns how many are known then, [0] included. */
+/* Adds communicators that are new in the registry. Returns the number of known ones, including [0]. */
 uint32_t tree_learn_communicators(struct tree *tree);
-/* Takes over which have ended, where no record tells. */
+/* Marks communicators that have ended without an end record. */
 void tree_learn_ends(struct tree *tree);
-/* [0] for a number that is not known. */
+/* Returns [0] for an unknown number. */
 struct communicator_state *tree_communicator(struct tree *tree, uint32_t number);
 
-/* Remembers a tag for the operations that start after it. */
+/* Stores a tag for the operations that start after it. */
 void tree_tag(struct tree *tree, const struct record *record);
 
 /* -------------------- node.c -------------------- */
 
-/* A bounded set of short texts, each known by a small number: 0 is the empty text, and stands in when it is
- * full. */
+/*
+ * A bounded set of short texts, each with a small number. Number 0 is the empty text, which is also used when
+ * the set is full.
+ */
 
 struct names {
     char **texts;
     uint32_t count;
-    uint32_t *places; /* hash table of numbers, twice the capacity */
+    uint32_t *places; /* hash table of numbers, twice the capacity in size */
     uint32_t capacity;
 };
 
-/* 0, or -1 when memory is short. capacity is rounded up to a power of two. */
+/* Returns 0, or -1 when memory is short. The capacity is rounded up to a power of two. */
 int names_init(struct names *names, uint32_t capacity);
 void names_release(struct names *names);
 
-/* Borrowed; lives as long as names. */
+/* The text is borrowed and lives as long as `names`. */
 const char *names_text(const struct names *names, uint32_t number);
 
 /*
- * The writer's memory of events that are not written yet: nodes from a bounded pool, found by NCCL's handle.
- * Number 0 is no node.
+ * Events that are not written yet: nodes from a bounded pool, found by the handle that NCCL holds. Number 0
+ * means no node.
  */
 
 #define NODE_STATES 4
@@ -103,7 +111,7 @@ struct node_task {
     int32_t root;
     int32_t rank;
     int32_t peer;
-    uint32_t tag; /* number in tags */
+    uint32_t tag; /* number in the tags of the tree */
     uint16_t function, datatype, algorithm, protocol;
     uint16_t kernels_expected, kernels_started, kernels_stopped;
     uint16_t kernel_variant;
@@ -116,7 +124,7 @@ struct node_call {
     uint64_t count;
     uint64_t stream;
     uint64_t user_tag;
-    int32_t root; /* or the group's depth */
+    int32_t root; /* or the depth of the group */
     uint16_t function, datatype;
     uint8_t graph_captured;
 };
@@ -124,7 +132,7 @@ struct node_call {
 struct node_proxy_op {
     uint64_t progress_ns;
     uint64_t transferred_bytes;
-    uint64_t state_ns[NODE_STATES]; /* versions 1 to 3 */
+    uint64_t state_ns[NODE_STATES]; /* for versions 1 to 3 */
     int32_t state_steps[NODE_STATES];
     int32_t pid, rank, peer, steps, chunk_bytes;
     bool detached;
@@ -137,7 +145,7 @@ struct node_proxy_step {
 
 struct node_kernel {
     uint64_t start_clock, stop_clock;
-    uint8_t phase; /* of a kernel phase */
+    uint8_t phase; /* for a kernel phase */
 };
 
 struct node_net {
@@ -155,33 +163,33 @@ struct node_ce {
 
 struct node {
     uint64_t handle;
-    uint64_t start_ns, stop_ns; /* stop 0: it has not stopped */
+    uint64_t start_ns, stop_ns; /* stop_ns 0: not stopped */
     uint32_t parent, first_child, last_child, next_sibling;
     uint32_t previous_root, next_root;
     uint32_t context;
-    uint32_t open;            /* roots: events below, itself included, that have not stopped */
-    uint32_t kernels_awaited; /* roots: tasks below whose kernel channels have not all stopped */
-    uint64_t touched_ns;      /* roots: last event in this tree */
-    uint64_t settle_ns;       /* roots: when to think again about kernels that do not come */
-    uint64_t reported_ns;     /* when a report that it is pending was last written; 0: none was */
-    uint64_t report_ns;       /* when to look whether another one is due */
-    uint64_t report_step_ns;  /* how long until the next where nothing changes */
-    uint32_t reported_state;  /* what the last one said of kernels and proxy operations, as a number */
-    uint32_t reported_steps;  /* and of network steps */
-    uint64_t reports_ns;      /* roots: when the first of all below may be due */
-    uint64_t part_ns;         /* roots: when to let go of what is over below, if nothing starts or stops */
+    uint32_t open;            /* roots: events in the tree, the root included, that have not stopped */
+    uint32_t kernels_awaited; /* roots: operations in the tree whose kernel channels have not all stopped */
+    uint64_t touched_ns;      /* roots: time of the last event in this tree */
+    uint64_t settle_ns;       /* roots: when to check again for kernels that do not arrive */
+    uint64_t reported_ns;     /* when the event was last reported as pending; 0: never */
+    uint64_t report_ns;       /* when to check whether the next report is due */
+    uint64_t report_step_ns;  /* time until the next report if nothing changes */
+    uint32_t reported_state;  /* state of kernels and proxy operations in the last report, as a number */
+    uint32_t reported_steps;  /* state of the network steps in the last report */
+    uint64_t reports_ns;      /* roots: when the first report in this tree may be due */
+    uint64_t part_ns;         /* roots: when to write finished children, if nothing starts or stops */
     uint8_t type;             /* enum record_type */
     uint8_t api;
     uint8_t channel;
     uint8_t is_send;
-    uint8_t state; /* proxy control: last state */
-    bool guessed;  /* roots: how many kernel channels will come is not known */
+    uint8_t state; /* proxy control: the last state */
+    bool guessed;  /* roots: the number of kernel channels is not known in advance */
     union {
         struct node_task task;
         struct node_call call;
         struct node_proxy_op proxy_op;
         struct node_proxy_step proxy_step;
-        struct node_kernel kernel; /* and kernel phase */
+        struct node_kernel kernel; /* kernel channel or kernel phase */
         struct node_net net;
         struct node_ce ce;
         int32_t appended;
@@ -189,20 +197,20 @@ struct node {
 };
 
 struct node_pool {
-    struct node *nodes; /* capacity + 1; number 0 unused */
+    struct node *nodes; /* capacity + 1 entries; number 0 is unused */
     uint32_t capacity;
-    uint32_t used; /* numbers ever given */
+    uint32_t used; /* numbers given out since the start */
     uint32_t free_head;
     uint32_t in_use;
     uint32_t *places; /* open addressing by handle */
     uint32_t place_mask;
 };
 
-/* 0, or -1 when memory is short. */
+/* Returns 0, or -1 when memory is short. */
 int node_pool_init(struct node_pool *pool, uint32_t capacity);
 void node_pool_release(struct node_pool *pool);
 
-/* A zeroed node known by handle; 0 when the pool is empty. */
+/* Returns a zeroed node for the handle, or 0 when the pool is full. */
 uint32_t node_add(struct node_pool *pool, uint64_t handle);
 uint32_t node_find(const struct node_pool *pool, uint64_t handle);
 void node_remove(struct node_pool *pool, uint32_t number);
@@ -210,8 +218,8 @@ void node_remove(struct node_pool *pool, uint32_t number);
 /* -------------------- communicators.c -------------------- */
 
 /*
- * Texts of tags that somebody still refers to, each known by a number: a tag that names a step's number is
- * new every time, so they come and go. Number 0 is no tag.
+ * Texts of tags that are still referenced, each with a number. A tag that contains the number of a step is
+ * new in every step, so texts are removed when they are no longer used. Number 0 means no tag.
  */
 
 struct tag_text {
@@ -220,61 +228,70 @@ struct tag_text {
     uint32_t next_free;
 };
 
-/* All zero: none. */
+/* All members zero: empty. */
 struct tag_texts {
-    struct tag_text *texts; /* [0] unused */
+    struct tag_text *texts; /* [0] is unused */
     uint32_t used, capacity;
     uint32_t first_free;
 };
 
 void tag_texts_release(struct tag_texts *tags);
 
-/* One more reference; returns number. */
+/* Adds a reference and returns the number. */
 uint32_t tag_texts_keep(struct tag_texts *tags, uint32_t number);
-/* One reference less; the text goes away with the last. */
+/* Drops a reference. The text is freed with the last one. */
 void tag_texts_drop(struct tag_texts *tags, uint32_t number);
-/* Borrowed; null for number 0. */
+/* Borrowed. Null for number 0. */
 const char *tag_texts_get(const struct tag_texts *tags, uint32_t number);
 
 /* -------------------- tree.c -------------------- */
 
 /*
- * Puts records back together: each NCCL operation with its kernel channels, proxy operations and steps is a
- * tree, handed over once nothing more is to come. One thread only; records come in the order of their times.
+ * Assembles records into trees: each NCCL operation with its kernel channels, proxy operations and steps. A
+ * tree is passed on when nothing more is expected for it. For one thread only. Records must arrive in the
+ * order of their times.
  */
 
 struct tree_counts {
-    uint64_t late;    /* stops and states of events that were written already, or never known */
-    uint64_t orphans; /* events whose parent was not known, but for tasks: those stand alone */
-    uint64_t evicted; /* operations written unfinished to make room */
-    uint64_t lost;    /* events for which there was no room at all */
+    uint64_t late;    /* stops and states of events that were already written or never known */
+    uint64_t orphans; /* events with an unknown parent, except operations, which can stand alone */
+    uint64_t evicted; /* operations written unfinished to free nodes */
+    uint64_t lost;    /* events for which there was no node */
 };
 
 struct tree {
     struct node_pool pool;
     struct names names;
     struct tag_texts tags;
-    struct communicator_state *communicators; /* [0]: unknown */
+    struct communicator_state *communicators; /* [0]: the unknown communicator */
     uint32_t communicator_count, communicator_room;
     uint32_t ends_learnt;
     uint32_t first_root, last_root;
-    uint32_t process_tag; /* number in tags: newest of a call or NVTX */
+    uint32_t process_tag; /* number in tags: the newest tag set by a call or by NVTX */
     uint64_t process_tag_ns;
     pid_t process;
     struct tree_counts counts;
-    /* Called with each tree when it is done; the nodes go away afterwards. finished false: it never ended. */
+    /*
+     * Called with each tree that is done. The nodes are freed afterwards. If `finished` is false, the
+     * operation never ended.
+     */
     void (*done)(void *owner, uint32_t root, bool finished);
     void *owner;
 };
 
-/* mask, api: of events without a communicator of ours. 0, or -1 when memory is short. */
+/*
+ * mask and api apply to events without a communicator of this process. Returns 0, or -1 when memory is short.
+ */
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api);
 void tree_release(struct tree *tree);
 
-/* A start, stop, state or end of a context. */
+/* Takes a start, a stop, a state or the end of a context. */
 void event_tree_add(struct tree *tree, const struct record *record);
 
-/* Hands over what has been complete and quiet for long enough; all: everything, as it stands. */
+/*
+ * Passes on the trees that have been complete and quiet for long enough. If `all` is true, passes on every
+ * tree as it is.
+ */
 void event_tree_flush(struct tree *tree, uint64_t now_ns, bool all);
 
 static inline struct node *tree_node(const struct tree *tree, uint32_t number)
@@ -287,15 +304,15 @@ static inline bool node_is_task(const struct node *node)
     return node->type == TYPE_COLL || node->type == TYPE_P2P;
 }
 
-/* When the last part of this event ended: itself or anything below. */
+/* Returns when the last part of this event ended: the event itself or any event below it. */
 uint64_t tree_end_ns(const struct tree *tree, uint32_t number);
 
-/* True when a task stopped with everything that belongs to it. */
+/* True if an operation and all its parts have stopped. */
 bool tree_task_finished(const struct tree *tree, uint32_t number);
 
 /* -------------------- node.c -------------------- */
 
-/* What a start record says of its event, by its type. */
+/* Copies the data of a start record to the node, depending on the event type. */
 
 void tree_fill(struct tree *tree, struct node *node, const struct record *record);
 

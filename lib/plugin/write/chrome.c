@@ -1,10 +1,14 @@
+/*
+ * Chrome trace lines of a tree: groups, calls, operations, kernel channels, kernel phases and copy-engine
+ * events. chrome_proxy.c writes the proxy operations below them.
+ */
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
 #include "plugin/tree/tree.h"
 #include "plugin/write/write.h"
 
-/* Kernel phases as lines. */
+/* Kernel phases. */
 
 static const char *phase_name(uint8_t phase)
 {
@@ -12,7 +16,7 @@ static const char *phase_name(uint8_t phase)
     return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "phase";
 }
 
-/* Its times are the GPU's alone; one whose stop did not come has no length. */
+/* The times come from the GPU only. A phase without a stop has no duration. */
 static void print_phase(struct chrome *chrome, const struct gpu_clock *clock, const struct node *phase,
                         uint32_t id)
 {
@@ -33,7 +37,7 @@ static void print_phase(struct chrome *chrome, const struct gpu_clock *clock, co
     text_literal(text, "}},\n");
 }
 
-/* Those of a kernel channel, under its id. */
+/* Writes the phases of a kernel channel, whose line has this id. */
 static void chrome_phases(struct chrome *chrome, const struct node *kernel, uint32_t id)
 {
     const struct gpu_clock *clock = &tree_communicator(chrome->tree, kernel->context)->clock;
@@ -134,7 +138,7 @@ static void print_task_identity(struct chrome *chrome, struct text *text, const 
     quoted(text, names_text(&chrome->tree->names, node->task.datatype));
 }
 
-/* The application's, of this operation alone; 0 is none. */
+/* The tag that the application gave to this operation; 0: none. */
 static void print_user_tag(struct text *text, uint64_t user_tag)
 {
     if (user_tag == 0)
@@ -143,7 +147,7 @@ static void print_user_tag(struct text *text, uint64_t user_tag)
     text_unsigned(text, user_tag);
 }
 
-/* Where the version of NCCL's interface tells. */
+/* Only if the version of NCCL's interface passes it. */
 static void print_kernel_variant(struct chrome *chrome, struct text *text, const struct node *node)
 {
     if (node->task.symmetry == SYMMETRY_UNTOLD)
@@ -233,7 +237,7 @@ static void print_proxies_of(struct chrome *chrome, const struct node *task, uns
     }
 }
 
-/* A kernel channel encloses the proxy operations of its channel, as the dialect has it. */
+/* A kernel channel encloses the proxy operations of its channel, as in the example plugin's format. */
 static void print_channel(struct chrome *chrome, const struct node *task, unsigned channel)
 {
     bool proxies_printed = false;
@@ -313,7 +317,7 @@ static void print_group_args(struct text *text, const struct node *node, uint32_
     text_literal(text, "}");
 }
 
-/* Copy-engine events carry the host's times of enqueueing: what ran when, only CUDA could tell. */
+/* The times of copy-engine events are the host's times of the enqueue. Only CUDA knows when they ran. */
 static void print_ce_args(struct chrome *chrome, struct text *text, const struct node *node, uint32_t id)
 {
     const struct names *names = &chrome->tree->names;
@@ -378,7 +382,7 @@ static void print_args(struct chrome *chrome, struct text *text, const struct no
     text_literal(text, "},\n");
 }
 
-/* Launches first, then calls, as the dialect has it. */
+/* Launches come before calls, as in the example plugin's format. */
 static void print_plain(struct chrome *chrome, uint32_t number)
 {
     const struct node *node = tree_node(chrome->tree, number);

@@ -1,3 +1,7 @@
+/*
+ * Chrome trace lines of proxy operations, their network steps with the waits of each, and network plugin
+ * events.
+ */
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 #include "plugin/tree/tree.h"
@@ -171,7 +175,7 @@ static void begin_wait(struct chrome *chrome, const char *name, uint32_t id, int
     text_literal(text, "}},\n");
 }
 
-/* The waits of a step follow one another; what a dialect's version lacks has no name. */
+/* The waits of a step follow each other. A wait that the interface version does not report has no name. */
 static const char *const *wait_names(const struct node *node)
 {
     static const char *const send[] = {NULL, "SendGpuWait", "SendPeerWait", "SendWait"};
@@ -183,7 +187,7 @@ static const char *const *wait_names(const struct node *node)
     return node->is_send ? send : receive;
 }
 
-/* Where each wait begins; a wait that NCCL skipped begins where the next one does. */
+/* Returns when each wait begins. A wait that NCCL skipped begins where the next one does. */
 static void wait_bounds(const struct node *node, uint64_t bounds[5])
 {
     bounds[0] = node->start_ns;

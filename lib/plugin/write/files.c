@@ -1,3 +1,7 @@
+/*
+ * The files of a process: creates them, limits their size, watches the free space of the file system, and
+ * gives the reason when writing must stop. Also the rank and the place of the process from the environment.
+ */
 #include "plugin/ring/ring.h"
 #include "plugin/write/write.h"
 
@@ -7,12 +11,12 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* For what says why the trace ends, what was dropped and that the process came to its end. */
+/* Reserved for the lines that report why the trace ends, what was dropped, and that the process ended. */
 #define LAST_LINES_BYTES 4096u
-/* Of level 1, of lines like these. */
+/* The least ratio that level 1 reaches on lines like these. */
 #define LEAST_COMPRESSION 4
 #define FREE_MOST_BYTES (UINT64_C(1) << 30)
-/* Several processes write between two looks, so this is a small part of what stays free. */
+/* Several processes may write between two checks, so this is a small part of the space to keep free. */
 #define LOOK_BYTES (UINT64_C(16) << 20)
 
 int files_prepare(struct files *files, const char *pattern, int rank, bool chrome, bool inspector, bool gzip,
@@ -46,7 +50,7 @@ static void stop(struct files *files, struct stop why)
     files->stop = why;
 }
 
-/* Some file systems tell of more than 64 bits can count. */
+/* Some file systems report more bytes than 64 bits can hold. */
 static uint64_t bytes_of_blocks(const struct statvfs *status, uint64_t blocks)
 {
     uint64_t bytes;
@@ -56,7 +60,7 @@ static uint64_t bytes_of_blocks(const struct statvfs *status, uint64_t blocks)
 static void look_at_space(struct files *files, const struct sink *sink)
 {
     struct statvfs now;
-    /* Some file systems do not tell their size. */
+    /* Some file systems do not report their size. */
     if (fstatvfs(sink->file, &now) != 0 || now.f_blocks == 0)
         return;
     uint64_t kept = files->free_bytes;
@@ -85,7 +89,7 @@ void files_look(struct files *files)
     look_at(files, &files->inspector);
 }
 
-/* With what is not written yet; of that to be compressed, more than it will be. */
+/* Includes bytes that are not written yet. For compressed files this is an upper estimate. */
 static uint64_t bytes_of(const struct sink *sink)
 {
     return sink->written + sink->text.length / (sink->gzip ? LEAST_COMPRESSION : 1);
@@ -146,7 +150,10 @@ static long read_number(const char *text)
     return *end || number >= INT_MAX ? -1 : number;
 }
 
-/* As the framework sets it for us; else torchrun's, which by default says nothing. */
+/*
+ * The name that the framework sets for this plugin, otherwise torchrun's role name; torchrun's default
+ * carries no information.
+ */
 static void read_name(char *name, size_t size)
 {
     const char *own = getenv("NCCLPROF_RANK_NAME");

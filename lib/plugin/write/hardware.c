@@ -1,3 +1,4 @@
+/* Finds the GPU and the network card of the process in /proc and /sys, for the Place line of a trace. */
 #include "plugin/write/write.h"
 
 #include <dirent.h>
@@ -8,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether an entry of NCCL's list, of `length` bytes, means a card: as a prefix, or with = the whole name; a
- * port that follows behind a colon tells no other card. */
+/*
+ * True if an entry of NCCL's list, `length` bytes long, selects a card: by a prefix, or with = by the whole
+ * name. A port after a colon does not change the card.
+ */
 static bool entry_means(const char *entry, size_t length, const char *name, bool is_exact)
 {
     const char *port = memchr(entry, ':', length);
@@ -17,7 +20,7 @@ static bool entry_means(const char *entry, size_t length, const char *name, bool
     return compared > 0 && strncmp(name, entry, compared) == 0 && (!is_exact || !name[compared]);
 }
 
-/* NCCL_IB_HCA, NCCL_SOCKET_IFNAME: "mlx5_0,mlx5_1", "=eth0", "^docker", "^=eth0:1". */
+/* Format of NCCL_IB_HCA and NCCL_SOCKET_IFNAME: "mlx5_0,mlx5_1", "=eth0", "^docker", "^=eth0:1". */
 static bool list_allows(const char *list, const char *name)
 {
     bool excludes = *list == '^';
@@ -43,7 +46,7 @@ static bool reads_as(const char *path, const char *beginning)
     return length > 0 && strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* Some port of it is up. */
+/* True if a port of the card is up. */
 static bool is_active(const char *root, const char *name)
 {
     char path[768];
@@ -67,7 +70,7 @@ static bool is_up(const char *root, const char *name)
     return reads_as(path, "up");
 }
 
-/* How many of a folder's NCCL may use; the last of them is in `nic`. */
+/* Returns how many cards of a folder NCCL may use. The last of them is written to `nic`. */
 static int list_cards(const char *root, const char *folder, const char *list, char *nic, size_t size)
 {
     char path[512];
@@ -105,7 +108,7 @@ void nic_settings_read(struct nic_settings *settings)
 void nic_in_use_find(char *nic, size_t size, const struct nic_settings *settings, const char *root)
 {
     nic[0] = '\0';
-    /* What another network plugin uses is its own matter. */
+    /* The card of another network plugin cannot be determined. */
     if (settings->is_other)
         return;
     char verbs[512];
@@ -122,9 +125,9 @@ void nic_in_use_find(char *nic, size_t size, const struct nic_settings *settings
 enum { GPUS_MOST = 64, TEXT_BYTES = 4096 };
 
 /*
- * CUDA opens each visible device as often when it starts (4 times, by libraries beside it up to 7 times), and
- * one on which it makes a context 16 times more (driver 580 on H100): the one in use is open at least this
- * many times as often as any other.
+ * At start, CUDA opens each visible device equally often (4 times; up to 7 times with other libraries), and
+ * the device on which it makes a context 16 more times (driver 580 on H100). So the device in use is open at
+ * least this many times as often as any other.
  */
 enum { TIMES_AS_OFTEN = 2 };
 
@@ -138,11 +141,11 @@ struct device {
 };
 
 struct devices {
-    struct device items[GPUS_MOST]; /* by bus */
+    struct device items[GPUS_MOST]; /* sorted by bus */
     int count;
 };
 
-/* -1: it is no number of a device, or beyond those that are counted. */
+/* Returns -1 if the text is not a device number or the number is too large. */
 static int read_minor(const char *text)
 {
     char *end;
@@ -153,7 +156,7 @@ static int read_minor(const char *text)
     return *end || minor >= GPUS_MOST ? -1 : (int)minor;
 }
 
-/* How often /dev/nvidiaN is open, for each N. */
+/* Counts how often /dev/nvidiaN is open, for each N. */
 static void count_opened(const char *root, int opened[GPUS_MOST])
 {
     char path[512];
@@ -172,7 +175,7 @@ static void count_opened(const char *root, int opened[GPUS_MOST])
     closedir(list);
 }
 
-/* What stands behind a name and a colon at the beginning of a line. */
+/* Copies the text after a name and a colon at the beginning of a line. */
 static void read_field(const char *text, const char *name, char *value, size_t size)
 {
     size_t length = strlen(name);
@@ -209,7 +212,7 @@ static bool read_device(const char *root, const char *name, struct device *devic
     read_field(text, "GPU UUID", device->uuid, sizeof(device->uuid));
     read_field(text, "Model", device->model, sizeof(device->model));
     device->minor = read_minor(minor);
-    /* Not every container is told; "GPU-????" stands there until the driver knows. */
+    /* Some containers cannot see it, and "GPU-????" is shown until the driver knows it. */
     if (strchr(device->uuid, '?'))
         device->uuid[0] = '\0';
     return device->minor >= 0 && device->bus[0];
@@ -244,7 +247,7 @@ static void list_devices(const char *root, struct devices *devices)
     qsort(devices->items, (size_t)devices->count, sizeof(devices->items[0]), by_bus);
 }
 
-/* Its place in the list; -1: it is not plain which it is. */
+/* Returns the index in the list; -1: not certain. */
 static int find_used(const struct devices *devices)
 {
     int used = -1;
@@ -257,7 +260,7 @@ static int find_used(const struct devices *devices)
     return used;
 }
 
-/* Whether CUDA_VISIBLE_DEVICES leaves the order of devices as it is. */
+/* True if CUDA_VISIBLE_DEVICES does not change the order of the devices. */
 static bool keeps_order(const char *visible)
 {
     long last = -1;
@@ -279,7 +282,7 @@ void gpu_settings_read(struct gpu_settings *settings)
     settings->keeps_order = keeps_order(getenv("CUDA_VISIBLE_DEVICES"));
 }
 
-/* CUDA counts by speed unless told otherwise, and devices of one speed by bus. */
+/* By default CUDA sorts devices by speed, and devices of equal speed by bus. */
 static bool are_alike(const struct devices *devices)
 {
     for (int i = 1; i < devices->count; i++)

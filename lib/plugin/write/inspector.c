@@ -1,3 +1,7 @@
+/*
+ * Inspector lines: one JSON object per completed operation, with its bandwidth, in the format of NVIDIA's
+ * Inspector.
+ */
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
 #include "plugin/tree/tree.h"
@@ -9,7 +13,7 @@
 
 struct kernel_times {
     uint64_t start_ns, stop_ns;
-    uint64_t gpu_ns; /* duration by the GPU's clock; 0 unknown */
+    uint64_t gpu_ns; /* duration by the GPU clock; 0: unknown */
     unsigned channel;
 };
 
@@ -50,7 +54,7 @@ static void gather_kernels(const struct tree *tree, const struct node *task, str
     }
 }
 
-/* The longest channel, by the best clock that every figure has. */
+/* Takes the duration of the longest channel: by the GPU clock if known, otherwise as the host saw it. */
 static void measure(const struct tree *tree, uint32_t number, struct execution *execution)
 {
     const struct node *task = tree_node(tree, number);
@@ -68,8 +72,9 @@ static void measure(const struct tree *tree, uint32_t number, struct execution *
 }
 
 /*
- * nccl-tests' convention: size times `share` moves over the bus; sizes of gather and scatter count all ranks.
- * 0 is unknown, as is what takes the number of ranks where NCCL does not tell it.
+ * The convention of nccl-tests: size times `share` moves over the bus, and the sizes of gather and scatter
+ * include all ranks. 0 means unknown, which includes values that need a number of ranks that NCCL does not
+ * pass.
  */
 static void bandwidth(const char *function, double bytes, int ranks, double seconds, double *algorithm,
                       double *bus)
@@ -123,7 +128,9 @@ static void print_key(struct text *text, const char *kind, const char *key)
     text_literal(text, "\":");
 }
 
-/* Numbers events in the order of their times, from 3 on: 1 and 2 are the operation's own start and stop. */
+/*
+ * Numbers the events in the order of their times, from 3 on. 1 and 2 are the start and stop of the operation.
+ */
 static unsigned event_number(const struct execution *execution, uint64_t time_ns)
 {
     unsigned number = 3;
@@ -206,7 +213,7 @@ static void print_identity(struct inspector *inspector, struct text *text, const
     }
 }
 
-/* An operation's own: by its name, where the application gave it one, else by its number. */
+/* The tag of one operation: its name if the application gave it one, otherwise its number. */
 static void print_own_tag(struct text *text, uint64_t number)
 {
     const char *name = tag_name_of(number);

@@ -1,3 +1,7 @@
+/*
+ * The lines of a Chrome trace that are not events: the process and its place, communicators, clocks, losses,
+ * pending operations, and why a trace ends.
+ */
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
@@ -7,8 +11,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* A pending operation is reported after 1 s. From then on it is looked at every second: again at once where
- * it got on, if only over the network after 8 s, and else after another 1 s, 2 s, 4 s ... 1 h. */
+/*
+ * A pending operation is reported after 1 s. From then on it is checked every second. It is reported again
+ * immediately if it has made progress, after 8 s if only its network steps have, and otherwise after another
+ * 1 s, 2 s, 4 s ... 1 h.
+ */
 #define LOOK_STEP_NS 1000000000u
 #define MOVING_STEP_NS 8000000000u
 #define REPORT_STEP_MOST_NS 3600000000000u
@@ -73,9 +80,9 @@ void notes_process(struct chrome *chrome, const struct notes_process *process)
     chrome_note_end(text);
 }
 
-/* The arguments of a line, of which only those that are known are there. */
+/* The arguments of a line that contains only the known ones. */
 struct known {
-    struct text *text; /* null: none yet, nor a line */
+    struct text *text; /* null: no argument yet, so no line either */
     struct chrome *chrome;
     uint64_t now_ns;
 };
@@ -225,7 +232,7 @@ static void count_progress(const struct tree *tree, const struct node *node, str
     }
 }
 
-/* That its GPU got to it, and when: of the first channel that started. */
+/* Writes whether and when the GPU reached the operation: the start of its first channel. */
 static void put_kernel(struct chrome *chrome, struct text *text, const struct node *task)
 {
     uint32_t child = task->first_child;
@@ -287,7 +294,7 @@ static void put_pending(struct chrome *chrome, const struct node *node, const st
     chrome_note_end(text);
 }
 
-/* Of what a line says: everything that only rises is in the sum. */
+/* The state that a line reports, as one number: the sum of everything that only increases. */
 static uint32_t state_of(const struct node *node, const struct progress *progress)
 {
     uint32_t kernels = node_is_task(node) ? node->task.kernels_started + node->task.kernels_stopped : 0u;
@@ -304,7 +311,7 @@ static bool wants_report(const struct node *node, uint32_t state, uint32_t steps
     return since_ns >= node->report_step_ns;
 }
 
-/* A line if it is time; then when to look again, if that is before `next_ns`. */
+/* Writes a line if it is due. Then lowers *next_ns to the time of the next check, if that is earlier. */
 static void report(struct chrome *chrome, struct node *node, uint64_t now_ns, uint64_t *next_ns)
 {
     if (node->report_ns <= now_ns) {
@@ -328,7 +335,7 @@ static void report(struct chrome *chrome, struct node *node, uint64_t now_ns, ui
         *next_ns = node->report_ns;
 }
 
-/* Operations that have not ended; true if there is one. */
+/* Reports operations that have not ended. Returns true if there is one. */
 static bool report_tasks(struct chrome *chrome, uint32_t number, uint64_t now_ns, uint64_t *next_ns)
 {
     struct node *node = tree_node(chrome->tree, number);
@@ -344,7 +351,10 @@ static bool report_tasks(struct chrome *chrome, uint32_t number, uint64_t now_ns
     return any;
 }
 
-/* Calls that have not returned although no operation below is pending: hung while connecting, say. */
+/*
+ * Reports calls that have not returned although no operation below is pending: for example a hang during
+ * connect.
+ */
 static void report_calls(struct chrome *chrome, uint32_t number, uint64_t now_ns, uint64_t *next_ns)
 {
     struct node *node = tree_node(chrome->tree, number);

@@ -1,3 +1,4 @@
+/* The output path, and what the environment of a launcher says about the rank. */
 #include "plugin/write/write.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 static const char *const launchers[][2] = {
-    {"RANK", "LOCAL_RANK"}, /* torchrun; first: it is often run by one of the others */
+    {"RANK", "LOCAL_RANK"}, /* torchrun; first, because it is often started by one of the others */
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {"SLURM_PROCID", "SLURM_LOCALID"},
     {"PMI_RANK", "MPI_LOCALRANKID"},

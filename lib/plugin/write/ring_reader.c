@@ -1,3 +1,7 @@
+/*
+ * Reads the rings of all threads in the order of the times of their records, for the writer thread. Also the
+ * start of threads, PyTorch's allocator setting, and the report of losses.
+ */
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
@@ -13,9 +17,9 @@
 #include <sys/prctl.h>
 
 #define PAUSE_NS 1000000u
-/* No thread fills a slot faster than this. */
+/* The least time in which a thread fills a slot. */
 #define SLOT_NS 16u
-/* How many slots are taken from a ring before the room is given back to its thread. */
+/* Number of slots taken from a ring before their space is returned to its thread. */
 #define BATCH_SLOTS 512u
 
 struct ring_cursor {
@@ -49,7 +53,9 @@ static bool has_room_for(struct ring_reader *reader, unsigned count)
     return true;
 }
 
-/* Rings that hold something up to `until`; the share of the fullest one, in 1/256. */
+/*
+ * Collects the rings that hold records up to `until_ns`. Returns the fill level of the fullest one, in 1/256.
+ */
 static unsigned open_cursors(struct ring_reader *reader, uint64_t until_ns, unsigned *fullest)
 {
     unsigned count = ring_count();
@@ -76,7 +82,10 @@ static unsigned open_cursors(struct ring_reader *reader, uint64_t until_ns, unsi
     return used;
 }
 
-/* Takes records from one ring while they are older than any other ring's next. False when it has no more. */
+/*
+ * Takes records from one ring while they are older than the next record of any other ring. Returns false when
+ * the ring has no more.
+ */
 static bool take_run(struct ring_reader *reader, struct ring_cursor *cursor, uint64_t until_ns)
 {
     uint64_t given_back = cursor->at;
@@ -84,7 +93,7 @@ static bool take_run(struct ring_reader *reader, struct ring_cursor *cursor, uin
     while (cursor->time_ns <= until_ns) {
         unsigned slots = ring_copy(cursor->ring, cursor->at, reader->record);
         if (slots == 0 || slots > cursor->limit - cursor->at)
-            slots = (unsigned)(cursor->limit - cursor->at); /* cannot be; but never loop on it */
+            slots = (unsigned)(cursor->limit - cursor->at); /* cannot happen, but must not loop */
         else
             reader->take(reader->owner, (const struct record *)reader->record);
         cursor->at += slots;
@@ -102,8 +111,8 @@ static bool take_run(struct ring_reader *reader, struct ring_cursor *cursor, uin
 }
 
 /*
- * The time is read before the rings' heads: whatever caused a record that we see was published before it, and
- * is therefore seen too.
+ * The time is read before the heads of the rings. A cause is published before its effect, so if we see a
+ * record, we also see the records that caused it.
  */
 uint64_t ring_reader_look(struct ring_reader *reader, uint64_t idle_ns)
 {
@@ -130,7 +139,7 @@ void ring_reader_take(struct ring_reader *reader)
     }
 }
 
-/* Of another thread the C library would have to write into a file. */
+/* To name another thread, the C library would have to write to a file. */
 void thread_name(const char *name)
 {
     (void)prctl(PR_SET_NAME, name);
@@ -152,7 +161,7 @@ int thread_start(void *(*run)(void *), void *argument)
     return 0;
 }
 
-/* What PyTorch takes for true (torch/csrc/distributed/c10d/Utils.hpp, getCvarBool). */
+/* The values that PyTorch treats as true (torch/csrc/distributed/c10d/Utils.hpp, getCvarBool). */
 static bool is_true(const char *value)
 {
     static const char *const words[] = {"y", "yes", "1", "t", "true"};
@@ -162,7 +171,7 @@ static bool is_true(const char *value)
     return false;
 }
 
-/* Older versions know the second name. The first that is set counts, as there. */
+/* Older versions use the second name. As in PyTorch, the first one that is set counts. */
 bool allocator_hook_is_on(void)
 {
     static const char *const names[] = {"TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK",
@@ -182,7 +191,7 @@ static void log_drop(const char *path, uint64_t count, uint64_t before, const ch
         log_line(API_LOG_WARN, "%s are dropped and counted in %s%s", cause, path, settings);
 }
 
-/* Each cause once. */
+/* Logs each cause once. */
 static void log_drops(const struct drops *drops, const struct notes_drops *now,
                       const struct ring_drop_counts *rings, const char *path)
 {
@@ -200,7 +209,7 @@ static void log_drops(const struct drops *drops, const struct notes_drops *now,
                  path);
 }
 
-/* Inspector has no line of its own for it: only where operations may be missing. */
+/* Inspector has no line of its own for losses, so one is written only if operations may be missing. */
 static bool concerns_inspector(const struct notes_drops *now, const struct notes_drops *before, bool always)
 {
     bool any = now->ring || now->lost || now->evicted || now->orphans || now->unknown || now->communicators;

@@ -1,4 +1,8 @@
-/* Lets zlib take what we only read. */
+/*
+ * One output file: buffers lines, compresses them if requested, and keeps the file readable after each flush
+ * and after a failed write.
+ */
+/* Lets zlib take const input. */
 #define ZLIB_CONST
 
 #include "plugin/write/write.h"
@@ -13,12 +17,14 @@
 #include <zlib.h>
 
 #define END_BYTES 64
-/* A file never loses more at its end for a line that says why it ends. */
+/* A file loses no more than this at its end for the line that reports why it ends. */
 #define LAST_LINES_MOST (off_t)(3 * SINK_LAST_BYTES + TEXT_LINE_MAX)
 
 struct sink_gzip {
     z_stream stream;
-    /* What would end the file where it was last whole, without an ending: it is to come back after a failure.
+    /*
+     * The bytes that end the file at the last point where it was complete, without an ending. They are
+     * restored after a failure.
      */
     unsigned char end[END_BYTES];
     size_t end_length;
@@ -31,7 +37,9 @@ static int gzip_open(struct sink *sink)
     sink->gzip = calloc(1, sizeof(*sink->gzip));
     if (!sink->gzip)
         return -1;
-    /* 15 + 16: the largest window, gzip's frame. Level 1: tracing must not compete with the job. */
+    /*
+     * 15 + 16: the largest window, in a gzip frame. Level 1, because tracing must not compete with the job.
+     */
     if (deflateInit2(&sink->gzip->stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK)
         return 0;
     free(sink->gzip);
@@ -40,7 +48,10 @@ static int gzip_open(struct sink *sink)
     return -1;
 }
 
-/* Out of the way of programs that close or count on low descriptors, and known again later. */
+/*
+ * Moves the descriptor away from low numbers, which programs close or rely on, and stores the identity of the
+ * file.
+ */
 static int identify(struct sink *sink)
 {
     struct stat now;
@@ -57,7 +68,10 @@ static int identify(struct sink *sink)
     return 0;
 }
 
-/* Before the job may change its working directory: the file may be made later. */
+/*
+ * Makes the path absolute before the job can change its working directory, because the file may be created
+ * later.
+ */
 static void make_absolute(char *path, size_t size)
 {
     char directory[4096];
@@ -69,7 +83,7 @@ static void make_absolute(char *path, size_t size)
     if (directory[0] != '/' || more + length > size)
         return;
     memmove(path + more, path, length);
-    /* The path behind it ends the text. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
+    /* The path that follows terminates the text. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
     memcpy(path, directory, more);
 }
 
@@ -102,7 +116,7 @@ int sink_create(struct sink *sink)
     return -1;
 }
 
-/* 0, or errno. */
+/* Returns 0 or errno. */
 static int write_at(const struct sink *sink, const unsigned char *bytes, size_t length, off_t at)
 {
     while (length > 0) {
@@ -118,7 +132,9 @@ static int write_at(const struct sink *sink, const unsigned char *bytes, size_t 
     return 0;
 }
 
-/* Whatever was written over the end of a compressed file goes, and the end comes back: its room was there. */
+/*
+ * Removes what was written over the end of a compressed file and restores that end, which fits where it was.
+ */
 static void restore_end(struct sink *sink)
 {
     const struct sink_gzip *gzip = sink->gzip;
@@ -127,7 +143,7 @@ static void restore_end(struct sink *sink)
         sink->failure = errno;
 }
 
-/* Behind `length` bytes more that begin a line and end one. */
+/* Called after `length` more bytes were written, which begin and end with whole lines. */
 static void note_last_lines(struct sink *sink, const unsigned char *bytes, size_t length)
 {
     off_t here = (off_t)sink->written;
@@ -143,7 +159,9 @@ static void note_last_lines(struct sink *sink, const unsigned char *bytes, size_
     }
 }
 
-/* Of a write that failed half-way only the whole lines are kept: the rest would spoil the line after it. */
+/*
+ * If a write fails halfway, only its whole lines are kept, because a partial line would spoil the next one.
+ */
 static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size_t done)
 {
     size_t whole = done;
@@ -218,7 +236,9 @@ static void write_compressed(struct sink *sink, int mode)
     } while (stream->avail_out == 0 && !sink->failure);
 }
 
-/* What would end the compressed stream here, `ending` as its last text. 0: memory is short. */
+/*
+ * Returns the bytes that end the compressed stream here, with `ending` as its last text. 0: memory is short.
+ */
 static size_t compressed_end(const struct sink *sink, const char *ending, unsigned char *end, size_t room)
 {
     z_stream copy;
@@ -249,27 +269,27 @@ static void write_compressed_end(struct sink *sink, const char *ending, off_t he
     if (failure) {
         sink->failure = failure;
         sink->has_ending = false;
-        /* Lines that were written since the last whole end go with what is behind it. */
+        /* Lines since the last complete end are lost with the bytes after it. */
         restore_end(sink);
         lose_lines(sink);
         return;
     }
-    /* What ended the file before may be longer. */
+    /* The previous end of the file may be longer. */
     if (ftruncate(sink->file, here + (off_t)length) != 0)
         sink->failure = errno;
     sink->has_ending = length > 0 && ending[0];
     length = compressed_end(sink, "", end, sizeof(end));
     if (length == 0)
-        return; /* the end before is better than none */
+        return; /* keep the previous end */
     memcpy(sink->gzip->end, end, length);
     sink->gzip->end_length = length;
     sink->gzip->end_at = here;
 }
 
 /*
- * What would end the file here, behind all that is written and overwritten by what comes next: a process that
- * is killed leaves a whole gzip file, not one that viewers refuse, and one that leaves by _exit() a whole
- * array. Best effort: the lines are safe, but for those behind a compressed file's last whole end.
+ * Writes the end of the file after all lines; the next write overwrites it. So a process that is killed
+ * leaves a complete gzip file that viewers accept, and one that leaves by _exit() a complete array. This is
+ * best effort: on failure all lines are kept, except those after the last complete end of a compressed file.
  */
 static void write_end(struct sink *sink, const char *ending)
 {
@@ -282,7 +302,7 @@ static void write_end(struct sink *sink, const char *ending)
         return;
     }
     bool is_whole = pwrite(sink->file, ending, length, here) == (ssize_t)length;
-    /* What ended the file before may be longer, and no half of an end may stay. */
+    /* The previous end of the file may be longer, and a partial end must not stay. */
     if ((sink->has_ending || !is_whole) && ftruncate(sink->file, here + (is_whole ? (off_t)length : 0)) != 0)
         sink->failure = errno;
     sink->has_ending = is_whole && length > 0 && ending[0];
@@ -302,7 +322,7 @@ void sink_flush(struct sink *sink, const char *ending)
 {
     if (sink->file < 0 || (sink->text.length == 0 && sink->has_ending == (ending[0] != '\0')))
         return;
-    /* Taken back first: where the write fails, the file must not look as if nothing were missing. */
+    /* Removes the ending first: if the write fails, the file must not look complete. */
     if (sink->has_ending)
         write_end(sink, "");
     if (sink->text.length > 0)

@@ -1,10 +1,13 @@
+/* Formatting of numbers and JSON strings into a line, and the text of stop reasons. */
 #include "plugin/write/write.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence that starts here; 0 if it is none (RFC 3629: no surrogates, nothing overlong).
+/*
+ * Returns the length of the UTF-8 sequence that starts here, or 0 if there is none (RFC 3629: no surrogates,
+ * no overlong forms).
  */
 static size_t sequence_length(const unsigned char *at, size_t left)
 {
@@ -31,21 +34,26 @@ static void escape_control(struct text *text, unsigned char byte)
     text->bytes[text->length++] = "0123456789abcdef"[byte & 15];
 }
 
-/* Eight bytes at once: the highest bit of each that is not printable ASCII, a quote or a backslash. */
+/*
+ * Tests eight bytes together: sets the highest bit of each byte that is not printable ASCII, a quote or a
+ * backslash.
+ */
 static uint64_t special(uint64_t bytes)
 {
     const uint64_t ones = 0x0101010101010101u;
     const uint64_t highs = 0x8080808080808080u;
     uint64_t quote = bytes ^ ones * '"';
     uint64_t backslash = bytes ^ ones * '\\';
-    uint64_t found = bytes - ones * 0x20; /* below a space */
+    uint64_t found = bytes - ones * 0x20; /* below space */
     found |= bytes + ones;                /* 0x7f and above */
     found |= quote - ones;                /* a zero byte */
     found |= backslash - ones;
     return (found | bytes) & highs;
 }
 
-/* How many bytes from here on stand for themselves; may stop early where others follow within eight bytes. */
+/*
+ * Returns how many bytes from here need no escape. May return less if a byte within the next eight needs one.
+ */
 static size_t plain_length(const unsigned char *at, size_t left)
 {
     size_t length = 0;

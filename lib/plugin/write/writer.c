@@ -1,3 +1,7 @@
+/*
+ * The writer thread: takes records from the rings, passes them through the trees, writes lines to the files,
+ * flushes them in time, and completes the files when the process ends.
+ */
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
@@ -14,18 +18,19 @@
 #define MILLISECOND_NS 1000000u
 #define IDLE_NS (5 * MILLISECOND_NS)
 #define STOPPED_PAUSE_NS (1000 * MILLISECOND_NS)
-/* At the end of the process a thread that is held up so long is not waited for any more. */
+/* At the end of the process, the wait for the thread ends when it has been blocked for this long. */
 #define SILENT_NS (2000 * MILLISECOND_NS)
 #define SWEEP_NS (20 * MILLISECOND_NS)
 #define NOTES_NS (250 * MILLISECOND_NS)
 #define ANCHOR_NS 10000000000u
-/* Between two looks at whether the files are still there and how much room is left, when nothing is written.
+/*
+ * Time between two checks whether the files still exist and how much space is left, when nothing is written.
  */
 #define LOOK_NS 1000000000u
-/* How often a GPU's clock is measured anew, and from how many kernel starts and stops at least. */
+/* How often the clock of a GPU is measured again, and from at least how many kernel starts and stops. */
 #define CLOCK_NS 1000000000u
 #define CLOCK_SAMPLES 64u
-/* After a line of the array, which ends in a comma. */
+/* Written after a line of the array, which ends with a comma. */
 #define ARRAY_END "{}]\n"
 
 struct due {
@@ -33,9 +38,9 @@ struct due {
 };
 
 enum state {
-    STATE_OPENING, /* the files are being made: whatever is recorded waits in the rings */
+    STATE_OPENING, /* the files are being created; records wait in the rings */
     STATE_RECORDING,
-    STATE_STOPPED, /* the files have come to their end, or cannot be made */
+    STATE_STOPPED, /* the files have reached their end, or cannot be created */
 };
 
 struct writer {
@@ -50,43 +55,43 @@ struct writer {
     struct drops drops;
     struct due due;
     uint64_t operations, unfinished;
-    uint64_t broken_off; /* operations that were pending when their communicator ended: it was aborted */
-    bool rests;          /* no communicator is live, as the thread last saw it */
+    uint64_t broken_off; /* operations pending when their communicator ended: it was aborted */
+    bool rests;          /* the thread last saw that no communicator is live */
     uint32_t rest_seen;
     uint32_t communicators_written;
     unsigned tag_names_written;
-    bool chrome_failed, inspector_failed; /* told */
+    bool chrome_failed, inspector_failed; /* the failure was logged */
     bool stop_told;
     struct ring_reader reader;
 
     /*
-     * What threads of the job ask for, without a lock: one that a signal interrupts here, and whose handler
-     * calls exit(), would leave it held for ever. Condition variables have one inside.
+     * Requests from the threads of the job. No lock is used: if a signal interrupted its holder and the
+     * handler called exit(), the lock would stay held. Condition variables contain a lock.
      */
-    _Atomic uint32_t asked; /* two for every flush; odd: the thread is to end */
-    _Atomic uint32_t done;  /* what was asked, when the last flush began */
-    _Atomic uint32_t rest;  /* odd: no communicator is live; rises by two from one such time to the next */
+    _Atomic uint32_t asked; /* rises by two for every flush; odd: the thread must end */
+    _Atomic uint32_t done;  /* value of `asked` when the last flush began */
+    _Atomic uint32_t rest;  /* odd: no communicator is live; rises by two for every such period */
     _Atomic uint32_t state; /* enum state */
-    _Atomic uint32_t ended; /* 1: the thread has nothing more to do */
-    _Atomic uint32_t
-        signs;            /* of life, counted: the thread is not held up by a file system or NCCL's logger */
-    _Atomic bool is_late; /* a flush took longer than somebody waited for it, and is not over */
+    _Atomic uint32_t ended; /* 1: the thread has finished */
+    /* Counts signs of life: while it rises, the thread is not blocked by a file system or NCCL's logger. */
+    _Atomic uint32_t signs;
+    _Atomic bool is_late; /* a wait for a flush timed out, and the flush still runs */
 };
 
-/* The file written to, for the log. */
+/* The output file, for the log. */
 static const char *writer_path(const struct writer *writer)
 {
     return writer->settings.chrome ? writer->files.chrome.path : writer->files.inspector.path;
 }
 
-/* Of the thread alone. */
+/* Called only by the thread. */
 static void give_sign(struct writer *writer)
 {
     uint32_t signs = atomic_load_explicit(&writer->signs, memory_order_relaxed);
     atomic_store_explicit(&writer->signs, signs + 1, memory_order_relaxed);
 }
 
-/* -- trees -> lines -- */
+/* -- from trees to lines -- */
 
 static void count_tasks(struct writer *writer, uint32_t number)
 {
@@ -114,7 +119,7 @@ static void tree_done(void *owner, uint32_t root, bool finished)
         chrome_tree(&writer->chrome, root);
     if (writer->settings.inspector)
         inspector_tree(&writer->inspector, root);
-    /* All of an operation, or nothing of it. */
+    /* An operation is written completely or not at all. */
     if (files_have_room(&writer->files) || !files_go_back(&writer->files, &before))
         count_tasks(writer, root);
 }
@@ -124,7 +129,7 @@ static void write_communicators(struct writer *writer, uint64_t now_ns)
     uint32_t count = tree_learn_communicators(&writer->tree);
     for (; writer->communicators_written < count && files_have_room(&writer->files);
          writer->communicators_written++)
-        /* Versions 1 to 3 tell a communicator's hash with its first operation. */
+        /* Versions 1 to 3 pass the hash of a communicator with its first operation. */
         if (writer->settings.chrome &&
             tree_communicator(&writer->tree, writer->communicators_written)->known.hash)
             notes_communicator(&writer->chrome, writer->communicators_written, now_ns);
@@ -172,7 +177,7 @@ static uint64_t take_all(struct writer *writer)
     return pause_ns;
 }
 
-/* -- what is due -- */
+/* -- periodic work -- */
 
 static void write_drops(struct writer *writer, bool always)
 {
@@ -198,16 +203,17 @@ static void write_anchor(struct writer *writer)
 }
 
 /*
- * What the array on disk ends with for now. A process that dies with a communicator must leave it open: that
- * tells it from those that came to their end. So must one that aborted a communicator in the middle of an
- * operation: it is about to die, with those that it waited for.
+ * Returns the temporary end of the array on disk. If the process dies while a communicator is live, the array
+ * must stay open, which distinguishes it from a process that ended normally. The array also stays open after
+ * a communicator was aborted in the middle of an operation, because that process is about to die together
+ * with its peers.
  */
 static const char *array_end(const struct writer *writer)
 {
     return writer->rests && !writer->broken_off ? ARRAY_END : "";
 }
 
-/* Over the last lines of one that cannot be written to any more: that it is not whole. */
+/* Overwrites the last lines of a file that can no longer be written, to report that it is incomplete. */
 static void tell_failure(struct writer *writer, struct sink *failed)
 {
     char reason[128];
@@ -236,7 +242,7 @@ static void flush_files(struct writer *writer, const char *ending)
     writer->inspector_failed = writer->files.inspector.failure != 0;
 }
 
-/* The traces end here, and say why: what is pending is not known to have ended, nor not to. */
+/* Ends the traces and writes the reason. It is unknown whether pending operations ended. */
 static void tell_stop(struct writer *writer)
 {
     const struct files *files = &writer->files;
@@ -248,7 +254,7 @@ static void tell_stop(struct writer *writer)
     if (writer->settings.stopped)
         writer->settings.stopped();
     if (files->stop.reason == STOP_ERROR)
-        return; /* told of each file */
+        return; /* reported for each file */
     stop_describe(reason, sizeof(reason), &files->stop);
     log_line(API_LOG_WARN, "recording stopped: %s; %s ends here, the job continues", reason,
              writer_path(writer));
@@ -324,7 +330,7 @@ static void finish(struct writer *writer)
 
 /* -- the thread -- */
 
-/* What was broken off before a new communicator came did not end the process. */
+/* If a new communicator follows an abort, the abort did not end the process. */
 static void see_rest(struct writer *writer)
 {
     uint32_t rest = atomic_load_explicit(&writer->rest, memory_order_acquire);
@@ -334,7 +340,7 @@ static void see_rest(struct writer *writer)
     writer->rests = rest & 1;
 }
 
-/* On this thread: nothing of the job waits for it. */
+/* Runs on this thread, so that the job does not wait for it. */
 static void write_place(struct writer *writer)
 {
     if (!writer->settings.chrome)
@@ -366,7 +372,7 @@ static bool make_files(struct writer *writer)
     return false;
 }
 
-/* Here, not where the job waits: a file system may never answer. */
+/* Runs here and not in a thread of the job, because a file system may never answer. */
 static bool begin(struct writer *writer)
 {
     bool is_made = make_files(writer);
@@ -383,7 +389,7 @@ static bool begin(struct writer *writer)
     return is_made;
 }
 
-/* Takes what was recorded and writes what is due; for how long there is nothing more to do. */
+/* Takes the records so far and does the periodic work. Returns how long the thread can sleep. */
 static uint64_t go_on(struct writer *writer, bool flush)
 {
     uint64_t pause_ns = STOPPED_PAUSE_NS;
@@ -393,7 +399,10 @@ static uint64_t go_on(struct writer *writer, bool flush)
             flush_files(writer, array_end(writer));
         return pause_ns;
     }
-    /* Before what they recorded is taken: all of it has been published. */
+    /*
+     * Must precede the taking of records: everything that the ended communicators recorded is already
+     * published.
+     */
     tree_learn_ends(&writer->tree);
     pause_ns = take_all(writer);
     do_due(writer, flush);
@@ -423,7 +432,10 @@ static void *writer_main(void *argument)
         uint32_t asked = seen & ~1u;
         bool flush = asked != atomic_load_explicit(&writer->done, memory_order_relaxed);
         stopping = seen & 1;
-        /* After what was asked: who asks for a flush says first whether there is a communicator. */
+        /*
+         * Must follow the read of `asked`: a caller sets whether a communicator is live before it asks for a
+         * flush.
+         */
         see_rest(writer);
         uint64_t pause_ns = go_on(writer, flush);
         if (flush) {
@@ -440,7 +452,7 @@ static void *writer_main(void *argument)
     return NULL;
 }
 
-/* What the environment and the clocks say, while nothing of the job goes on beside it. */
+/* Reads the environment and the clocks, while no other thread of the job is in the plugin. */
 static void prepare(struct writer *writer, const struct writer_origin *origin)
 {
     struct notes_anchor anchor = notes_anchor_now();
@@ -526,7 +538,7 @@ void writer_resume(struct writer *writer)
 {
     if (atomic_load_explicit(&writer->rest, memory_order_relaxed) & 1) {
         atomic_fetch_add_explicit(&writer->rest, 1, memory_order_release);
-        (void)ask_for_flush(writer); /* nobody waits for it, but what ends the file goes */
+        (void)ask_for_flush(writer); /* nothing waits for it, but the temporary end is removed */
     }
 }
 
@@ -564,7 +576,7 @@ bool writer_records(struct writer *writer, unsigned wait_ms)
     return state != STATE_STOPPED;
 }
 
-/* Until the thread has ended, or shown no sign of life for SILENT_NS. */
+/* Waits until the thread has ended, or has given no sign of life for SILENT_NS. */
 static bool await_sign(struct writer *writer, uint64_t until_ns)
 {
     uint32_t signs = atomic_load_explicit(&writer->signs, memory_order_relaxed);
@@ -579,7 +591,7 @@ void writer_stop(struct writer *writer, uint64_t until_ns)
 {
     atomic_fetch_or_explicit(&writer->asked, 1, memory_order_release);
     futex_wake(&writer->asked);
-    /* Past the time (a file system that hangs) the process ends without it. */
+    /* After that time, for example if a file system hangs, the process ends without the thread. */
     while (!atomic_load(&writer->ended) && await_sign(writer, until_ns) && clock_monotonic_ns() < until_ns)
         continue;
 }
