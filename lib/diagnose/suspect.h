@@ -231,7 +231,7 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
 struct lengthening {
     int is_known;    /* 0: the other members are 0, and most_ns is INT64_MAX */
     double error_ns; /* standard error of the sum of the durations of its steps */
-    double part;     /* its steps as a share of those with a known duration */
+    double part;     /* its steps divided by those with a known duration */
     int64_t some_ns; /* by how much those with a known duration were longer */
     /*
      * lower limit; of a late host, without what most other hosts were late by. 0 or less where it is not
