@@ -372,7 +372,7 @@ struct finding {
     const char *nic;
     int is_unrecorded; /* missing: the rank left no record of its calls */
     int never_ended;   /* missing: its GPU never ended, or never started, what its host enqueued */
-    /* missing: how it holds up the creation of a communicator; UNMADE_NOT: it is missing from an operation */
+    /* missing: how it holds up the creation of a communicator, if it is not missing from an operation */
     enum unmade unmade;
     int32_t called; /* the operation whose source line shows where in the program; -1: none */
     int32_t *peers; /* owned: the other ends of slow links, or the ranks that wait */

@@ -237,7 +237,7 @@ static void measure_step(const struct baseline *baseline, const int32_t *players
 }
 
 /*
- * Fills in unrest_ns: the lateness that hosts have in common, by rank and step; TIME_UNKNOWN where there are
+ * Computes the lateness that hosts have in common, by rank and step; TIME_UNKNOWN where there are
  * no others.
  */
 static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)

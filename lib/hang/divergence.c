@@ -99,7 +99,7 @@ struct ballot {
     int32_t *votes;  /* owned, by party: the number of its calls, stored at its first call */
     int32_t *firsts; /* owned: the first call of each party */
     int32_t count;
-    int32_t winner; /* -1: two parties are equally large */
+    int32_t winner; /* -1: no party has a majority */
 };
 
 static int is_same(int64_t one, int64_t other)

@@ -345,8 +345,8 @@ static int32_t find_torn(const struct stops *stops)
 }
 
 /*
- * Adds the ranks that may still be in a send or receive with a listed rank: one of the two is at fault, and
- * the other listed ranks wait for them.
+ * If listed ranks may still be in a send or receive with another rank, lists only these pairs: one of the two
+ * is at fault, and the other listed ranks wait for them.
  */
 static void list_pairs(struct stops *stops)
 {

@@ -1,7 +1,7 @@
 /*
  * Jobs that stopped or never got going: which rank did not join, called something else, failed or never
- * started. Each function adds findings to `findings`. The order in which they run is that of diagnose
- * (lib/diagnose/verdict.c). They return -1 when memory runs out, and the two that take an `error` set it.
+ * started. Each function adds findings to `findings`; lib/report/diagnosis.c calls them, in order. They
+ * return -1 when memory runs out, and the two that take an `error` set it.
  */
 #ifndef NCCLPROF_HANG_HANG_H
 #define NCCLPROF_HANG_HANG_H

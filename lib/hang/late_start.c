@@ -1,6 +1,6 @@
 /*
- * Ranks that were late at start-up (find_late_starts), and GPUs that never started an operation that their
- * host called (find_frozen).
+ * Ranks that were late at start-up, and GPUs that never started an operation that their
+ * host called.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"

@@ -113,8 +113,8 @@ static int compare_cards(const void *left, const void *right)
 }
 
 /*
- * What its log reports of a card by its name; for a card without a name it cannot be told whether it came
- * back.
+ * The failures of a port that a warning reports, negative where the port came back. 0 for a card without a
+ * name, of which it cannot be determined whether it came back.
  */
 static int64_t failures_said(const struct job_warning *warning)
 {

@@ -1,6 +1,6 @@
 /*
  * Pipelines that hang between a receive and a send (find_stuck_sender), and communicators whose creation
- * never ended (find_unmade).
+ * never ended.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
