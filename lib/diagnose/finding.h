@@ -333,25 +333,27 @@ struct finding {
     int32_t tag;  /* -1: none */
     int32_t first_step;
     int32_t last_step; /* first_step and last_step are -1 where the steps are not known */
-    /* number of gaps between these steps where the run is loaded in excerpts (struct job) */
+    /* Number of gaps between these steps where the run is loaded in excerpts (struct job) */
     int32_t breaks;
-    /* it recurs in every period-th step from the first to the last; 0: in all of them */
+    /* It recurs in every period-th step from the first to the last; 0: in all of them */
     int32_t period;
-    /* borrowed from the job: the indices that `period` counts by (job.h); NULL: steps */
+    /* Borrowed from the job: the indices that `period` counts by (job.h); NULL: steps */
     const int32_t *numbers;
-    /* owned, ascending: all ranks at fault, where a group of ranks is; `rank` is one of them */
+    /* Owned, ascending: all ranks at fault, where a group of ranks is; `rank` is one of them */
     int32_t *ranks;
     size_t rank_count; /* 0: `rank` alone */
     double certainty;  /* log odds that it is not noise (score.h); 0: not known */
     int receives;      /* network: traffic to the rank is slow, not traffic from it */
-    /* network: nothing moved for this long, once, and that is most of the cost; 0: no such pause */
+    /* Network: nothing moved for this long, once, and that is most of the cost; 0: no such pause */
     int64_t pause_ns;
     int64_t step_ns;  /* baseline step time of the job; 0: not known */
     int32_t instance; /* the first collective in which it shows; -1: none */
-    /* findings_detail fills in these, only for the findings that are reported. */
-    /* the rank's own record in `instance`, or else that of a rank that waits; -1: none */
+    /*
+     * findings_detail fills in the following, up to waiting_count, only for the findings that are reported.
+     * `operation`: the rank's own record in `instance`, or else that of a rank that waits; -1: none.
+     */
     int32_t operation;
-    /* when that operation started, since the first operation of the job; TIME_UNKNOWN */
+    /* When that operation started, since the first operation of the job; TIME_UNKNOWN */
     int64_t since_ns;
     struct phase_excess *phases; /* owned: all phases in which it shows, the greatest excess first */
     size_t phase_count;
@@ -366,23 +368,23 @@ struct finding {
     int broke;         /* network: transfers failed for good; 0: transfers were slow */
     const char *error; /* error: what the rank reported, such as "a CUDA error"; a constant */
     int64_t warning;   /* the record of the warning that reports it (struct job_warning); 0: none */
-    /* network, broke: the two hosts at the ends of all failed transfers, borrowed from the job; NULL */
+    /* Network, broke: the two hosts at the ends of all failed transfers, borrowed from the job; NULL */
     const char *link[2];
-    /* network: the network card, borrowed from the job; NULL: the card that its process names */
+    /* Network: the network card, borrowed from the job; NULL: the card that its process names */
     const char *nic;
     int is_unrecorded; /* missing: the rank left no record of its calls */
     int never_ended;   /* missing: its GPU never ended, or never started, what its host enqueued */
-    /* missing: how it holds up the creation of a communicator, if it is not missing from an operation */
+    /* Missing: how it holds up the creation of a communicator, if it is not missing from an operation */
     enum unmade unmade;
     int32_t called; /* the operation whose source line shows where in the program; -1: none */
     int32_t *peers; /* owned: the other ends of slow links, or the ranks that wait */
     size_t peer_count;
     size_t peer_capacity;
-    /* owned: the ranks that may be at fault where the trace cannot tell, with `rank`; empty where it can */
+    /* Owned: the ranks that may be at fault where the trace cannot tell, with `rank`; empty where it can */
     int32_t *candidates;
     size_t candidate_count;
     size_t candidate_capacity;
-    /* sentences with figures that can be checked; the last one without its full stop */
+    /* Sentences with figures that can be checked; the last one without its full stop */
     struct buffer evidence;
     struct figures figures;           /* the same figures, for programs */
     struct rule_results rule_results; /* the measures of the rules that applied */
@@ -502,7 +504,7 @@ enum colour confidence_colour(const char *name);
 
 /* The options of diagnose. */
 struct diagnose_options {
-    /* least gain per step that makes a finding, as a share of a median step: 0.03 is 3 % */
+    /* Least gain per step that makes a finding, as a share of a median step: 0.03 is 3 % */
     double min_gain;
     double sigmas;        /* see baseline.h */
     struct rule_set off;  /* rules that are switched off */
@@ -600,9 +602,9 @@ int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, co
  * fault may fill most of a job.
  */
 struct usual_steps {
-    /* owned, by step; TIME_UNKNOWN in the warm-up and where too few steps have the same load */
+    /* Owned, by step; TIME_UNKNOWN in the warm-up and where too few steps have the same load */
     int64_t *usual_ns;
-    /* owned, by step; sigma of the differences between consecutive steps of the same load */
+    /* Owned, by step; sigma of the differences between consecutive steps of the same load */
     int64_t *noise_ns;
     int32_t *load; /* owned, by step: the index of its load in order of appearance; -1: none */
     int32_t load_count;
@@ -624,7 +626,7 @@ struct longer_row {
     int64_t usual_ns; /* average baseline of those */
     int64_t took_ns;
     int64_t lost_ns; /* the total by which they were longer */
-    /* findings of medium or high confidence, or of a job that stopped, explain half of lost_ns */
+    /* Findings of medium or high confidence, or of a job that stopped, explain half of lost_ns */
     int explained;
     int became; /* it lasts too long to be a hiccup */
 };
@@ -634,13 +636,13 @@ struct longer_steps {
     struct longer_row *rows; /* owned, ascending */
     size_t count;
     size_t capacity;
-    /* in steps: the distance of single longer steps that recur as checkpoints do; 0: they do not recur */
+    /* In steps: the distance of single longer steps that recur as checkpoints do; 0: they do not recur */
     int32_t period;
     int are_called; /* step times are measured from call to call (baseline.h): no alarm */
-    /* the first step after the warm-up and the steps that may belong to it: the sums start here */
+    /* The first step after the warm-up and the steps that may belong to it: the sums start here */
     int32_t started_step;
     int64_t whole_ns; /* the sum of all known step times after the warm-up */
-    /* the total by which steps were longer, or what the findings cost if that is more */
+    /* The total by which steps were longer, or what the findings cost if that is more */
     int64_t lost_ns;
     int64_t explained_ns; /* the part of that which findings of medium or high confidence explain */
 };
@@ -715,7 +717,7 @@ struct scope {
     enum blindness blindness;
     int networks_only;       /* late ranks cannot be detected */
     unsigned astray_kernels; /* bits of enum astray: why operations may have no times */
-    /* of all ranks that recorded something, including the operations whose record is lost */
+    /* Of all ranks that recorded something, including the operations whose record is lost */
     int64_t operations;
     int64_t warm_up; /* those of them in the warm-up, which is never analyzed */
     int64_t judged;
@@ -727,7 +729,7 @@ struct scope {
     int64_t judged_ns;       /* the part of that which starts with an analyzed operation */
     int32_t first_step;      /* first analyzed step, numbered in the run */
     int32_t last_step;
-    /* the number of loaded steps where the run is loaded in excerpts; 0: all are loaded */
+    /* The number of loaded steps where the run is loaded in excerpts; 0: all are loaded */
     int32_t loaded_steps;
     int32_t rounds; /* the number of rounds in which the steps were loaded */
     int32_t run_steps;

@@ -19,7 +19,7 @@ struct grown_operation {
     int32_t operation; /* an example in the block; -1: none became slower */
     int32_t position;
     /*
-     * difference of the medians of the block and of the normal steps, on the rank with the greatest
+     * Difference of the medians of the block and of the normal steps, on the rank with the greatest
      * difference
      */
     int64_t grown_ns;

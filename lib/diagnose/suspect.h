@@ -234,11 +234,11 @@ struct lengthening {
     double part;     /* its steps divided by those with a known duration */
     int64_t some_ns; /* by how much those with a known duration were longer */
     /*
-     * lower limit; of a late host, without what most other hosts were late by. 0 or less where it is not
+     * Lower limit; of a late host, without what most other hosts were late by. 0 or less where it is not
      * known, or where other suspects have a cost in the same steps
      */
     int64_t least_ns;
-    /* what the cost of other suspects leaves unexplained; 0 or less where it is not known */
+    /* What the cost of other suspects leaves unexplained; 0 or less where it is not known */
     int64_t rest_ns;
     int64_t beside_ns; /* the cost of other suspects */
     int64_t longer_ns; /* by how much its steps were longer */

@@ -34,7 +34,7 @@ struct stops {
     unsigned char *lags;   /* by rank: others of its role got further */
     int32_t *listed;       /* ranks that lag and whose next operation is usually finished first */
     size_t count;
-    /* the only rank that lost the end of its record, if nothing else is lost; -1: none */
+    /* The only rank that lost the end of its record, if nothing else is lost; -1: none */
     int32_t partial_lines;
 };
 

@@ -50,7 +50,7 @@ struct call_at {
 struct call_reach {
     int32_t rank;
     int32_t communicator;
-    /* the greatest sequence number of its collectives, recorded or reported; -1: none */
+    /* The greatest sequence number of its collectives, recorded or reported; -1: none */
     int64_t greatest;
     int64_t recorded;      /* the greatest that is recorded; -1: none */
     int64_t greatest_done; /* the greatest of those that are finished; -1: none */
@@ -64,7 +64,7 @@ struct call_states {
     const struct job *job;
     int32_t *oldest;        /* owned, by rank: its oldest open call; -1: none */
     unsigned char *is_done; /* owned, by rank: whether any of its calls is finished */
-    /* owned, by rank: whether its record was written before calls of other ranks finished */
+    /* Owned, by rank: whether its record was written before calls of other ranks finished */
     unsigned char *is_stale;
     unsigned char *has_told;  /* owned, by rank: whether it reports how far it came */
     unsigned char *has_open;  /* owned, by rank: whether it reports more enqueued than completed calls */
@@ -166,7 +166,7 @@ int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t r
 struct operation_progress {
     const struct job *job;
     int32_t *finished_step; /* by rank: the last step in which its GPU finished an operation; -1: none */
-    /* by operation, for the first of each group call: the next operation on its stream; -1: none */
+    /* By operation, for the first of each group call: the next operation on its stream; -1: none */
     int32_t *next;
     unsigned char *lacking; /* by instance: a rank did not join whose record would show it if it had */
     /*
@@ -208,9 +208,9 @@ int operation_progress_never_began(const struct operation_progress *operation_pr
 struct attendance {
     int32_t missing_from; /* the first pending instance that the rank did not join; -1: none */
     int32_t place;        /* the position of that in its step */
-    /* the last pending instance that was examined and has the rank as a member; -1: none */
+    /* The last pending instance that was examined and has the rank as a member; -1: none */
     int32_t came_to;
-    /* it waits in a pending operation, or its GPU waits in one that others never started */
+    /* It waits in a pending operation, or its GPU waits in one that others never started */
     int is_waiting;
     int is_lost; /* its record ends before operations that others finished together with it */
 };
@@ -348,14 +348,14 @@ int find_mismatches(const struct absence *absence, struct findings *findings);
 
 /* One wait: the ranks that wait in a call wait for rank `to`. */
 struct wait {
-    /* the rank waited for; if it waits in the call itself, this wait does not apply to it */
+    /* The rank waited for; if it waits in the call itself, this wait does not apply to it */
     int32_t to;
     int32_t call;      /* index in `calls` */
     int32_t operation; /* the send or receive that is waited in; -1: the collective of the call */
-    /* the call of `to` where it has the call open; -1: it never made it, or that is not known */
+    /* The call of `to` where it has the call open; -1: it never made it, or that is not known */
     int32_t behind;
     /*
-     * ranks that made the call before this time may not wait for `to`: its record does not reach back so far
+     * Ranks that made the call before this time may not wait for `to`: its record does not reach back so far
      */
     int64_t sure_from_ns;
     int32_t next_to; /* the next wait for the same rank; -1: none */

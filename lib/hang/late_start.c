@@ -1,7 +1,4 @@
-/*
- * Ranks that were late at start-up, and GPUs that never started an operation that their
- * host called.
- */
+/* Ranks that were late at start-up, and GPUs that never started an operation that their host called. */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -242,7 +239,7 @@ struct frozen {
     const struct job *job;
     const struct operation_progress *operation_progress;
     unsigned char *waits; /* by rank: it waits in an operation that it started */
-    /* by rank: the first operation that others wait in and it has not started; -1: none */
+    /* By rank: the first operation that others wait in and it has not started; -1: none */
     int32_t *missing_from;
     int32_t *started; /* by instance: the number of members that started it and wait */
 };

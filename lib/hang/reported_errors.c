@@ -18,7 +18,7 @@ enum weight {
     WEIGHS_NOTHING = 0, /* not used by this file, or printed by healthy jobs, too */
     WEIGHS_EFFECT,      /* another rank failed */
     WEIGHS_SETTING,     /* a setting of this rank differs, or it lacks something; that need not end a job */
-    /* the port of its card failed and did not come back; that need not end a job either */
+    /* The port of its card failed and did not come back; that need not end a job either */
     WEIGHS_CARD,
     WEIGHS_ERROR /* this rank failed */
 };
