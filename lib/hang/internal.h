@@ -40,8 +40,8 @@ struct call_at {
     int32_t operation; /* the record of the call; -1: none */
     int is_sure;       /* 0: records are lost, so that CALL_NEVER may be CALL_DONE */
     /*
-     * CALL_NEVER is true if the others called at or after this time; before it, the state is CALL_UNKNOWN. 0:
-     * true at any time
+     * CALL_NEVER is true if the others called at or after this time; before it, the state is CALL_UNKNOWN.
+     * 0: CALL_NEVER is true at any time.
      */
     int64_t never_from_ns;
 };
@@ -76,11 +76,8 @@ struct call_states {
     struct call_reach *reach; /* owned */
     size_t reach_count;
     size_t reach_capacity;
-    struct map
-        /*
-         * (rank, communicator and function, peer, n) -> the nth open one; for n = -1, how many are finished
-         */
-        pairs;
+    /* (rank, communicator and function, peer, n) -> the nth open one; for n = -1, how many are finished */
+    struct map pairs;
 };
 
 /* -1 when memory runs out; release it anyway. */
