@@ -1,3 +1,7 @@
+/*
+ * The "Next:" line of a finding: what to look at on the machine, and the ncclprof command that confirms it.
+ * Also the text for hangs in which the trace cannot tell which rank the others wait for.
+ */
 #include "base/base.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
@@ -6,7 +10,7 @@
 
 #include <string.h>
 
-/* " --step 4-8". */
+/* Appends " --step 4-8". */
 static int append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int first = (int)job_run_step(job, finding->first_step),
@@ -17,7 +21,7 @@ static int append_steps(const struct finding *finding, const struct job *job, st
                          : buffer_printf(text, " --step %d-%d", first, last);
 }
 
-/* " --rank 7", of a unit " --rank 8,9,10"; nothing where global ranks are not known. */
+/* Appends " --rank 7", for a group " --rank 8,9,10"; nothing where global ranks are not known. */
 static int append_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const int32_t *ranks = finding->candidate_count ? finding->candidates
@@ -35,7 +39,7 @@ static int append_ranks(const struct finding *finding, const struct job *job, st
     return 0;
 }
 
-/* Whether a shell takes a word as it is. */
+/* Whether a shell takes a word literally. */
 static int is_plain(const char *word)
 {
     return *word && *word != '-' &&
@@ -43,7 +47,7 @@ static int is_plain(const char *word)
                '\0';
 }
 
-/* " --communicator 5,7": of the operation in which it shows. */
+/* Appends " --communicator 5,7", that of the operation in which it shows first. */
 static int append_communicator(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     if (finding->instance < 0)
@@ -52,7 +56,7 @@ static int append_communicator(const struct finding *finding, const struct job *
     return is_plain(label) ? buffer_printf(text, " --communicator %s", label) : 0;
 }
 
-/* "host node1 (rank 7)", "the host of rank 7". */
+/* Appends "host node1 (rank 7)" or "the host of rank 7". */
 static int append_host(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *host = finding_host(finding, job);
@@ -65,7 +69,7 @@ static int append_host(const struct finding *finding, const struct job *job, str
            finding_name_ranks(finding, job, text);
 }
 
-/* " -i 0000:1b:00.0", " of CUDA device 3": of one rank. */
+/* Appends " -i 0000:1b:00.0" or " of CUDA device 3", for a single rank. */
 static int append_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
@@ -76,7 +80,7 @@ static int append_gpu(const struct finding *finding, const struct job *job, stru
                : 0;
 }
 
-/* The command that shows it, last in the line, so that it can be copied. */
+/* The command that confirms the finding ends the line, so that it can be copied. */
 static int confirm(struct buffer *text)
 {
     return buffer_append_text(text, ". Confirm with: ncclprof ");
@@ -113,7 +117,7 @@ static int advise_host(const struct finding *finding, const struct job *job, str
            append_steps(finding, job, text);
 }
 
-/* " --edge 1-2", where it is one link; else " --rank 1". */
+/* Appends " --edge 1-2" for a single link, otherwise " --rank 1". */
 static int append_links(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t rank = job->ranks[finding->rank].global_rank;
@@ -124,7 +128,7 @@ static int append_links(const struct finding *finding, const struct job *job, st
                          (long long)(finding->receives ? rank : peer));
 }
 
-/* Without network steps stalls has nothing to show: how long its operations took is there. */
+/* Without network steps the stalls command has nothing to show; the durations of operations are recorded. */
 static int advise_network(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
@@ -141,7 +145,7 @@ static int advise_network(const struct finding *finding, const struct job *job, 
            append_steps(finding, job, text);
 }
 
-/* What its host called did not end on its GPU. */
+/* For an operation that the host called and that did not end on the GPU. */
 static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check nvidia-smi -q") || append_gpu(finding, job, text) ||
@@ -203,15 +207,15 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
                : 0;
 }
 
-/* Ranks that are named; of more, the number is told. */
+/* At most this many ranks are named; more are counted. */
 enum { RANKS_NAMED = 8 };
 
-/* The members of the communicator that stands still. */
+/* The members of the communicator that hangs. */
 struct attendance_count {
     const struct job_instance *instance;
-    int64_t size;     /* as recorded, or so many at least */
+    int64_t size;     /* its size if recorded, otherwise a lower bound */
     int64_t recorded; /* members that left a record */
-    int is_sized;     /* a record tells the size */
+    int is_sized;     /* its size is recorded */
 };
 
 static int is_recorded(const struct job_rank *rank)
@@ -236,7 +240,10 @@ static int is_called_by_all(const struct attendance_count *count)
     return count->recorded >= count->size && count->instance->members >= count->instance->expected;
 }
 
-/* "Only 1 of 4 ranks has a record"; of a communicator of unknown size "Only 1 rank has a record, and ...". */
+/*
+ * Appends "Only 1 of 4 ranks has a record"; for a communicator of unknown size "Only 1 rank has a record, and
+ * ...".
+ */
 static int append_recorded(const struct attendance_count *count, struct buffer *text)
 {
     long long recorded = (long long)count->recorded;
@@ -268,7 +275,7 @@ int standstill_append_reason(const struct unexplained_hang *unexplained_hang, co
                               "GPU, or a difference that is not recorded (sizes, roots)");
 }
 
-/* " (1, 2, 5, 6 and 7)": those of the job, where it has no more. */
+/* Appends " (1, 2, 5, 6 and 7)", the ranks of the job without a record, if their number is `count`. */
 static int name_unrecorded(const struct job *job, int64_t count, struct buffer *text)
 {
     int64_t named = 0;
@@ -296,7 +303,7 @@ int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, co
     struct attendance_count count = count_members(unexplained_hang, job);
     int64_t lacking = count.size - count.recorded;
     if (is_called_by_all(&count) && count.is_sized)
-        /* Dumps without timing do not tell which GPUs began a call. */
+        /* Dumps without timing do not show which GPUs started a call. */
         return buffer_append_text(text,
                                   job->calls && !job->timed_operations
                                       ? "set TORCH_NCCL_ENABLE_TIMING=1, so that the next dump shows which "

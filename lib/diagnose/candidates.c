@@ -1,3 +1,8 @@
+/*
+ * Finds suspects: ranks that were late by themselves and ranks whose network was slow, in consecutive steps.
+ * Sums the excess of the baseline comparison by rank and step; significance.c turns the sums into suspects.
+ * Also finds the GPU that sets the pace of a pipeline.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -10,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
+/* Ranks that were late by themselves: excess own time, by rank and step. */
 
 /*
- * What a rank was late by before an operation and after it had last been on its communicator: who waits there
- * waits for that, too. Of this step and the one before.
+ * By how much a rank was late before this operation since it last took part in an operation of the same
+ * communicator, in this step and the one before. The ranks that wait here wait for all of that.
  */
-enum { LOOK_BACK = 4096 }; /* operations, whatever a trace claims */
+enum { LOOK_BACK = 4096 }; /* operations; a bound that no trace can exceed */
 
 static int64_t excess_since_last_met(const struct job *job, const struct baseline *baseline, size_t at)
 {
@@ -47,8 +52,9 @@ static void gather_known(const struct job *job, const struct baseline *baseline,
 }
 
 /*
- * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
- * by at least a quarter of that (`known_ns`, by cell; what is counted here speaks for no more of it); once.
+ * Lateness of hidden origin counts as the rank's own lateness, once, in steps where the rank was late by
+ * itself elsewhere by at least a quarter of it. `known_ns` is that other lateness by cell; it is a copy, so
+ * that what is added here does not count in turn.
  */
 static void gather_of_hidden_origin(const struct job *job, struct baseline *baseline, const int64_t *known_ns,
                                     struct strength *strength)
@@ -94,7 +100,7 @@ static void gather_hidden(const struct job *job, const struct baseline *baseline
     }
 }
 
-/* The position at which a rank was latest in a step; -1: at none. */
+/* The position at which a rank was latest in a step; -1: none. */
 static int32_t latest_position(const struct job *job, const struct baseline *baseline, int32_t rank,
                                int32_t step)
 {
@@ -118,7 +124,10 @@ static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t po
     return cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN;
 }
 
-/* Steps between two in which a rank was late, where nothing is known of the place at which it was: lost. */
+/*
+ * Marks the steps between two in which a rank was late, where nothing is known of the position at which it
+ * was late because the record is lost.
+ */
 static void mark_blank(const struct job *job, const struct baseline *baseline, struct strength *strength,
                        int64_t least_ns)
 {
@@ -136,8 +145,8 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
 }
 
 /*
- * How much later than the last but one it came; the whole excess where that cannot be read, nothing where no
- * other member left a record that would show it waiting.
+ * By how much the rank arrived after the last of the others. The whole excess where that is not recorded; 0
+ * where no other member left a record that would show it waiting.
  */
 static int64_t margin_of(const struct job *job, const struct baseline *baseline, size_t at)
 {
@@ -186,8 +195,8 @@ static int rests_on_estimates(const struct suspect *suspect, const struct job *j
 }
 
 /*
- * Whether most of a suspicion is before the operations that begin its steps. Where there are stages, those
- * that wait for such a rank begin late, too: by their clocks the step before was longer.
+ * Whether most of a suspect's excess comes before the first operation of steps. In a pipeline, the ranks that
+ * wait for it then start their step late as well, so that by their clocks the step before was longer.
  */
 static int begins_steps(const struct suspect *suspect, const struct job *job, const struct baseline *baseline)
 {
@@ -237,9 +246,9 @@ int suspect_own(struct suspects *suspects, const struct job *job, struct baselin
 }
 
 /*
- * Ranks whose transfers were slow. First the instances whose transfer stands out against the same place of
- * other steps and of other communicators; then whom that is blamed on, by edges (blame_by_edges.c) or,
- * without network steps, by who shares slow transfers (slow_transfers.c).
+ * Ranks whose transfers were slow. The transfers that stand out have been found by comparison with the same
+ * position of other steps and with other communicators, and each has been blamed on a rank: by its links
+ * (blame_by_edges.c) or, without network steps, by which rank the slow transfers share (slow_transfers.c).
  */
 
 static void candidates_network_gather(const struct job *job, const struct transfer_excess *transfers,
@@ -253,8 +262,8 @@ static void candidates_network_gather(const struct job *job, const struct transf
 }
 
 /*
- * What is usual in single steps: every transfer that took longer than usual, whether it stands out or not;
- * of those with network steps where there are any.
+ * Collects the noise of single steps: every transfer that took longer than its baseline, whether it stands
+ * out or not; only those with network steps where any are recorded.
  */
 static int take_samples(const struct job *job, const struct edges *edges,
                         const struct transfer_excess *transfers, struct strength *strength)
@@ -272,9 +281,9 @@ static int take_samples(const struct job *job, const struct edges *edges,
 }
 
 /*
- * What an edge of a suspect added to an operation that took no longer than the usual at its place, because
- * that is the suspect's doing elsewhere at the same time: at most the longest wait, where it waited twice as
- * long as it usually does.
+ * What a suspect's link added to an operation that was no slower than its baseline at this position, because
+ * that baseline already contains the suspect's effect elsewhere at the same time: the longest wait on the
+ * link, if the link waited at least twice its baseline.
  */
 static int64_t added_by(const struct edge *edge)
 {
@@ -284,8 +293,8 @@ static int64_t added_by(const struct edge *edge)
 }
 
 /*
- * Once a rank's sending is under suspicion, what else it sent in in those steps counts too where that took
- * longer than usual, though not by enough to stand out alone: the cost of a fault is all of it.
+ * Adds to a suspected sender the other operations that it sent in during its steps, where they took longer
+ * than the baseline but not by enough to stand out alone: the cost of a fault includes them.
  */
 static void widen(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                   struct transfer_excess *transfers)
@@ -310,8 +319,8 @@ static void widen(const struct suspect *suspect, const struct job *job, const st
 }
 
 /*
- * Connections take several steps to get up to speed: what is slow from the start and then no more may be
- * that, unless it lasts longer than a step in each.
+ * Connections need several steps to reach full speed. A network that is slow from the start and then no more
+ * may be just that, unless the excess is longer than a step in each of its steps.
  */
 static void doubt_connecting(struct suspect *suspect, const struct baseline *baseline)
 {
@@ -319,7 +328,7 @@ static void doubt_connecting(struct suspect *suspect, const struct baseline *bas
         suspect_ask(suspect, RULE_CONNECTING, ratio_of(suspect->weakest_ns, baseline->median_step_ns));
 }
 
-/* Whether an operation is the last that its rank has in a step. */
+/* Whether an operation is the last one of its rank in a step. */
 static int ends_step(const struct job *job, const struct baseline *baseline, int32_t operation)
 {
     const struct job_operation *last = &job->operations[operation];
@@ -329,9 +338,9 @@ static int ends_step(const struct job *job, const struct baseline *baseline, int
 }
 
 /*
- * The length of a step is how long after each other ranks began it and the next. A slow link that held only
- * some of them in the last operation of the step left the others to begin the next, and wait there: it made
- * that one longer. Whether that was more than half of what the suspicion was slow by in its last step.
+ * Whether more than half of the excess in the suspect's last step falls on the last operation of the step,
+ * and only some ranks waited there. The step time is measured between starts of steps, and the other ranks
+ * start the next step and wait there, so the slow link makes that step longer.
  */
 static int is_slow_at_end(const struct suspect *suspect, const struct job *job,
                           const struct baseline *baseline, const struct transfer_excess *transfers)
@@ -378,10 +387,13 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
     return failed ? error_no_memory(error) : 0;
 }
 
-/* So many steps have to tell it: fewer may be moments. */
+/* At least this many steps must have a GPU time: fewer may be exceptions. */
 enum { LEAST_STEPS = 3 };
 
-/* What a rank's GPU computed between its operations in a step; TIME_UNKNOWN where it has none there. */
+/*
+ * GPU time that a rank computed between its operations in a step; TIME_UNKNOWN where it has none in that
+ * step.
+ */
 static int64_t work_in(const struct job *job, int32_t rank, int32_t step)
 {
     struct job_range range = job_operations_in(job, rank, step, step);
@@ -391,13 +403,13 @@ static int64_t work_in(const struct job *job, int32_t rank, int32_t step)
         if (job->operations[i].step != step)
             continue;
         is_there = 1;
-        if (job->operations[i].group == (int32_t)i) /* those of one call share their kernel */
+        if (job->operations[i].group == (int32_t)i) /* operations of one group call share their kernel */
             sum_ns += job->gpu_busy_ns[i];
     }
     return is_there ? sum_ns : TIME_UNKNOWN;
 }
 
-/* In the middle one of the steps. */
+/* The median over the steps. */
 static int64_t usual_work(const struct job *job, const struct baseline *baseline, int32_t rank, int64_t *list)
 {
     size_t count = 0;
@@ -439,7 +451,7 @@ static int lacks_peers(const struct baseline *baseline, int32_t rank)
     return role >= 0 && (double)baseline->roles[role].rank_count < limit_of(LIMIT_RANKS_OF_ROLE);
 }
 
-/* Others wait for whoever computes for most of a step. */
+/* Whether a GPU computes for most of the step, so that the others wait for it. */
 static int sets_pace(const struct busiest *busiest, const struct baseline *baseline)
 {
     return busiest->rank >= 0 && busiest->work_ns > busiest->next_ns &&

@@ -1,3 +1,7 @@
+/*
+ * Decides the confidence of a suspect: applies the rules about its worth and about noise, and takes the
+ * lowest cap of all violated rules. verdict.c calls it with the measures of the suspect.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
@@ -5,13 +9,13 @@
 #include "job/job.h"
 
 /*
- * Moments in which the network steps wait several times as long, operations take half as long again and steps
- * a fifth are seen on healthy hosts: most last for a step or two. None made one step longer by one and a
- * half, or two in a row by half a step each. Of those that lasted for three and more, none was as slow, or as
- * far ahead, and made all steps longer.
+ * Healthy hosts have slow moments, in which network steps wait several times their baseline, operations take
+ * half as long again, and steps a fifth longer; most last one or two steps. In the recorded healthy jobs,
+ * none made a single step longer by one and a half steps, or two in a row by half a step each. Of those that
+ * lasted three steps or more, none was as slow or as far ahead of others and also made every step longer.
  */
 
-/* As long as no healthy network made a step or two, whatever there is of other such. */
+/* Whether its steps were longer than any healthy network made one or two steps, whatever other steps show. */
 static int is_pause(const struct suspect *suspect, double worth, double most)
 {
     return suspect->kind == FINDING_NETWORK && suspect->counted_steps <= 2 &&
@@ -24,9 +28,9 @@ static int is_long_network(const struct suspect *suspect, double worth)
 }
 
 /*
- * GPUs and hosts have no such moments: where all that a rank does is recorded, no healthy host was late for a
- * quarter of a step and so far ahead of any other, and no GPU for a tenth. Where only what finished is
- * recorded, what goes on from the first step may be the warm-up.
+ * GPUs and hosts have no such moments. Where everything that a rank does is recorded, no healthy host was
+ * late for a quarter of a step and that far ahead of all others, and no GPU for a tenth. Where only finished
+ * operations are recorded, lateness that continues from the first step may be the warm-up.
  */
 static int is_late_enough_alone(const struct suspect *suspect, const struct job *job, double worth)
 {
@@ -40,8 +44,8 @@ static int is_late_enough_alone(const struct suspect *suspect, const struct job 
 }
 
 /*
- * Several steps are held against chance; and more so where some other one alone is beyond the weakest:
- * moments come in rows, too.
+ * Rules for several steps: compares them with chance, more strictly if a single step of another rank is
+ * beyond the weakest, because slow moments come in rows, too.
  */
 static void ask_rows(struct suspect *suspect, double worth)
 {
@@ -54,8 +58,9 @@ static void ask_rows(struct suspect *suspect, double worth)
 }
 
 /*
- * What makes a network slow in one step often does so in the next: two steps are hardly more than one. Of the
- * others, two that are worth less than one alone would have to be are further ahead than moments in a row.
+ * Rules for two steps. A network that is slow in one step is often slow in the next, so two steps are hardly
+ * more evidence than one. Others whose two steps are worth less than a single step would need must be further
+ * ahead than a slow moment in a row.
  */
 static void ask_two(struct suspect *suspect, double worth)
 {
@@ -76,9 +81,9 @@ static void ask_alone(struct suspect *suspect, double worth, const struct job *j
 }
 
 /*
- * Links that share a host or a switch have their slow moments: what makes a finding is slower than they are,
- * or lasts longer and costs more or is far ahead of anything else. Links differ by design, too: one that is
- * slow in every step has to be so much slower than others.
+ * Links that share a host or a switch have slow moments. A finding has to be slower than these, or last
+ * longer and either cost more or be far ahead of everything else. Links also differ by design, so a link that
+ * is slow in every step has to be slower by that factor in any case.
  */
 static void ask_slower(struct suspect *suspect, double worth, const struct slowness *slowness, int is_steady)
 {
@@ -99,8 +104,8 @@ static void ask_slower(struct suspect *suspect, double worth, const struct slown
 }
 
 /*
- * Whether a suspicion may be noise: asks the rules. `worth`: of suspect_impact_shown. `slowness`: of a
- * network.
+ * Applies the rules about noise to a suspect. `worth` is suspect_impact_shown; `slowness` is that of a
+ * network suspect.
  */
 static void suspect_ask_noise(struct suspect *suspect, double worth, const struct slowness *slowness,
                               const struct job *job, const struct baseline *baseline)
@@ -111,15 +116,15 @@ static void suspect_ask_noise(struct suspect *suspect, double worth, const struc
         ask_two(suspect, worth);
     if (suspect->counted_steps == 1)
         ask_alone(suspect, worth, job);
-    /* Without network steps nothing says how slow links were. */
+    /* Without network steps, nothing shows how slow the links were. */
     if (suspect->kind == FINDING_NETWORK && slowness->edges)
         ask_slower(suspect, suspect_impact(suspect, baseline), slowness,
                    suspect_is_steady(suspect, baseline));
 }
 
 /*
- * Whether another rank was late by far more in all of its steps: they are no longer like the others then, and
- * what costs nothing in them may be what they are like.
+ * Whether another rank was late by far more in all of its steps. These steps then differ from the others in
+ * any case, and lateness without a cost may be just that difference.
  */
 static int is_in_shadow(const struct suspects *suspects, const struct suspect *suspect)
 {
@@ -135,9 +140,9 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
 }
 
 /*
- * Whether the length of its steps speaks for what its partners waited for it, where the replay cannot: they
- * were longer by half of that, or more, for no other reason; or may have been, where waiting is passed on by
- * what the recorder leaves out.
+ * Whether the duration of its steps supports the time that its partners waited, where the replay cannot: the
+ * steps were longer by at least half of that for no other reason, or may have been, where waiting is passed
+ * on by operations that the recorder leaves out.
  */
 static int is_shown_by_steps(const struct suspect *suspect, const struct lengthening *lengthening,
                              const struct job *job)
@@ -146,7 +151,10 @@ static int is_shown_by_steps(const struct suspect *suspect, const struct lengthe
     return longer_ns > 0 && longer_ns >= suspect->margin_ns / 2;
 }
 
-/* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
+/*
+ * The gain, for rules that doubt lateness without a cost; only where a record may be missing that would show
+ * the cost.
+ */
 static double measure_gain(const struct suspect *suspect, const struct suspects *suspects,
                            const struct lengthening *lengthening, const struct job *job,
                            const struct baseline *baseline, const struct diagnose_options *options)
@@ -158,9 +166,9 @@ static double measure_gain(const struct suspect *suspect, const struct suspects 
 }
 
 /*
- * In too many steps for its past to tell it from what ranks and links differ by anyway: in all, or in nearly
- * all where that is a host, which others on its machine may keep busy; in most where that is a network, or
- * where nothing but finished operations is listed.
+ * Whether the suspect has so many steps that its other steps cannot show that it is more than a difference by
+ * design: all steps, nearly all for a host (other work on its machine may keep it busy), more than half for a
+ * network or where only finished operations are recorded.
  */
 static int differs_by_design(const struct suspect *suspect, const struct job *job,
                              const struct baseline *baseline)
@@ -171,7 +179,7 @@ static int differs_by_design(const struct suspect *suspect, const struct job *jo
     return extent >= limit_of(suspect->kind == FINDING_HOST ? LIMIT_NEARLY_ALL : LIMIT_ALL);
 }
 
-/* Whether a suspicion is worth saying: asks the rules. `worth`: of suspect_impact_shown. */
+/* Applies the rules about the size of a suspect. `worth` is suspect_impact_shown. */
 static void suspect_ask_impact(struct suspect *suspect, const struct suspects *suspects, double worth,
                                const struct lengthening *lengthening, const struct job *job,
                                const struct baseline *baseline, const struct diagnose_options *options)
@@ -182,7 +190,7 @@ static void suspect_ask_impact(struct suspect *suspect, const struct suspects *s
     suspect_ask(suspect, RULE_WORTH_SURE, gains);
     suspect_ask(suspect, RULE_BY_DESIGN, differs_by_design(suspect, job, baseline) ? worth : NOT_ASKED);
     suspect_ask(suspect, RULE_NO_GAIN, measure_gain(suspect, suspects, lengthening, job, baseline, options));
-    /* What made its steps longer may be a rank that left no trace, and this an effect of it. */
+    /* The cause of the longer steps may be a rank that left no trace, with this suspect as an effect. */
     suspect_ask(suspect, RULE_SILENT_RANK,
                 job_silent_ranks(job) ? suspect_longer(suspect, lengthening) : NOT_ASKED);
 }

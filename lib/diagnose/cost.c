@@ -1,3 +1,7 @@
+/*
+ * The cost of a suspect: what the job would gain without it, by replay, limited by how much longer its steps
+ * were than others. verdict.c measures both for each suspect before it decides the confidence.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/delay.h"
@@ -12,13 +16,13 @@
 #include <stdlib.h>
 
 /*
- * What a suspicion is said to have cost, held against how long steps lasted. A network that has as much to do
- * as it can has always some link that is behind, now this, now that: what such a link costs in the replay is
- * gone with the next one. What a slow link truly costs shows in the length of steps. Of a late rank it is
- * enough that they do not speak against it.
+ * The claimed cost compared with the duration of the steps. In a network that is busy all the time some link
+ * is always behind, now this one, now that one: the cost of such a link in the replay vanishes with the next
+ * link. The real cost of a slow link shows in the step time. For a late rank it is enough that the step times
+ * do not contradict the cost.
  */
 
-/* The last step whose length says what a suspicion cost. */
+/* The last step whose duration shows the cost of a suspect. */
 static int32_t shown_to(const struct suspect *suspect)
 {
     return suspect->last_step + (suspect->shows_later ? 1 : 0);
@@ -31,9 +35,9 @@ static int32_t shown_from(const struct suspect *suspect)
 }
 
 /*
- * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it;
- * nor has what may be chance made any step longer. What the next step shows of a single one is no part of
- * that.
+ * The cost of a suspect in one step, where it counts against other suspects. It is 0 where the suspect may be
+ * waiting in a receive, which costs nothing by itself, and where it may be chance. If a suspect of a single
+ * step shows in the next step, its cost counts there.
  */
 static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
 {
@@ -54,19 +58,22 @@ int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
     return suspects->cost_ns ? 0 : -1;
 }
 
-/* What all other suspicions are said to have cost in a step. */
+/* The cost of all other suspects in a step. */
 static int64_t cost_of_others(const struct suspects *suspects, const struct suspect *suspect, int32_t step)
 {
     return suspects->cost_ns[step] - cost_in_step(suspect, step);
 }
 
-/* How long steps are is usual within a regular stretch; where nothing is known of those there is one. */
+/*
+ * Step times are compared within one regular part of the run (a stretch). If there is no information about
+ * these, the run is one part.
+ */
 static int32_t stretch_of(const struct baseline *baseline, int32_t step)
 {
     return baseline->stretch_of_step ? baseline->stretch_of_step[step] : 0;
 }
 
-/* Whether a step is none of the suspicion's, but of its stretch, and its length is known. */
+/* Whether a step is outside the suspect, in the same part of the run, and of known duration. */
 static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
     return (step < shown_from(suspect) || step > shown_to(suspect)) &&
@@ -74,7 +81,7 @@ static int is_outside(const struct suspect *suspect, const struct baseline *base
            baseline->step_ns[step] != TIME_UNKNOWN;
 }
 
-/* Whether its steps are of several stretches: then their lengths in all say nothing. */
+/* Whether its steps lie in several parts: then their total duration proves nothing. */
 static int crosses_stretches(const struct suspect *suspect, const struct baseline *baseline)
 {
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
@@ -84,8 +91,8 @@ static int crosses_stretches(const struct suspect *suspect, const struct baselin
 }
 
 /*
- * The lower quartile of such steps; of those in which no other suspicion cost anything where there are any.
- * `list` has room for all steps.
+ * The lower quartile of the durations of the steps outside; only of those in which no other suspect has a
+ * cost, if there are any. `list` has room for all steps.
  */
 static int64_t lower_quartile(const struct suspects *suspects, const struct suspect *suspect,
                               const struct baseline *baseline, int64_t *list)
@@ -103,8 +110,8 @@ static int64_t lower_quartile(const struct suspects *suspects, const struct susp
 }
 
 /*
- * The lengths of such steps without what the other suspicions cost, which were told apart with care, but may
- * have cost the same time: no step is taken to be shorter for it than the lower quartile.
+ * Lists the durations of the steps outside, less the cost of the other suspects there. These costs may
+ * overlap, so no step is reduced below the lower quartile.
  */
 static size_t list_unburdened(const struct suspects *suspects, const struct suspect *suspect,
                               const struct baseline *baseline, int64_t *list)
@@ -121,7 +128,7 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
     return count;
 }
 
-/* Whether nothing else is said to have cost anything in its steps. */
+/* Whether no other suspect has a cost in its steps. */
 static int is_alone(const struct suspects *suspects, const struct suspect *suspect)
 {
     for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
@@ -131,8 +138,9 @@ static int is_alone(const struct suspects *suspects, const struct suspect *suspe
 }
 
 /*
- * Of a late host, what most others were late by in its steps, too: what made all late may have made the steps
- * longer. What it cost is not less for that, once it is believed, as the others may have been late for it.
+ * Of a late host, the lateness that most other hosts have in the same steps: what made all of them late may
+ * have made the steps longer. This does not reduce the cost of a suspect that is believed, since the others
+ * may have been late because of it.
  */
 static int64_t shared_with_hosts(const struct suspects *suspects, const struct suspect *suspect,
                                  const struct baseline *baseline)
@@ -147,7 +155,7 @@ static int64_t shared_with_hosts(const struct suspects *suspects, const struct s
     return shared_ns;
 }
 
-/* What all others are said to have cost in its steps. */
+/* The cost of all other suspects in its steps. */
 static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
 {
     int64_t cost_ns = 0;
@@ -157,8 +165,9 @@ static int64_t cost_beside(const struct suspects *suspects, const struct suspect
 }
 
 /*
- * By how much its steps were longer for something else, where one of them outstands the middle one: as many
- * as it has, of one that shows later the next of each. `list` has room for all steps.
+ * By how much its steps were longer for another reason: the excess of single steps far above their median.
+ * Counts as many steps as the suspect has; if it shows later, each one's next step. `list` has room for all
+ * steps.
  */
 static int64_t longer_for_others(const struct suspect *suspect, const struct baseline *baseline,
                                  int64_t usual_ns, int64_t *list)
@@ -190,7 +199,7 @@ static void measure(const struct suspects *suspects, const struct suspect *suspe
     int64_t longer = inside_ns - steps * usual;
     double error_ns = sqrt((double)steps) * (double)sigma_about(list, count, usual);
     double doubt = limit_of(LIMIT_ERRORS) * error_ns;
-    /* Its steps whose length is not known, the last of all, count as those that are. */
+    /* Steps of unknown duration, such as the last of all, count like the others. */
     double all = (double)(last - shown_from(suspect) + 1) / (double)steps;
     lengthening->is_known = 1;
     lengthening->error_ns = error_ns;
@@ -231,7 +240,10 @@ static void ask_network(struct suspect *suspect, const struct lengthening *lengt
     double some_ns = (double)lengthening->some_ns, error_ns = lengthening->error_ns;
     suspect_ask(suspect, RULE_NOT_IN_STEPS,
                 suspect->gain_ns > 0 ? some_ns / (double)suspect->gain_ns : NOT_ASKED);
-    /* Steps that are all of a length are at most shorter than that. */
+    /*
+     * If all steps have the same duration, there is no error to divide by, and only shorter steps violate the
+     * rule.
+     */
     suspect_ask(suspect, RULE_WITHIN_SPREAD,
                 error_ns > 0  ? some_ns / error_ns
                 : some_ns < 0 ? some_ns
@@ -255,8 +267,8 @@ void suspect_ask_steps(struct suspect *suspect, const struct lengthening *length
 }
 
 /*
- * What the same rank was late by in the same steps where that may be unrecorded sends that its slow network
- * held: the network's, too.
+ * The excess of the same rank in the same steps that may be unrecorded sends held up by its slow network: it
+ * adds to the network's cost.
  */
 static int64_t held_back(const struct suspects *suspects, const struct suspect *suspect)
 {
@@ -269,7 +281,10 @@ static int64_t held_back(const struct suspects *suspects, const struct suspect *
     return held_ns;
 }
 
-/* Of what the gains of all suspicions leave of longer steps, its part: by its gain, as nothing else tells. */
+/*
+ * Its part of the longer time that the gains of all suspects leave unexplained, divided in proportion to the
+ * gains for want of better evidence.
+ */
 static int64_t part_of_rest(const struct suspect *suspect, const struct lengthening *lengthening,
                             int64_t cost_ns)
 {
@@ -280,8 +295,9 @@ static int64_t part_of_rest(const struct suspect *suspect, const struct lengthen
 }
 
 /*
- * What a suspicion cost at most, as the length of its steps says it: where waiting is passed on from stage to
- * stage by what the recorder leaves out, what partners waited may pass while another stage is at work still.
+ * The highest cost that the step times allow. Where waiting is passed from stage to stage by unrecorded
+ * operations, partners may wait while another stage is still working, so that the waiting need not lengthen
+ * the step.
  */
 static int64_t most_shown(const struct lengthening *lengthening, const struct job *job,
                           enum confidence confidence)
@@ -311,16 +327,19 @@ int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
 }
 
 /*
- * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
- * when it alone stays while all others are removed. The second speaks for faults that hide each other, two
- * ranks late at once in parallel branches. What noise is expected to do at least once is never told
- * (significance.c) and not weighed.
+ * The gain of each suspect in the replay: the greater of what the job gains when it alone is removed, and
+ * what the job loses when it alone stays and all others are removed. The second finds faults that hide each
+ * other, such as two ranks late at once in parallel branches. Suspects that noise is expected to produce at
+ * least once (significance.c) are never reported and not replayed.
  */
 
-/* Replays cost a pass over the job each: it is told where others may matter (verdict.c). */
+/*
+ * At most this many suspects are replayed, each of which takes a pass over the job; verdict.c says so where
+ * others may matter.
+ */
 enum { WEIGHED = 64 };
 
-/* sign -1 takes the suspicion out of the replay, +1 puts it back. */
+/* sign -1 removes the suspect from the replay, +1 puts it back. */
 static void change(struct replay *replay, const struct suspect *suspect, int sign)
 {
     const struct job *job = replay->job;
@@ -347,21 +366,23 @@ static int by_total(const void *a, const void *b)
     return left->rank - right->rank;
 }
 
-/* A thread, and the replay that it makes use of. */
+/* A thread and its replay. */
 struct player {
     struct replay *replay;
     struct replay copy;
-    int lacks_all; /* all suspicions are taken out of it */
+    int lacks_all; /* all suspects are removed from its replay */
 };
 
-/* Of each suspicion, the job without it alone and, after all those, with it alone; before either, with and
- * without all. */
+/*
+ * The replays to run: the job with and without all suspects, then for each suspect the job without it alone,
+ * and after all those the job with it alone.
+ */
 struct weighing {
     const struct suspects *suspects;
-    size_t count;           /* of suspicions */
+    size_t count;           /* of suspects */
     struct player *players; /* owned */
     size_t player_count;
-    int64_t *lasts_ns; /* owned: how long the job lasts in each of these */
+    int64_t *lasts_ns; /* owned: the duration of the job in each replay */
 };
 
 static void change_all(const struct weighing *weighing, struct player *player, int sign)
@@ -371,7 +392,7 @@ static void change_all(const struct weighing *weighing, struct player *player, i
     player->lacks_all = sign < 0;
 }
 
-/* Players go from one half to the other once: numbers ascend. */
+/* Numbers ascend, so a player changes from the first half to the second once. */
 static void play_one(struct weighing *weighing, struct player *player, size_t number)
 {
     size_t half = weighing->count + 1, which = number % half;
@@ -396,7 +417,7 @@ static int play(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* Each replay beside the first takes memory, no more than finding its moves took: of one. */
+/* Each further replay takes memory, no more than building the first one took. */
 enum { MOST_PLAYERS = 2, OPERATIONS_A_PLAYER = 4096 };
 
 static int weighing_init(struct weighing *weighing, struct replay *replay)
@@ -436,7 +457,7 @@ static void take_gains(const struct weighing *weighing, struct suspects *suspect
     }
 }
 
-/* The replay is as it was when all is done, whoever played what. */
+/* The first replay is in its original state again when all are done, whichever player ran which. */
 static int weigh(struct suspects *suspects, struct replay *replay, size_t count)
 {
     struct weighing weighing = {.suspects = suspects, .count = count};
@@ -451,7 +472,7 @@ static int weigh(struct suspects *suspects, struct replay *replay, size_t count)
     return failed ? -1 : 0;
 }
 
-/* By how much a step lasted longer than the median; all of `most` where that is not known. */
+/* By how much a step was longer than the median; `most` where its duration is not known. */
 static int64_t lengthened(const struct baseline *baseline, int32_t step, int64_t most)
 {
     if (step >= baseline->step_count || baseline->step_ns[step] == TIME_UNKNOWN)
@@ -471,11 +492,14 @@ static int64_t slow_in_step(const struct suspect *suspect, const struct job *job
     return slow_ns;
 }
 
-/* What steps were longer for a suspicion, at most, as its last one shows by itself or in the next. */
+/*
+ * By how much steps were longer because of a suspect, at most. Its last step may show it in its own duration
+ * or in that of the next step.
+ */
 struct shown {
     int64_t here_ns;
     int64_t later_ns;
-    int64_t taken_ns; /* by the latter, of what the next is longer */
+    int64_t taken_ns; /* the part of the next step's excess that is already used */
 };
 
 static int64_t most_of(const struct shown *shown)
@@ -483,7 +507,7 @@ static int64_t most_of(const struct shown *shown)
     return shown->here_ns > shown->later_ns ? shown->here_ns : shown->later_ns;
 }
 
-/* Goes on by a step in which transfers were slow by so much. */
+/* Continues with a step in which transfers were slow by `slow_ns`. */
 static void show_step(struct shown *shown, const struct baseline *baseline, int32_t step, int64_t slow_ns)
 {
     int64_t left_ns = lengthened(baseline, step, INT64_MAX) - shown->taken_ns;
@@ -496,9 +520,9 @@ static void show_step(struct shown *shown, const struct baseline *baseline, int3
 }
 
 /*
- * Without times on the device there is nothing to replay. How long steps lasted is known: a slow
- * transfer cost what its step was longer than others, or the next one where the host runs a step ahead, but
- * no step is longer for two of them at once.
+ * Without GPU timestamps there is nothing to replay, but step times are known. A slow transfer cost what its
+ * step was longer than others, or the next step where the host runs a step ahead. The same excess of a step
+ * is not counted for two transfers.
  */
 static void weigh_by_steps(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                            const struct transfer_excess *transfers)

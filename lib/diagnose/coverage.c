@@ -1,16 +1,20 @@
+/*
+ * Measures the coverage of an analysis: which operations were compared with a baseline, why the others were
+ * not, and whether the job could be analyzed at all; and writes that as text and JSON.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
 #include "model/model.h"
 
-/* What is said of a job may leave out so much of it. */
+/* If more than one part in PART_LEFT_OUT was not analyzed, the coverage is partial. */
 enum { PART_LEFT_OUT = 10 };
 
-/* The first is warm-up, and of two neither says which is the usual one. */
+/* The first step is warm-up, and of two more neither can serve as the baseline. */
 enum { STEPS_TO_COMPARE = 3 };
 
-/* A warm-up that holds so many times what a step does is steps that nothing recognised. */
+/* A warm-up with more operations than this many steps contains steps that were not detected. */
 enum { WARM_UP_STEPS = 2 };
 
 enum place { PLACE_JUDGED = GAP_COUNT, PLACE_WARM_UP };
@@ -19,20 +23,26 @@ struct counting {
     const struct job *job;
     const struct baseline *baseline;
     struct scope *scope;
-    int long_warm_up; /* of the rank at hand */
-    int32_t group;    /* that was looked at last; -1 */
+    int long_warm_up; /* of the current rank */
+    int32_t group;    /* the last group call that was examined; -1: none */
     int group_has_end;
 };
 
-/* An end that is taken to be where the next operation began leaves own time too small: nothing can be silent
- * on the strength of that. Nor of one that is where its sender came, of a kernel that tells no stop. */
+/*
+ * Whether the end of an operation is known. An end that is estimated from the start of the next operation
+ * makes own time too small to prove that the rank was not late. So does an end taken from the arrival of the
+ * sender, if the kernel has no stop.
+ */
 static int has_end(const struct job_operation *operation)
 {
     return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED &&
            !(operation->ends == ENDS_BY_SENDER && operation->incomplete);
 }
 
-/* What a rank sends to itself waits for nobody: its end is not that of what was called with it. */
+/*
+ * Whether a rank sends to itself. That waits for no other rank, so its end does not show the end of the rest
+ * of the group call.
+ */
 static int is_to_itself(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance =
@@ -41,8 +51,10 @@ static int is_to_itself(const struct job *job, const struct job_operation *opera
            instance->sender == instance->receiver;
 }
 
-/* A send's end, once its data is in buffers, is not that of receives which wait for their senders, and whose
- * kernel tells no stop. */
+/*
+ * Whether the end of a group call is known. The end of a send, once its data is in buffers, does not show the
+ * end of receives that wait for their senders and whose kernel has no stop.
+ */
 static int group_has_end(const struct job *job, const struct job_operation *operation)
 {
     size_t end = job->ranks[operation->rank].first + job->ranks[operation->rank].count;
@@ -59,8 +71,8 @@ static int group_has_end(const struct job *job, const struct job_operation *oper
 }
 
 /*
- * Whether it can be said how long it lasted: what was called as one is one kernel, of which one end is
- * enough. Where only networks tell times, theirs are.
+ * Whether the start and the end of an operation are known. A group call is one kernel, so one end is enough
+ * for all its operations. Where only network steps have times, these count.
  */
 static int has_times(struct counting *counting, const struct job_operation *operation)
 {
@@ -75,12 +87,12 @@ static int has_times(struct counting *counting, const struct job_operation *oper
     return counting->group_has_end;
 }
 
-/* A gap, or a place. */
+/* Returns the gap of an operation, or where it counts otherwise (PLACE_...). */
 static int place_of(struct counting *counting, size_t at)
 {
     const struct job_operation *operation = &counting->job->operations[at];
     int has_place = operation->step >= 0 && counting->baseline->positions[at] >= 0;
-    /* What is loaded in each round counts in the first. */
+    /* Operations that are loaded in every round count in the first. */
     if (counting->job->is_later_round && operation->step <= counting->job->first_step)
         return PLACE_WARM_UP;
     if (operation->step >= 0 && operation->step < counting->baseline->first_step &&
@@ -102,7 +114,7 @@ static int has_long_warm_up(const struct counting *counting, const struct job_ra
     return role < 0 || count > WARM_UP_STEPS * (size_t)counting->baseline->roles[role].length;
 }
 
-/* The time until the next operation belongs to the one that began it. */
+/* The time until the next operation counts with the operation that started it. */
 static void count_time(struct scope *scope, int place, int64_t since_ns, int64_t start_ns)
 {
     if (since_ns == TIME_UNKNOWN || start_ns == TIME_UNKNOWN || start_ns <= since_ns ||
@@ -132,7 +144,7 @@ static void count_rank(struct counting *counting, const struct job_rank *rank)
         }
         if (operation->start_ns == TIME_UNKNOWN)
             continue;
-        /* What passed over a break belongs to nothing that is loaded. */
+        /* Time across a break is not part of the loaded steps. */
         if (!job_breaks_in(counting->job, step, operation->step))
             count_time(scope, before, since_ns, operation->start_ns);
         step = operation->step >= 0 ? operation->step : step;
@@ -145,8 +157,8 @@ static void count_rank(struct counting *counting, const struct job_rank *rank)
 }
 
 /*
- * From which step on others did with a rank what it has no record of: where that is not told (finished_only),
- * from the step after its last record on.
+ * The step from which on other ranks did operations with this rank that it has no record of. Where that is
+ * not known (finished_only), the step after its last record.
  */
 static int32_t tail_of(const struct job *job, const struct job_rank *rank)
 {
@@ -156,7 +168,7 @@ static int32_t tail_of(const struct job *job, const struct job_rank *rank)
     return rank->tail_step < last + 1 ? rank->tail_step : last + 1;
 }
 
-/* What a rank has no record of in those steps. */
+/* The number of operations that are missing from a rank's record in those steps. */
 static int64_t absent_at_end(const struct counting *counting, const struct job_rank *rank)
 {
     const struct job *job = counting->job;
@@ -268,7 +280,7 @@ int scope_is_partial(const struct scope *scope)
            lacks_much(scope->judged_ranks, scope->ranks) || lacks_much(scope->judged_ns, scope->time_ns);
 }
 
-/* A gap: its key in JSON, what it is called, and what closes it the next time. */
+/* For each gap: its key in JSON, its name, and how to avoid it in the next trace. */
 static const struct {
     const char *key;
     const char *said;
@@ -287,8 +299,7 @@ static const struct {
     [GAP_DAMAGED] = {"damaged", "in damaged lines or dropped events", "see: ncclprof info --ledger"},
 };
 
-/* Why there are no times where kernels were recorded, and had those of other operations; what closes the gap.
- */
+/* Why operations have no times although kernels of other operations were recorded, and how to avoid that. */
 static const struct {
     unsigned when;
     const char *said;
@@ -419,7 +430,7 @@ int scope_append_gaps(const struct scope *scope, struct buffer *text)
     return failed ? -1 : 0;
 }
 
-/* Steps and times are the reason itself; what else is lacking comes on top. */
+/* Too few steps or missing times are the reason themselves; other gaps are listed after it. */
 int scope_append_blindness(const struct scope *scope, struct buffer *text)
 {
     if (scope->blindness == BLIND_LITTLE)

@@ -1,3 +1,7 @@
+/*
+ * The evidence of findings: the figures behind a suspect or an explanation, as sentences with numbers that
+ * the user can check. verdict.c adds it once the finding exists.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -11,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Medians of own time at a place over the suspicion's steps: the suspect's own, and everybody else's. */
+/*
+ * Medians of own time at a position over the suspect's steps: its own, and that of all other ranks in its
+ * role.
+ */
 static int own_medians(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int32_t position, int64_t *mine, int64_t *others)
 {
@@ -35,7 +42,7 @@ static int own_medians(const struct suspect *suspect, const struct job *job, con
     return 0;
 }
 
-/* The suspect's own time at the place in its other steps. */
+/* The suspect's own time at the position in its other steps. */
 static int own_history(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int32_t position, int64_t *usual)
 {
@@ -56,7 +63,7 @@ static int own_history(const struct suspect *suspect, const struct job *job, con
     return 0;
 }
 
-/* Where it was latest at a place. */
+/* The suspect's operation at a position in the step in which it was latest there. */
 static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
                                                 const struct baseline *baseline, int32_t position)
 {
@@ -72,7 +79,10 @@ static const struct job_operation *operation_at(const struct suspect *suspect, c
     return latest;
 }
 
-/* A host that waits for its GPU after the last operation of a step enqueues the next one late, too. */
+/*
+ * A host that waits for its GPU after the last operation of a step enqueues the next one late, too, so that
+ * lateness there may be the GPU's.
+ */
 static const char *append_doubt(const struct suspect *suspect, int32_t position)
 {
     return suspect->kind == FINDING_HOST && !position
@@ -80,7 +90,7 @@ static const char *append_doubt(const struct suspect *suspect, int32_t position)
                : "";
 }
 
-/* What a rank took at a place, its peers there, and itself in other steps. */
+/* Own time at a position: of the suspect, of its peers, and of the suspect in other steps. */
 struct own_times {
     int64_t mine_ns;
     int64_t others_ns;
@@ -101,7 +111,7 @@ static int stands_out(const struct own_times *times)
     return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
 }
 
-/* "The gap before operation 3 of the step (AllReduce, ranks 6-7)". */
+/* Appends "The gap before operation 3 of the step (AllReduce, ranks 6-7)". */
 static int append_place(const struct job *job, const struct job_operation *operation, int32_t position,
                         const char *before, const char *step, struct buffer *text)
 {
@@ -147,8 +157,7 @@ static int append_waited(const struct suspect *suspect, const struct job *job,
                          rank);
 }
 
-/* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
- * most. */
+/* If the median does not stand out at this position, uses the step that stands out most. */
 int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                     int32_t position, struct finding *finding)
 {
@@ -173,10 +182,10 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
                                          : append_own(suspect, job, latest, number, step, &times, finding);
 }
 
-/* An edge of which less than one part in so many was more than usual was merely beside the slow ones. */
+/* A link only counts as slow if at least one part in EXTRA_PART of its wait exceeds the baseline. */
 static const int64_t EXTRA_PART = 4;
 
-/* Whether the suspect is an end of an edge that waited longer than usual by a quarter. */
+/* Whether the suspect is an end of a link whose wait exceeds the baseline by a quarter of the wait. */
 static int is_slow_edge(const struct suspect *suspect, const struct edge *edge)
 {
     return (edge->sender == suspect->rank || edge->receiver == suspect->rank) &&
@@ -212,7 +221,7 @@ static int name_peers(const struct suspect *suspect, const struct edges *edges, 
     return 0;
 }
 
-/* The finding speaks of one direction: only the slow edges of that one count. */
+/* The finding reports one direction, so only the slow links in that direction are peers. */
 static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                       const struct transfer_excess *transfers, struct finding *finding)
 {
@@ -259,12 +268,13 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
     return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
 }
 
-/* What takes so many times as long as usual, once, hardly moved at all. */
+/* A single operation that takes this many times its baseline did not move any data for most of the time. */
 enum { STANDSTILL = 10 };
 
 /*
- * For how long nothing moved, once: of one step, where most of the cost is one wait of a network step; where
- * none is recorded, one operation that took many times as long as usual. 0: it was slow, and moved.
+ * How long nothing moved, once, in a suspect of a single step: the longest wait of a network step, if it is
+ * most of the cost; without network steps, the excess of a single operation that took STANDSTILL times its
+ * baseline. 0: the network was slow but moved.
  */
 static int64_t pause_of(const struct suspect *suspect, const struct slowness *slowness)
 {
@@ -328,7 +338,10 @@ int slowness_append(const struct slowness *slowness, struct finding *finding)
            buffer_append_text(text, usually) || text_time(text, usual_ns) || buffer_append_byte(text, ')');
 }
 
-/* Whose own times are listed: of ranks of the explanation in its steps or in others, or of other ranks. */
+/*
+ * Whose own times are listed: of the ranks of the explanation in its steps, of the same ranks in other steps,
+ * or of other ranks.
+ */
 enum whose { OF_RANK_SLOW, OF_RANK_ELSE, OF_OTHERS };
 
 static int belongs(const struct explanation *explanation, int32_t rank, int32_t step, enum whose whose)
@@ -339,7 +352,7 @@ static int belongs(const struct explanation *explanation, int32_t rank, int32_t 
     return rank == explanation->rank && has_step == (whose == OF_RANK_SLOW);
 }
 
-/* The median own time at the place; TIME_UNKNOWN. `list` has room for each rank and step. */
+/* The median own time at the position; TIME_UNKNOWN: none. `list` has room for every rank and step. */
 static int64_t middle_of(const struct explanation *explanation, const struct job *job,
                          const struct baseline *baseline, enum whose whose, int64_t *list)
 {

@@ -1,3 +1,8 @@
+/*
+ * Turns explanations into findings. An explanation (score.h) is a set of ranks and steps that the statistical
+ * score finds slow as one: a host, a rank in recurring steps, a rank in all steps. Runs after the suspects
+ * have become findings, and replaces those that an explanation covers.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
@@ -15,7 +20,7 @@ static enum finding_kind kind_of(const struct explanation *explanation)
     return explanation_is_hosts(explanation) ? FINDING_HOST : FINDING_COMPUTE;
 }
 
-/* What it is worth in each step, in a median step. */
+/* A time in each of its steps, as a share of a median step. */
 static double worth_of(const struct explanation *explanation, const struct baseline *baseline,
                        int64_t time_ns)
 {
@@ -23,7 +28,8 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * The gain, or what its partners lost where that is sure, counts and is more, as for a suspicion (suspect.c).
+ * The gain, or the time that its partners lost where that is certain and greater, as for a suspect
+ * (suspect.c).
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
@@ -56,8 +62,9 @@ static int is_part(const struct explanation *explanation, const struct job *job)
 }
 
 /*
- * Whether its steps were as much longer as it is said to have cost: of a row of them, as steps between others
- * tell nothing by their length in all, and what is steady has no others. -1 when memory is out.
+ * Applies the rule that compares the cost with the duration of the steps. Only for consecutive steps:
+ * recurring steps have others between them, and a fault in all steps leaves no steps to compare with. -1 when
+ * memory runs out.
  */
 static int ask_steps(const struct findings *findings, struct finding *finding,
                      const struct suspects *suspects, const struct explanation *explanation,
@@ -81,7 +88,7 @@ static int ask_steps(const struct findings *findings, struct finding *finding,
     return 0;
 }
 
-/* Asks the rules that apply to it. */
+/* Applies the rules that apply to it. */
 static void ask(const struct findings *findings, struct finding *finding,
                 const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options)
@@ -106,8 +113,8 @@ static void ask(const struct findings *findings, struct finding *finding,
 }
 
 /*
- * What leaves a suspicion at low confidence as the record cannot tell it from what is not in it. The score
- * sees the same record, and its certainty is no answer to that.
+ * Rules that leave a suspect at low confidence because the trace cannot tell it from something unrecorded.
+ * The score is computed from the same trace, so a high certainty does not answer them.
  */
 static const enum rule_id of_record[] = {RULE_ROUGH_END,    RULE_EXCHANGE,    RULE_SHARED_PROCESS,
                                          RULE_LOST_RECORDS, RULE_SILENT_RANK, RULE_TWIN_OF_HIDDEN_PAIR};
@@ -149,7 +156,7 @@ static int fill(struct finding *finding, const struct explanation *explanation)
     return add_ranks(finding, explanation);
 }
 
-/* How many of a finding's steps an explanation has. */
+/* The number of a finding's steps that are in the explanation. */
 static int32_t shared_steps(const struct finding *finding, const struct explanation *explanation)
 {
     int32_t shared = 0;
@@ -158,7 +165,9 @@ static int32_t shared_steps(const struct finding *finding, const struct explanat
     return shared;
 }
 
-/* Whether a finding of own time and an explanation have most of the steps of either in common. */
+/*
+ * Whether a compute or host finding and an explanation share more than half of the steps of the shorter one.
+ */
 static int is_in(const struct finding *finding, const struct explanation *explanation)
 {
     if (finding->kind == FINDING_NETWORK || finding->certainty > 0 ||
@@ -170,8 +179,9 @@ static int is_in(const struct finding *finding, const struct explanation *explan
 }
 
 /*
- * One that is believed as it is, of a row of steps: what speaks for it there is more than the score. Not
- * where the score says of which ranks it is one part, or of which steps.
+ * Whether a finding of at least medium confidence already reports it, in consecutive steps: that finding has
+ * more evidence than the score. Not where the explanation adds that the rank is part of a group, or which
+ * steps recur.
  */
 static int is_told(const struct findings *findings, const struct explanation *explanation)
 {
@@ -184,7 +194,7 @@ static int is_told(const struct findings *findings, const struct explanation *ex
     return 0;
 }
 
-/* Whether there is a finding of it, without the score. */
+/* Whether there is a finding of it without the score, with any confidence. */
 static int is_said(const struct findings *findings, const struct explanation *explanation)
 {
     for (size_t i = 0; i < findings->count; i++)
@@ -193,7 +203,10 @@ static int is_said(const struct findings *findings, const struct explanation *ex
     return 0;
 }
 
-/* One that is believed and of fewer steps than half of a steady fault is another one, beside it. */
+/*
+ * Beside a fault in all steps, a finding of at least medium confidence with fewer than half as many steps is
+ * a second fault.
+ */
 static int is_other(const struct finding *finding, const struct explanation *explanation)
 {
     return explanation->is_steady && finding->confidence > CONFIDENCE_LOW &&
@@ -223,7 +236,7 @@ static int take(struct findings *findings, const struct suspects *suspects,
     for (size_t i = 0; i + 1 < findings->count; i++)
         if (is_in(&findings->items[i], explanation))
             ask_again(findings, finding, &findings->items[i]);
-    /* What is not believed takes no place of what was said without it. */
+    /* An explanation of low confidence does not replace a finding. */
     if (finding->confidence > CONFIDENCE_LOW)
         take_in(findings, explanation);
     else if (is_said(findings, explanation))
@@ -237,7 +250,7 @@ static int is_recurring_of(const struct finding *finding, const struct finding *
            !finding->rank_count && finding_has_step(finding, step);
 }
 
-/* Whether what recurs explains most steps of a suspicion, several of them together. */
+/* Whether recurring findings together cover most steps of a suspect's finding. */
 static int is_in_recurring(const struct findings *findings, const struct finding *said)
 {
     int32_t shared = 0;

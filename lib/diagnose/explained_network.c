@@ -1,3 +1,8 @@
+/*
+ * Turns groups of slow senders (slow_senders.c) into network findings, such as all ranks behind one network
+ * card: measures what removing their slowness gains in the replay, applies the rules, and replaces the single
+ * findings that a group covers.
+ */
 #include "base/base.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
@@ -11,10 +16,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* More groups at once are a network that nobody can read: each takes two replays. */
+/* More groups at once than this cannot be told apart, and each takes two replays. */
 enum { MOST_GROUPS = 12 };
 
-/* What explaining by senders knows meanwhile. */
+/* The state while slow senders are turned into findings. */
 struct explained_network_explaining {
     struct findings *findings;
     const struct suspects *suspects;
@@ -25,16 +30,16 @@ struct explained_network_explaining {
     const struct diagnose_options *options;
     struct sender_search search;
     struct replay *replay;
-    int64_t *cuts; /* by how much shorter each instance had been */
+    int64_t *cuts; /* by how much shorter each instance would be without the slow senders */
 };
 
-/* What slow senders amount to. */
+/* The measurements of a group of slow senders. */
 struct measured {
     struct slowness slowness;
     int64_t gain_ns;
-    int64_t weakest_ns; /* by how much shorter the instances of the least slow of their steps had been */
-    int64_t late_ns;    /* of the slowness, in sends to ranks that were late themselves */
-    int32_t tag;        /* of the phase in which most of it is; -1 */
+    int64_t weakest_ns; /* by how much shorter the instances would be in the step that gains least */
+    int64_t late_ns;    /* the part of the slowness in sends to ranks that were late themselves */
+    int32_t tag;        /* the phase with most of it; -1: none */
     struct lengthening lengthening;
 };
 
@@ -49,7 +54,7 @@ static int was_late(const struct findings *findings, int32_t rank, int32_t step)
     return 0;
 }
 
-/* What a slow edge adds to the figures. Returns by how much it had been less busy without. */
+/* Adds the figures of a slow link. Returns by how much less it would have been busy without the slowness. */
 static int64_t count_edge(const struct explained_network_explaining *it, const struct edge *edge,
                           double excess, struct measured *measured)
 {
@@ -67,8 +72,8 @@ static int64_t count_edge(const struct explained_network_explaining *it, const s
 }
 
 /*
- * How much shorter an instance had been with links as quick as the others': it is over when the last of its
- * edges is.
+ * How much shorter an instance would be if these links were as fast as the others. An instance ends when its
+ * last link does.
  */
 static int64_t cut_of(const struct explained_network_explaining *it, const struct slow_senders *found,
                       size_t instance, struct measured *measured)
@@ -88,7 +93,7 @@ static int64_t cut_of(const struct explained_network_explaining *it, const struc
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
 }
 
-/* Of the phases, and of the steps, that they made longer. */
+/* Finds the phase that they slowed down most, and their weakest step. */
 static void find_most(const struct explained_network_explaining *it, const struct slow_senders *found,
                       const int64_t *by_tag, const int64_t *by_step, struct measured *measured)
 {
@@ -105,7 +110,7 @@ static void find_most(const struct explained_network_explaining *it, const struc
             measured->weakest_ns = by_step[step];
 }
 
-/* The instances that they made longer. -1 when memory is out. */
+/* Fills in the instances that they slowed down. -1 when memory runs out. */
 static int find_cuts(struct explained_network_explaining *it, const struct slow_senders *found,
                      struct measured *measured)
 {
@@ -130,7 +135,7 @@ static int find_cuts(struct explained_network_explaining *it, const struct slow_
     return failed ? -1 : 0;
 }
 
-/* By how much the job would have been shorter. */
+/* Replays the job without the slowness, for the gain. */
 static void weigh(struct explained_network_explaining *it, struct measured *measured)
 {
     size_t count = it->job->instance_count;
@@ -144,7 +149,7 @@ static void weigh(struct explained_network_explaining *it, struct measured *meas
             replay_change_transfer(it->replay, i, it->cuts[i]);
 }
 
-/* The suspicion that stands for them where rules ask for one. */
+/* A suspect that stands for them, for the rules that are written for suspects. */
 static struct suspect suspect_of(const struct explained_network_explaining *it,
                                  const struct slow_senders *found, const struct measured *measured)
 {
@@ -163,7 +168,7 @@ static struct suspect suspect_of(const struct explained_network_explaining *it,
     return suspect;
 }
 
-/* -1 when memory is out. */
+/* -1 when memory runs out. */
 static int measure(struct explained_network_explaining *it, const struct slow_senders *found,
                    struct measured *measured)
 {
@@ -173,14 +178,14 @@ static int measure(struct explained_network_explaining *it, const struct slow_se
         return -1;
     weigh(it, measured);
     struct suspect suspect = suspect_of(it, found, measured);
-    /* Of steps with others between them the length in all says nothing. */
+    /* Where other steps lie between its steps, the total duration proves nothing. */
     measured->lengthening = (struct lengthening){.most_ns = INT64_MAX};
     return found->steps.period == 1
                ? suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &measured->lengthening)
                : 0;
 }
 
-/* What it costs, as far as the length of its steps allows. */
+/* The cost, limited by the duration of the steps. */
 static int64_t cost_of_senders(const struct measured *measured)
 {
     int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
@@ -188,7 +193,7 @@ static int64_t cost_of_senders(const struct measured *measured)
     return cost_ns > 0 ? cost_ns : 0;
 }
 
-/* What is known before the replay. -1 when memory is out. */
+/* Applies the rules that need no replay. -1 when memory runs out. */
 static int ask_senders(const struct explained_network_explaining *it, const struct slow_senders *found,
                        struct finding *finding)
 {
@@ -209,7 +214,10 @@ static int ask_senders(const struct explained_network_explaining *it, const stru
     return 0;
 }
 
-/* By how much its weakest step was slow where it may be connections that get up to speed. */
+/*
+ * By how much its weakest step was slow where that may be connections that get up to speed; NOT_ASKED
+ * otherwise.
+ */
 static double measure_connecting(const struct explained_network_explaining *it,
                                  const struct slow_senders *found, const struct measured *measured)
 {
@@ -218,7 +226,7 @@ static double measure_connecting(const struct explained_network_explaining *it,
     return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
 }
 
-/* What it amounts to. */
+/* Applies the rules about its cost. */
 static void ask_cost(const struct explained_network_explaining *it, const struct slow_senders *found,
                      const struct measured *measured, struct finding *finding)
 {
@@ -276,7 +284,7 @@ static int fill(const struct explained_network_explaining *it, const struct slow
            slowness_append(&measured->slowness, finding);
 }
 
-/* Whether a finding of one of its networks has most of the steps of either. */
+/* Whether a finding of one of its networks shares more than half of the steps of the shorter one. */
 static int is_in(const struct finding *finding, const struct slow_senders *found)
 {
     int32_t shared = 0, steps = finding->last_step - finding->first_step + 1,
@@ -289,7 +297,7 @@ static int is_in(const struct finding *finding, const struct slow_senders *found
     return shared * 2 > (steps < counted ? steps : counted);
 }
 
-/* Of one rank in a row of steps, one that is believed already says more. */
+/* Whether a finding of at least medium confidence already reports it: one rank in consecutive steps. */
 static int is_told(const struct findings *findings, const struct slow_senders *found)
 {
     for (size_t i = 0; i < findings->count && found->count < 2 && !found->is_steady; i++)
@@ -298,7 +306,7 @@ static int is_told(const struct findings *findings, const struct slow_senders *f
     return 0;
 }
 
-/* Whose links made the instances slow, where nobody is to blame yet. */
+/* Records the culprit of the instances that its links slowed down and that have no culprit yet. */
 static void note_culprit(struct explained_network_explaining *it, int32_t rank)
 {
     for (size_t i = 0; i < it->job->instance_count; i++)
@@ -315,8 +323,7 @@ static void take_in(struct findings *findings, const struct slow_senders *found)
             findings_remove(findings, i);
 }
 
-/* What is not believed takes no place of what was said without it, and adds nothing to it. -1 when memory is
- * out. */
+/* A group of low confidence does not replace a finding, and adds nothing to it. -1 when memory runs out. */
 static int take(struct explained_network_explaining *it, const struct slow_senders *found)
 {
     struct measured measured;

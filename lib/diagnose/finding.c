@@ -1,3 +1,7 @@
+/*
+ * The list of findings: add, remove, sort order, unite candidates, apply a rule to a finding, and questions
+ * about findings that other files ask.
+ */
 #include "diagnose/finding.h"
 #include "base/base.h"
 #include "job/job.h"
@@ -107,7 +111,7 @@ static int is_rank_before(const void *item, const void *wanted)
     return *(const int32_t *)item < *(const int32_t *)wanted;
 }
 
-/* Mostly they come in order. */
+/* Ranks usually come in ascending order. */
 static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t rank)
 {
     size_t at = *count;
@@ -158,7 +162,7 @@ static int are_candidates_of_one(const struct finding *a, const struct finding *
            a->first_step == b->first_step;
 }
 
-/* Who may be at fault is no peer. Both are in order. */
+/* A rank that is a candidate is no peer. Both lists are ascending. */
 static void settle_candidates(struct finding *finding)
 {
     size_t kept = 0, candidate = 0;

@@ -1,3 +1,12 @@
+/*
+ * Findings: what diagnose reports. This header declares the finding itself, the rules and limits that decide
+ * its confidence, the search for longer steps, the coverage of the analysis, and the functions that write all
+ * of these as text and as JSON.
+ *
+ * Times are in nanoseconds, steps are steps of the job (struct job) and ranks are job ranks, unless a comment
+ * says otherwise. Functions that return int return -1 when memory runs out, and 0 otherwise, unless they
+ * answer a yes-or-no question.
+ */
 #ifndef NCCLPROF_DIAGNOSE_FINDING_H
 #define NCCLPROF_DIAGNOSE_FINDING_H
 
@@ -18,12 +27,15 @@ struct transfer_excess;
 
 /* -------------------- finding_names.c -------------------- */
 
-/* The figures of an evidence by name, for programs: what the sentence says, and no more. */
+/*
+ * The figures of a finding's evidence with their names, for programs that read the JSON. They repeat the
+ * figures in the sentences of the evidence and add none.
+ */
 
 enum { FIGURES_MOST = 12 };
 
 struct figure {
-    const char *name; /* static: with its unit (`_us`), none for a count */
+    const char *name; /* a constant; a time's name ends in its unit (`_us`), a count's name has none */
     double value;
 };
 
@@ -32,24 +44,24 @@ struct figures {
     size_t count;
 };
 
-/* One more; of more than FIGURES_MOST none is kept. A time that is TIME_UNKNOWN is left out. */
+/* Adds one figure. A figure after the first FIGURES_MOST is dropped, as is a time that is TIME_UNKNOWN. */
 void figures_add(struct figures *figures, const char *name, double value);
 void figures_add_time(struct figures *figures, const char *name_us, int64_t time_ns);
 
-/* "figures": {...}. -1 when memory is out. */
+/* Appends "figures": {...}. -1 when memory runs out. */
 int figures_add_json(const struct figures *figures, struct buffer *json);
 
 /* -------------------- finding.c -------------------- */
 
-/* What a finding accuses a rank of. */
+/* What a finding blames a rank for. */
 enum finding_kind {
-    FINDING_COMPUTE = 0, /* its GPU took longer before its operations */
-    FINDING_HOST,        /* it enqueued late */
+    FINDING_COMPUTE = 0, /* its GPU took longer before its operations than those of its peers */
+    FINDING_HOST,        /* it enqueued operations late */
     FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
-    FINDING_MISSING,     /* it never began an operation that others wait in */
-    FINDING_MISMATCH,    /* it called something else than the others */
-    FINDING_ENDED_EARLY, /* its trace stops long before its peers' */
-    FINDING_ERROR        /* its own record reports an error that ends a job */
+    FINDING_MISSING,     /* it never started an operation that other ranks wait in */
+    FINDING_MISMATCH,    /* it called a different operation than the others */
+    FINDING_ENDED_EARLY, /* its trace ends long before those of its peers */
+    FINDING_ERROR        /* it reports an error of its own that ends a job */
 };
 
 enum { FINDING_KINDS = FINDING_ERROR + 1 };
@@ -59,8 +71,9 @@ enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 /* -------------------- limits.c -------------------- */
 
 /*
- * The limits of the rules (rule.c), each with its unit and the reason for its value. What rules are held
- * against comes first, then what decides where a rule is asked. How one is added is said in limits.c.
+ * The limits of the rules (rule.c), each with its unit and the reason for its value. First come the limits
+ * that a rule's measure is compared with, then those that decide where a rule applies. The head of limits.c
+ * describes how to add one.
  */
 enum limit_id {
     LIMIT_NONE,
@@ -98,7 +111,7 @@ enum limit_id {
     LIMIT_SHARED,
     LIMIT_START_APART,
     LIMIT_ENDS,
-    /* Where rules are asked. */
+    /* These decide where a rule applies. */
     LIMIT_SURE,
     LIMIT_FAR_AHEAD,
     LIMIT_AHEAD_MANY,
@@ -132,10 +145,10 @@ enum limit_id {
 };
 
 struct limit {
-    const char *name; /* stable: in the manual */
+    const char *name; /* stable: the manual names it */
     double value;
     const char *unit;
-    const char *found; /* why this value: its source, or how it was found */
+    const char *found; /* why the limit has this value: its source, or how it was determined */
 };
 
 extern const struct limit limits[LIMIT_COUNT];
@@ -148,12 +161,12 @@ static inline double limit_of(enum limit_id limit)
 /* -------------------- rule.c -------------------- */
 
 /*
- * The rules of a diagnosis: each one reason not to believe what a rank is accused of. A rule reads one
- * measure and is held against one limit. An accusation is believed as far as the strictest rule that speaks
- * allows, and by no other reckoning (rule.c). How a rule is added is said in rule.c.
+ * The rules of diagnose. Each rule is one reason to doubt a finding: it compares one measure with one limit,
+ * and where the limit is violated it caps the confidence. The confidence of a finding is the lowest cap of
+ * all violated rules; nothing else enters (rule.c). The head of rule.c describes how to add one.
  */
 enum rule_id {
-    /* The trace cannot tell this rank's fault from something that it does not record. */
+    /* The trace cannot tell a fault of this rank from something that it does not record. */
     RULE_ROUGH_END,
     RULE_GROUP_END,
     RULE_AFTER_WARM_UP,
@@ -165,7 +178,7 @@ enum rule_id {
     RULE_SHARED_PROCESS,
     RULE_LOST_RECORDS,
     RULE_SILENT_RANK,
-    /* It may be an effect of another rank. */
+    /* The finding may be an effect of another rank. */
     RULE_WAITED_FOR_OTHER,
     RULE_LATE_RECEIVERS,
     RULE_TWINS,
@@ -173,12 +186,12 @@ enum rule_id {
     RULE_COMMON_LATENESS,
     RULE_CROWD,
     RULE_SHARED_NETWORK,
-    /* Nothing is there to compare it with. */
+    /* There is nothing to compare the rank with. */
     RULE_NO_PEERS,
     RULE_ALONE_IN_ROLE,
     RULE_IRREGULAR,
     RULE_ESTIMATED_STEADY,
-    /* It is not worth it. */
+    /* The cost is too small to report, or part of the design of the job. */
     RULE_WORTH,
     RULE_WORTH_MOMENT,
     RULE_BY_DESIGN,
@@ -200,7 +213,7 @@ enum rule_id {
     RULE_AHEAD_NETWORK_TWO,
     RULE_NOT_SLOWER,
     RULE_NOT_SLOWER_MANY,
-    /* It is believed, and not for sure. */
+    /* The finding is plausible but not certain. */
     RULE_STEADY,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
@@ -210,59 +223,59 @@ enum rule_id {
     RULE_LOST_EVENTS,
     RULE_GAPS,
     RULE_ESTIMATED,
-    /* What a log tells of start-up and of failed transfers. */
+    /* Start-up and failed transfers, as a log reports them. */
     RULE_START_SCATTER,
     RULE_SILENT_PEER,
     RULE_ENDS,
-    /* What ranks report themselves. */
+    /* Errors that ranks report of themselves. */
     RULE_SEVERAL_ERRORS,
     RULE_NO_ECHO,
     RULE_MERE_SETTING,
     RULE_STUCK_IN_START,
     RULE_NO_TRACE,
-    /* How the file of a rank stops that others wait for. */
+    /* The trace of a rank that others wait for ends before theirs. */
     RULE_OUTLIVED,
-    /* Of a rank that others wait for no call is recorded. */
+    /* No call is recorded of a rank that others wait for. */
     RULE_UNRECORDED,
     RULE_UNSIZED,
     RULE_HALF_ABSENT,
-    /* PyTorch's report of how far all ranks came. */
+    /* PyTorch's report of how far each rank got. */
     RULE_REPORTS_DIFFER,
     RULE_COUNT
 };
 
-/* On which side of its limit a rule speaks. */
+/* On which side of its limit a measure violates the rule. */
 enum rule_side {
-    SPEAKS_BELOW, /* reading < limit */
-    SPEAKS_FROM,  /* reading >= limit */
-    SPEAKS_ABOVE  /* reading > limit */
+    SPEAKS_BELOW, /* measure < limit */
+    SPEAKS_FROM,  /* measure >= limit */
+    SPEAKS_ABOVE  /* measure > limit */
 };
 
 struct rule {
     const char *name;        /* stable: in JSON and in the manual */
-    unsigned kinds;          /* that it is asked of */
-    enum confidence at_most; /* what is believed of what it speaks of */
+    unsigned kinds;          /* bits of the finding kinds that the rule applies to */
+    enum confidence at_most; /* the confidence of a finding that violates the rule */
     enum rule_side side;
     enum limit_id limit;
-    const char *needs;   /* "applies to ...": the traces or faults that it is asked of; NULL: all */
+    const char *needs;   /* "applies to ...": the traces or faults that the rule applies to; NULL: all */
     const char *measure; /* "measures ..." */
-    const char *says;    /* the reason for less confidence, a main clause */
+    const char *says;    /* the reason for less confidence, as a main clause */
 };
 
 extern const struct rule rules[RULE_COUNT];
 
-/* Whether a reading is on the side of the limit on which the rule speaks. */
+/* Whether a measure violates the rule. */
 int rule_is_violated(enum rule_id rule, double reading);
 
 /* "less than", "at least" or "more than". */
 const char *rule_side_name(enum rule_side side);
 
-/* The rule of a name of so many bytes; -1: there is none. */
+/* The rule with the name `name` of `length` bytes; -1: none has it. */
 int rule_find(const char *name, size_t length);
 
 /*
- * What the rules read of one suspicion or finding; zeroed: none was asked. Where a rule does not apply its
- * measure is NOT_ASKED, and it is not in here.
+ * The measures of the rules for one suspect or finding. A zeroed struct holds none. A rule that does not
+ * apply, whose measure is NOT_ASKED, is not in here.
  */
 struct rule_results {
     double values[RULE_COUNT];
@@ -271,25 +284,25 @@ struct rule_results {
 
 #define NOT_ASKED ((double)NAN)
 
-/* Some of the rules; zeroed: none. */
+/* A set of rules; zeroed: empty. */
 struct rule_set {
     unsigned char has[RULE_COUNT];
 };
 
-/* Notes a reading, unless it is NOT_ASKED or the rule is none of the kind's. */
+/* Records a measure, unless it is NOT_ASKED or the rule does not apply to this kind. */
 void rule_results_add(struct rule_results *rule_results, enum finding_kind kind, enum rule_id rule,
                       double reading);
 
-/* Forgets what these rules read. */
+/* Removes the measures of the rules in `off`. */
 void readings_forget(struct rule_results *rule_results, const struct rule_set *off);
 
-/* Whether a rule was asked, and speaks. */
+/* Whether the rule applied and is violated. */
 int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule);
 
-/* The least that any rule that speaks allows: CONFIDENCE_HIGH where none does. */
+/* The lowest confidence cap of all violated rules; CONFIDENCE_HIGH where no rule is violated. */
 enum confidence readings_allow(const struct rule_results *rule_results);
 
-/* A time as a share of another one, a count of a count; of nothing, as if that were one. */
+/* A part as a share of the whole, both times or both counts. A whole of 0 counts as 1. */
 static inline double ratio_of(int64_t part, int64_t whole)
 {
     return (double)part / (double)(whole > 0 ? whole : 1);
@@ -297,87 +310,101 @@ static inline double ratio_of(int64_t part, int64_t whole)
 
 /* -------------------- finding.c -------------------- */
 
-/* By how much what a finding speaks of was late or slow in a phase. */
+/* By how much a phase of a finding was late or slow. */
 struct phase_excess {
-    int32_t tag; /* -1: operations without one */
+    int32_t tag; /* -1: operations without a tag */
     int64_t excess_ns;
 };
 
-/* How a rank is in the way of a communicator that is being made. */
+/* How a rank holds up the creation of a communicator. */
 enum unmade {
     UNMADE_NOT = 0,
-    UNMADE_ABSENT, /* it never came to that */
-    UNMADE_UNSEEN, /* likewise, and it left no trace, which may merely not be given */
-    UNMADE_ONE_OF, /* it, or another of the candidates, never came to that */
-    UNMADE_STUCK   /* it never got through */
+    UNMADE_ABSENT, /* it never reached it */
+    UNMADE_UNSEEN, /* it left no trace: it may never have reached it, or its trace was not given */
+    UNMADE_ONE_OF, /* it, or another of the candidates, never reached it */
+    UNMADE_STUCK   /* it started it and did not finish */
 };
 
-/*
- * What diagnose says. A finding names the rank at fault, never one that waits for it.
- */
+/* One finding of diagnose. It names the rank at fault, never a rank that waits for it. */
 struct finding {
     enum finding_kind kind;
     enum confidence confidence;
     int32_t rank; /* job rank */
     int32_t tag;  /* -1: none */
     int32_t first_step;
-    int32_t last_step;      /* -1 with first_step: not known */
-    int32_t breaks;         /* between these, where the run is loaded in excerpts (job/excerpts.h) */
-    int32_t period;         /* in every so-many-th step from the first to the last; 0: in all of them */
-    const int32_t *numbers; /* borrowed from the job: what that counts by (job.h); NULL: steps */
-    int32_t *ranks; /* owned: all at fault, where it is several at once (`rank` is one of them); ascending */
+    int32_t last_step; /* first_step and last_step are -1 where the steps are not known */
+    /* Number of gaps between these steps where the run is loaded in excerpts (struct job) */
+    int32_t breaks;
+    /* It recurs in every period-th step from the first to the last; 0: in all of them */
+    int32_t period;
+    /* Borrowed from the job: the indices that `period` counts by (job.h); NULL: steps */
+    const int32_t *numbers;
+    /* Owned, ascending: all ranks at fault, where a group of ranks is; `rank` is one of them */
+    int32_t *ranks;
     size_t rank_count; /* 0: `rank` alone */
-    double certainty;  /* log of the odds that it is no noise (score/explain.h); 0: not known */
-    int receives;      /* network: what is sent to it is slow, not what it sends */
-    int64_t pause_ns;  /* network: for so long nothing moved, once, which is most of its cost; 0: else */
-    int64_t step_ns;   /* how long the job's steps usually are; 0: not known */
-    int32_t instance;  /* the first operation in which it shows; -1: none */
-    /* What findings_detail fills in, for those that are told. */
-    int32_t operation;           /* the record of that: its own, else that of who waits; -1: none */
-    int64_t since_ns;            /* when that began, since the first operation of the job; TIME_UNKNOWN */
-    struct phase_excess *phases; /* owned: all that it is in, the greatest first */
+    double certainty;  /* log odds that it is not noise (score.h); 0: not known */
+    int receives;      /* network: traffic to the rank is slow, not traffic from it */
+    /* Network: nothing moved for this long, once, and that is most of the cost; 0: no such pause */
+    int64_t pause_ns;
+    int64_t step_ns;  /* baseline step time of the job; 0: not known */
+    int32_t instance; /* the first collective in which it shows; -1: none */
+    /*
+     * findings_detail fills in the following, up to waiting_count, only for the findings that are reported.
+     * `operation`: the rank's own record in `instance`, or else that of a rank that waits; -1: none.
+     */
+    int32_t operation;
+    /* When that operation started, since the first operation of the job; TIME_UNKNOWN */
+    int64_t since_ns;
+    struct phase_excess *phases; /* owned: all phases in which it shows, the greatest excess first */
     size_t phase_count;
-    int32_t *waiting; /* owned: the ranks that waited for what it is to blame for, ascending */
+    int32_t *waiting; /* owned, ascending: the ranks that waited because of this fault */
     size_t waiting_count;
-    int64_t lost_ns;     /* of the whole job; 0 where it cannot be said */
-    int64_t slow_ns;     /* by how much its operations were slow or late, summed */
-    int shows_earlier;   /* in the step before its first, too, as of a suspect */
-    int shows_later;     /* network: in the step after its last, as of a suspect */
-    int stops_job;       /* somebody waits for good: the step did not end */
-    int at_start;        /* host: late at start-up, before all steps */
-    int broke;           /* network: transfers failed for good, where others were slow */
-    const char *error;   /* error: what it reported, "a CUDA error": a constant */
-    int64_t warning;     /* the record of the warning that says it (struct job_warning); 0: none */
-    const char *link[2]; /* network, broke: the hosts at both ends of all that failed, of the job's; NULL */
-    const char *nic;     /* network: the card, of the job's; NULL: the one that its process names */
-    int is_unrecorded;   /* missing: it left no record of its calls */
-    int never_ended;     /* missing: its GPU did not end what it began, or never began it */
-    enum unmade unmade;  /* missing: in the making of a communicator, not in an operation */
-    int32_t called;      /* the operation whose place in the program tells where; -1: none */
-    int32_t *peers;      /* owned: the other ends of slow links, or who waits */
+    int64_t lost_ns;   /* cost to the whole job; 0 where it cannot be determined */
+    int64_t slow_ns;   /* sum of what its operations were slow or late by */
+    int shows_earlier; /* it shows in the step before the first, too (copied from the suspect) */
+    int shows_later;   /* network: it shows in the step after the last, too (copied from the suspect) */
+    int stops_job;     /* some ranks wait forever: the step did not end */
+    int at_start;      /* host: late at start-up, before all steps */
+    int broke;         /* network: transfers failed for good; 0: transfers were slow */
+    const char *error; /* error: what the rank reported, such as "a CUDA error"; a constant */
+    int64_t warning;   /* the record of the warning that reports it (struct job_warning); 0: none */
+    /* Network, broke: the two hosts at the ends of all failed transfers, borrowed from the job; NULL */
+    const char *link[2];
+    /* Network: the network card, borrowed from the job; NULL: the card that its process names */
+    const char *nic;
+    int is_unrecorded; /* missing: the rank left no record of its calls */
+    int never_ended;   /* missing: its GPU never ended, or never started, what its host enqueued */
+    /* Missing: how it holds up the creation of a communicator, if it is not missing from an operation */
+    enum unmade unmade;
+    int32_t called; /* the operation whose source line shows where in the program; -1: none */
+    int32_t *peers; /* owned: the other ends of slow links, or the ranks that wait */
     size_t peer_count;
     size_t peer_capacity;
-    int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */
+    /* Owned: the ranks that may be at fault where the trace cannot tell, with `rank`; empty where it can */
+    int32_t *candidates;
     size_t candidate_count;
     size_t candidate_capacity;
-    struct buffer evidence; /* sentences with figures that can be checked; the last without its stop */
-    struct figures figures; /* these */
-    struct rule_results rule_results; /* what the rules read that were asked */
+    /* Sentences with figures that can be checked; the last one without its full stop */
+    struct buffer evidence;
+    struct figures figures;           /* the same figures, for programs */
+    struct rule_results rule_results; /* the measures of the rules that applied */
 };
 
-/* Ranks that were slow at once (rules_lateness.c): from the first to the last such step, and how many in
- * the worst. */
+/*
+ * Ranks that were slow in the same steps (rules_lateness.c): the first and the last such step, and the number
+ * of ranks in the worst one.
+ */
 struct common_slowdown {
-    size_t findings; /* that are of low confidence for it; 0: none */
+    size_t findings; /* the number of findings that have low confidence for this reason; 0: none */
     int32_t ranks;
     int32_t first_step;
     int32_t last_step;
 };
 
-/* Where a job stands still and the record cannot say for whom. */
+/* A hang in which the trace cannot tell which rank the others wait for. */
 struct unexplained_hang {
     int is_known;
-    int32_t instance; /* the first that was begun, and never ended */
+    int32_t instance; /* the first collective that was started and never ended */
 };
 
 struct findings {
@@ -386,146 +413,163 @@ struct findings {
     size_t capacity;
     struct common_slowdown common_slowdown;
     struct unexplained_hang unexplained_hang;
-    int is_snapshot;     /* who waits for whom says nothing: the dumps are of a job that ran */
-    size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
-    struct rule_set off; /* rules that are not asked */
+    int is_snapshot;     /* the dumps show a running job, so that who waits for whom proves nothing */
+    size_t unweighed;    /* suspects that are or may be findings and whose cost is not known */
+    struct rule_set off; /* rules that are switched off */
 };
 
 void findings_release(struct findings *findings);
 
-/* A new finding at the end, zeroed; NULL when memory is out. */
+/* Adds a zeroed finding at the end. NULL when memory runs out. */
 struct finding *findings_add(struct findings *findings);
-/* The same, of a rank in one operation: at its step and its phase. */
+/* Adds a finding of a rank in one collective, with the step and the phase of that. */
 struct finding *findings_add_at(struct findings *findings, const struct job *job, enum finding_kind kind,
                                 int32_t rank, const struct job_instance *instance);
 /*
- * Puts all of others behind them, and what else those know of how the job stopped in place of what these do.
- * The others are empty then. -1 when memory is out: they are as they were.
+ * Moves all findings of `others` behind those of `findings`, and what `others` knows of how the job stopped
+ * in place of what `findings` knows. `others` is empty then. -1 when memory runs out: both are unchanged.
  */
 int findings_append(struct findings *findings, struct findings *others);
 /*
- * Asks a rule about a finding. Where it speaks, the finding is believed no more than it allows. A finding
- * that nothing is known against begins with CONFIDENCE_HIGH. Returns whether it speaks.
+ * Applies a rule to a finding: a violated rule caps the confidence. A finding starts with CONFIDENCE_HIGH.
+ * Returns whether the rule is violated.
  */
 int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
 
-/* Both keep them in order, each once. */
+/* Both keep the ranks ascending, and each rank once. -1 when memory runs out. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 int finding_add_candidate(struct finding *finding, int32_t rank);
 /*
- * Of the findings from number `from` on, those of one kind and step whose candidates cannot be told apart
- * become one, of the first candidate; a single candidate is none. -1 when memory is out.
+ * Unites findings whose candidates cannot be told apart: those from index `from` on that have candidates and
+ * agree in kind, first step and stops_job become one finding with the candidates of all, under the first of
+ * them. A finding that ends up with a single candidate has no list of candidates. -1 when memory runs out.
  */
 int findings_unite_candidates(struct findings *findings, size_t from);
 /*
- * Does so for the last of them at once, as far as it goes into another one: so candidates of one finding are
- * never held each by itself. *into is where the last one went that did, at first `from`. The others are still
- * to be united.
+ * Does the same for the last finding alone, when it has just been added, so that the candidates of one
+ * finding are never all held as findings of their own. *into is the index of the finding that the last one
+ * was united with; set it to `from` before the first call. The other findings remain to be united. -1 when
+ * memory runs out.
  */
 int findings_unite_last(struct findings *findings, size_t from, size_t *into);
-/* Forgets those of low confidence from number `from` on. */
+/* Removes the findings of low confidence from index `from` on. */
 void findings_forget_low(struct findings *findings, size_t from);
 
 /*
- * Whether findings say of a step that it did not end, or explain half of what it was longer: those of low
- * confidence do not, unless the job stopped. A slow link that ends a step shows in the next: a single one
- * there only, several in each from their first to the one after. Who begins steps late shows in the one
- * before as well.
+ * Whether the findings explain a step: one says that the step did not end, or they explain half of the time
+ * by which it was longer. Findings of low confidence explain nothing, unless the job stopped. A slow link
+ * that ends a step shows in the next step: one that is slow in a single step is counted in the next one only,
+ * one that is slow in several from the first to the one after the last. A rank that is late at the start of
+ * steps shows in the step before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
 
-/* Whether it is told unasked: believed, or of a job that stopped or computed nonsense, which is told even
- * where the trace cannot say whose fault it was. */
+/*
+ * Whether a finding is reported by default: it has medium or high confidence, or the job stopped or computed
+ * wrong results, which is reported even where the trace cannot tell which rank is at fault.
+ */
 int finding_is_told(const struct finding *finding);
 
-/* Of those that are told and accuse a rank, or may, the surest, then the costliest; NULL: there is none. */
+/*
+ * The finding with the highest confidence, then the highest cost, of those that are reported and name the
+ * rank as culprit or candidate; NULL: there is none.
+ */
 const struct finding *findings_of_rank(const struct findings *findings, int32_t rank);
 
-/* Whether one comes before another: the surer, then the costlier. */
+/* Whether `a` sorts before `b`: by confidence, then by cost. */
 int finding_is_before(const struct finding *a, const struct finding *b);
 
-/* What all its phases were late or slow by. */
+/* The sum of the excess of all its phases. */
 int64_t finding_excess_ns(const struct finding *finding);
 
-/* How many steps it is of; 1 where that is not known. */
+/* The number of its steps; 1 where that is not known. */
 int32_t finding_steps(const struct finding *finding);
 
-/* Whether a finding is of that step; of that rank. */
+/* Whether a finding includes the step, or the rank. */
 int finding_has_step(const struct finding *finding, int32_t step);
 int finding_has_rank(const struct finding *finding, int32_t rank);
 
-/* Forgets a finding. */
+/* Removes the finding at index `at`. */
 void findings_remove(struct findings *findings, size_t at);
 
-/* Whether one says why the job stopped. */
+/* Whether a finding explains why the job stopped. */
 int findings_explain_stop(const struct findings *findings);
-/* The same, with medium or high confidence. */
+/* The same, of findings with medium or high confidence only. */
 int findings_explain_stop_confidently(const struct findings *findings);
 
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);
-/* Of its name; none of any other text. */
+/* The colour of a confidence by its name; no colour for any other text. */
 enum colour confidence_colour(const char *name);
 
-/* What the user asks of diagnose. */
+/* The options of diagnose. */
 struct diagnose_options {
-    double min_gain;      /* of a median step, 0.03 for 3 %: what a finding must be worth per step */
+    /* Least gain per step that makes a finding, as a share of a median step: 0.03 is 3 % */
+    double min_gain;
     double sigmas;        /* see baseline.h */
-    struct rule_set off;  /* rules that are not asked */
-    int64_t memory_bytes; /* that operations may take (job/load.h); 0: as much as all take */
+    struct rule_set off;  /* rules that are switched off */
+    int64_t memory_bytes; /* limit of the memory for operations (job_load); 0: no limit */
     int64_t pieces;       /* for find_absence, see job_count_pieces; 0: no other runs are known */
 };
 
 /* -------------------- finding_unite.c -------------------- */
 
 /*
- * Findings of several rounds of a run (job/load.h), in steps of one job that has all of these: what two
- * rounds tell of the same ranks, the same way and of steps between which none was judged, is one fault.
+ * Unites the findings of several rounds of a run (a round is the part of a run that fits in memory, struct
+ * job). Their steps are numbered in one job that has the steps of all rounds. Findings of two rounds are one
+ * fault when they name the same ranks for the same reason and no step between them was analyzed.
  */
 
-/* The kinds that a few steps tell of; how a job stops is told by its end. */
+/* Whether a finding's kind is one that shows in certain steps. A hang shows only at the end of the job. */
 int finding_is_of_steps(const struct finding *finding);
 
 /*
- * Adds findings of a round to those of others, `to`; `from` is empty then. Of two that are one fault the
- * surer one gives the evidence, the earlier one says where it shows first, and what they cost is summed. -1
- * when memory is out: both are to be released.
+ * Moves the findings of a round, `from`, into those of the rounds before, `to`; `from` is empty then. Where
+ * two are one fault, the evidence is that of the one with more confidence, the first step that of the earlier
+ * one, and the costs are added. -1 when memory runs out: release both.
  */
 int findings_unite_round(struct findings *to, struct findings *from, const struct job *job);
 
 /* -------------------- finding_text.c -------------------- */
 
-/* Findings in sentences. All but the first return -1 when memory is out. */
+/* Findings as sentences. All but findings_sort return -1 when memory runs out. */
 
-/* Surest first, then what cost most. */
+/* Sorts by confidence, highest first, then by cost. */
 void findings_sort(struct findings *findings);
 
-/* "GPU of rank 1 computes longer than its peers, steps 4-8, phase optimizer": who, what and where. */
+/* Appends the headline, "GPU of rank 1 computes longer than its peers, steps 4-8, phase optimizer". */
 int finding_append_headline(const struct finding *finding, const struct job *job, struct buffer *text);
 
-/* The same in one sentence with the cost, without a full stop: "...; costs 26.0 ms per step (...), ...". */
+/*
+ * Appends the headline and the cost in one sentence without a full stop: "...; costs 26.0 ms per step (...),
+ * ...".
+ */
 int finding_append(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /*
- * For people: the headline, and below it the cost, the evidence and what to do next, one line each. `record`:
- * where it shows first. `names_run`: there are several runs. `colours`: the confidence has one.
+ * Appends a finding as people read it: the headline, and below it the cost, the evidence and the next step,
+ * one line each. `record` is where it shows first. `names_run`: there are several runs, so that commands name
+ * theirs. `colours`: print the confidence in colour.
  */
 int finding_add_paragraph(const struct finding *finding, const struct job *job,
                           const struct job_record *record, int names_run, int colours, struct buffer *out);
 
-/* What rules read, for people and in JSON. All return -1 when memory is out. */
+/* The measures of the rules as text and in JSON. All return -1 when memory runs out. */
 
-/* "rules": [...]: each that was asked, in the order of the table. */
+/* Appends "rules": [...] with each rule that applied, in the order of the table. */
 int readings_add_json(const struct rule_results *rule_results, struct buffer *json);
 
-/* A line for each: those that limit the confidence, the strictest first, then those that passed. */
+/*
+ * Appends a line for each rule that applied: first those that limit the confidence, the lowest cap first,
+ * then those that passed.
+ */
 int readings_explain(const struct rule_results *rule_results, struct buffer *out);
 
 /* -------------------- finding_json.c -------------------- */
 
 /*
- * An object in the array that `json` ends with. `record`: where it shows first. `text`: what finding_append
- * says. -1 when memory is out.
+ * Appends an object to the array that `json` ends with. `record` is where the finding shows first, `text`
+ * what finding_append wrote. -1 when memory runs out.
  */
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
                      const char *text, struct buffer *json);
@@ -533,14 +577,17 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
 /* -------------------- advice.c -------------------- */
 
 /*
- * What to look at next, and the command that confirms a finding, with its own ranks, steps and links: one
- * line without a full stop. Names out of a trace stand in a command only where a shell takes them as they
- * are. `names_run`: there are several. -1 when memory is out.
+ * Appends what to look at next and the command that confirms the finding, with its ranks, steps and links:
+ * one line without a full stop. Names out of a trace are put into a command only where a shell takes them
+ * literally. `names_run`: there are several runs. -1 when memory runs out.
  */
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text);
 
-/* Of a job that stands still and of which the record cannot say for whom: what is known, why that is too
- * little, and what would tell. Sentences, the last without its stop. -1 when memory is out. */
+/*
+ * For a hang in which the trace cannot tell which rank the others wait for: appends what is known, why that
+ * is not enough, and what to record next time. Sentences, the last one without its full stop. -1 when memory
+ * runs out.
+ */
 int standstill_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
                              struct buffer *text);
 int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
@@ -549,233 +596,263 @@ int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, co
 /* -------------------- longer_steps.c -------------------- */
 
 /*
- * How long each step should have been. Steps of one load are held against each other: those that have as many
- * operations and as many bytes, give or take a tenth, so that evaluation, accumulation and growing batches
- * are no lengthening. Their usual is what the quiet ones of them last (baseline_quantile): a fault may fill
- * most of a job.
+ * The baseline duration of each step. Steps are compared only with steps of the same load: as many operations
+ * and as many bytes, within a tenth, so that evaluation, gradient accumulation and growing batches do not
+ * count as longer steps. The baseline of a load is a low quantile of its steps (baseline_quantile), because a
+ * fault may fill most of a job.
  */
 struct usual_steps {
-    int64_t *usual_ns; /* owned; of each step; TIME_UNKNOWN where too few are like it, and in the warm-up */
-    int64_t *noise_ns; /* owned; by how much steps of its load differ from one to the next, as sigma */
-    int32_t *load;     /* owned; number of its load, in the order in which they came; -1 none */
+    /* Owned, by step; TIME_UNKNOWN in the warm-up and where too few steps have the same load */
+    int64_t *usual_ns;
+    /* Owned, by step; sigma of the differences between consecutive steps of the same load */
+    int64_t *noise_ns;
+    int32_t *load; /* owned, by step: the index of its load in order of appearance; -1: none */
     int32_t load_count;
-    int64_t *bytes; /* owned; of all its operations, once for each that several ranks shared */
+    int64_t *bytes; /* owned, by step: the bytes of all its operations, each collective once */
 };
 
 /*
- * Steps that lasted longer than usual (longer_steps.c), whoever is to blame: rows of them, and single ones
- * that lasted twice as long. A step is longer from a tenth of its usual length on, or from what a finding
- * must be worth if that is more, and from `sigmas` times the noise.
+ * Steps that took longer than the baseline (longer_steps.c), whatever the cause: blocks of steps, and single
+ * steps. A step counts as longer if the difference is at least a tenth of its baseline, at least min_gain,
+ * and at least `sigmas` times the noise; a step of twice the baseline always counts.
  */
 struct longer_row {
-    int32_t first; /* -1: of a later round (longer_steps_add_round), whose numbers are gone */
+    /* -1: of a later round (longer_steps_add_round), whose step numbers do not apply any more */
+    int32_t first;
     int32_t last;
-    int32_t run_first; /* the same in the run */
+    int32_t run_first; /* the same, numbered in the run */
     int32_t run_last;
-    int32_t steps;    /* of them, those that were longer */
-    int64_t usual_ns; /* of those, on average */
+    int32_t steps;    /* those of its steps that were longer */
+    int64_t usual_ns; /* average baseline of those */
     int64_t took_ns;
-    int64_t lost_ns; /* by which they were longer, in all */
-    int explained;   /* findings of medium or high confidence, or of a job that stopped, say half of that */
-    int became;      /* it goes on for so long that it is no hiccup */
+    int64_t lost_ns; /* the total by which they were longer */
+    /* Findings of medium or high confidence, or of a job that stopped, explain half of lost_ns */
+    int explained;
+    int became; /* it lasts too long to be a hiccup */
 };
 
 struct longer_steps {
     struct usual_steps usual;
-    struct longer_row *rows; /* owned; in order */
+    struct longer_row *rows; /* owned, ascending */
     size_t count;
     size_t capacity;
-    int32_t period;       /* in steps, of single steps that recur as checkpoints do; 0: they do not */
-    int are_called;       /* steps last from call to call (baseline.h): no alarm */
-    int32_t started_step; /* the first after the warm-up and what may be its last steps: sums begin with it */
-    int64_t whole_ns;     /* of all steps whose length is known, without the warm-up */
-    int64_t lost_ns;      /* by which steps were longer, or what findings say they cost if that is more */
-    int64_t explained_ns; /* of that, what findings of medium or high confidence say */
+    /* In steps: the distance of single longer steps that recur as checkpoints do; 0: they do not recur */
+    int32_t period;
+    int are_called; /* step times are measured from call to call (baseline.h): no alarm */
+    /* The first step after the warm-up and the steps that may belong to it: the sums start here */
+    int32_t started_step;
+    int64_t whole_ns; /* the sum of all known step times after the warm-up */
+    /* The total by which steps were longer, or what the findings cost if that is more */
+    int64_t lost_ns;
+    int64_t explained_ns; /* the part of that which findings of medium or high confidence explain */
 };
 
-/* Wants what findings_find fills in. -1 when memory is out: release it all the same. */
+/* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings, const struct diagnose_options *options);
 void longer_steps_release(struct longer_steps *longer);
 
-/* Adds those of a later round (job/load.h) of the same run, and its sums. -1 when memory is out. */
+/* Adds the blocks and the sums of a later round of the same run. -1 when memory runs out. */
 int longer_steps_add_round(struct longer_steps *longer, const struct longer_steps *round);
 
-/* The row that lost most of those that nothing explains and that are no recurring ones; of later rounds only
- * where there is no other; NULL: none. */
+/*
+ * The block that lost most of those that have no explanation and do not recur. A block of a later round comes
+ * only where there is no other. NULL: none.
+ */
 const struct longer_row *longer_steps_unexplained(const struct longer_steps *longer);
 
 /*
- * Whether steps became longer without anybody to blame: an unexplained row that is no hiccup, or such rows
- * and single steps that cost the job a tenth of its time. Not where calls alone tell how long steps were.
+ * Whether steps became longer and no rank can be blamed: there is an unexplained block that is no hiccup, or
+ * unexplained blocks and single steps cost the job a tenth of its time. Never where step times are measured
+ * from call to call.
  */
 int longer_steps_alarm(const struct longer_steps *longer);
 
 /* -------------------- longer_steps_text.c -------------------- */
 
 /*
- * Warns of the longer steps that lost most and that no finding explains: which, by how much, which operation
- * grew and who came last there. And of steps that became longer with the bytes of their operations, which is
- * load and no fault.
+ * Adds a caution about the longer steps that lost most and that no finding explains: which steps, by how
+ * much, which operation became slower and which rank arrived last there. Adds another about steps that became
+ * longer because their operations have more bytes, which is load and not a fault.
  */
 int caution_longer_steps(const struct job *job, const struct baseline *baseline,
                          const struct transfer_excess *transfers, const struct longer_steps *longer,
                          struct table *table, struct error *error);
 
-/* [{"first_step", "last_step", "usual_us", "took_us", "explained"}]: -1 when memory is out. */
+/* Appends [{"first_step", "last_step", "usual_us", "took_us", "explained"}]. -1 when memory runs out. */
 int longer_steps_add_json(const struct longer_steps *longer, const struct job *job, struct buffer *json);
 
 /* -------------------- coverage.c -------------------- */
 
 /*
- * What of a job was held against what is usual, and what was not: a silence is worth no more than that.
- * Operations are counted as records of single ranks. The warm-up is neither.
+ * Coverage: which operations of a job were compared with a baseline, and why the others were not. "No
+ * finding" means no more than the coverage allows. Operations are counted as records of single ranks. The
+ * warm-up is counted separately.
  */
 enum gap {
-    GAP_NO_STEP = 0,  /* it is in no recognised step, or at no place of its step */
-    GAP_NO_TIME,      /* nothing tells when it began or ended */
-    GAP_NO_OPERATION, /* called, and of what came of it there is no record */
-    GAP_LOST,         /* missing between others of its sequence */
-    GAP_LEFT_OUT,     /* likewise, on all ranks alike, as a recorder's filter leaves them out */
-    GAP_ENDED_EARLY,  /* others did it with a rank whose record had ended */
+    GAP_NO_STEP = 0,  /* it is in no detected step, or has no position in its step */
+    GAP_NO_TIME,      /* the time of its start or its end is not recorded */
+    GAP_NO_OPERATION, /* the call is recorded, but not the operation on the GPU */
+    GAP_LOST,         /* missing from a sequence whose other operations are recorded */
+    GAP_LEFT_OUT,     /* missing in the same way on all ranks, as when a recorder filters operations */
+    GAP_ENDED_EARLY,  /* other ranks did it together with a rank whose record had ended */
     GAP_DAMAGED,      /* a line that cannot be read, or an event that the recorder dropped */
     GAP_COUNT
 };
 
-/* Why nothing of a job was judged; the first that applies. */
+/* Why nothing of a job was analyzed; the first reason that applies. */
 enum blindness {
     BLIND_NOT = 0,
     BLIND_NO_OPERATIONS,
-    BLIND_NO_TIMES,  /* no operation says when it ran, and there are no network steps */
-    BLIND_CALLS,     /* recorders tell when operations were called and how long they took: not when */
-    BLIND_NO_ENDS,   /* none says when it ended, and there are no network steps */
-    BLIND_ONE_RANK,  /* nobody to compare it with */
-    BLIND_FEW_STEPS, /* fewer than three */
-    BLIND_IRREGULAR, /* less than half of what ranks did has its place in a step */
-    BLIND_LITTLE     /* less than half of the operations, of the ranks or of the time */
+    BLIND_NO_TIMES,  /* no operation has a timestamp, and no network steps are recorded */
+    BLIND_CALLS,     /* recorders give the time of the call and the duration, but not the start */
+    BLIND_NO_ENDS,   /* no operation has an end, and no network steps are recorded */
+    BLIND_ONE_RANK,  /* there is no other rank to compare it with */
+    BLIND_FEW_STEPS, /* fewer than three steps */
+    BLIND_IRREGULAR, /* fewer than half of the operations have a position in a step */
+    BLIND_LITTLE     /* less than half of the operations, the ranks or the time was analyzed */
 };
 
 struct scope {
     enum blindness blindness;
-    int networks_only;       /* late ranks cannot show */
-    unsigned astray_kernels; /* enum astray: why operations may have no times */
-    int64_t operations;      /* of all ranks that recorded something: with those of which no record is left */
-    int64_t warm_up;         /* of those, in the steps that are never judged */
+    int networks_only;       /* late ranks cannot be detected */
+    unsigned astray_kernels; /* bits of enum astray: why operations may have no times */
+    /* Of all ranks that recorded something, including the operations whose record is lost */
+    int64_t operations;
+    int64_t warm_up; /* those of them in the warm-up, which is never analyzed */
     int64_t judged;
-    int64_t gaps[GAP_COUNT]; /* the rest, by reason */
-    int64_t ranks;           /* that the job has, or at least */
-    int64_t recorded_ranks;  /* that left a trace */
-    int64_t judged_ranks;    /* of which half of the operations were judged, or more */
-    int64_t time_ns;         /* of all ranks, from operation to operation; the warm-up left out */
-    int64_t judged_ns;       /* of that, from one that was judged */
-    int32_t first_step;      /* that were judged, in the run */
+    int64_t gaps[GAP_COUNT]; /* those that were not analyzed, by reason */
+    int64_t ranks;           /* ranks of the job; a lower bound where its size is not known */
+    int64_t recorded_ranks;  /* ranks that left a trace */
+    int64_t judged_ranks;    /* ranks of which at least half of the operations were analyzed */
+    int64_t time_ns;         /* sum over all ranks, from operation to operation, without the warm-up */
+    int64_t judged_ns;       /* the part of that which starts with an analyzed operation */
+    int32_t first_step;      /* first analyzed step, numbered in the run */
     int32_t last_step;
-    int32_t loaded_steps; /* where the run is loaded in excerpts: of all, these; else 0 */
-    int32_t rounds;       /* that they were loaded in */
+    /* The number of loaded steps where the run is loaded in excerpts; 0: all are loaded */
+    int32_t loaded_steps;
+    int32_t rounds; /* the number of rounds in which the steps were loaded */
     int32_t run_steps;
 };
 
-/* Of a job that was loaded, held against its baseline. */
+/* Measures the coverage of a loaded job that was compared with its baseline. */
 void scope_measure(struct scope *scope, const struct job *job, const struct baseline *baseline);
 
 /*
- * Adds what was judged in a later round (job/load.h) of the same run. Operations that are lacking in it are
- * not counted.
+ * Adds the coverage of a later round of the same run. Operations that are missing in that round are not
+ * counted.
  */
 void scope_add_round(struct scope *scope, const struct scope *round);
 
-/* Whether more than a tenth of the operations, of the ranks or of the time was not judged, or a whole kind.
+/*
+ * Whether more than a tenth of the operations, the ranks or the time was not analyzed, or a whole kind of
+ * fault cannot be detected.
  */
 int scope_is_partial(const struct scope *scope);
 
-/* What was judged of a job, in words and in JSON. All return -1 when memory is out. */
+/* The coverage as text and in JSON. All return -1 when memory runs out. */
 
-/* The two verdicts without a finding. */
+/* The two verdicts of an analysis without a finding. */
 #define NO_PROBLEM_FOUND "no problem found"
 #define NOT_ENOUGH_DATA "not enough data"
 
-/* Why nothing could be judged, and what to do about it. */
+/* Appends why nothing could be analyzed, and what to do about it. */
 int scope_append_blindness(const struct scope *scope, struct buffer *text);
 
-/* "840 of 864 operations, 8 of 8 ranks, steps 1-11". */
+/* Appends what was analyzed, "840 of 864 operations, 8 of 8 ranks, steps 1-11". */
 int scope_append_judged(const struct scope *scope, struct buffer *text);
 
-/* "24 lost by the recorder; 3 outside any detected step"; nothing where nothing is left out. */
+/* Appends the gaps, "24 lost by the recorder; 3 outside any detected step"; nothing where there are none. */
 int scope_name_gaps(const struct scope *scope, struct buffer *text);
 
-/* "24 lost by the recorder (REMEDY); ..."; nothing where nothing is left out. */
+/* The same with what to do about each: "24 lost by the recorder (REMEDY); ...". */
 int scope_append_gaps(const struct scope *scope, struct buffer *text);
 
-/* "name": count, for each gap: an object's inside. */
+/* Appends "name": count for each gap: the members of an object. */
 int scope_add_gaps(const struct scope *scope, struct buffer *json);
 
 /* -------------------- finding_names.c -------------------- */
 
-/* Who a finding speaks of. -1 when memory is out. */
+/* The names of the ranks in a finding. -1 when memory runs out. */
 
-/* "rank 3", "ranks 8 to 15", "host node1 (ranks 8 to 15)", "rank 3 or rank 5": who is at fault, or may be. */
+/*
+ * Appends the ranks that are at fault or may be: "rank 3", "ranks 8 to 15", "host node1 (ranks 8 to 15)",
+ * "rank 3 or rank 5".
+ */
 int finding_name_ranks(const struct finding *finding, const struct job *job, struct buffer *text);
 
-/* Whether what the finding says holds of each of its candidates, and not of one of them. */
+/* Whether the finding is true of each of its candidates, and not only of one of them. */
 int finding_holds_of_all(const struct finding *finding);
 
-/* "ranks 3, 5 and 7": of candidates all, as it holds of each. */
+/* Appends all candidates where the finding is true of each: "ranks 3, 5 and 7". */
 int finding_name_all(const struct finding *finding, const struct job *job, struct buffer *text);
 
-/* The same for short: "host node1". */
+/* The short form of finding_name_ranks: "host node1". */
 int finding_name_unit(const struct finding *finding, const struct job *job, struct buffer *text);
 
-/* Its peers, with commas between them. */
+/* Appends the peers, separated by commas. */
 int finding_name_peers(const struct finding *finding, const struct job *job, struct buffer *names);
 
-/* Where a finding's ranks run, and in which line of the program, as far as files tell. */
+/*
+ * Where the ranks of a finding run, and the source line in question, where the trace records them. The
+ * strings are borrowed from the job.
+ */
 
-/* The host that all ranks it accuses are on; NULL: several, or not known. */
+/* The host of all ranks that the finding blames; NULL: there are several, or it is not known. */
 const char *finding_host(const struct finding *finding, const struct job *job);
 
-/* The host of which it accuses all ranks of the job, several, as one; NULL. */
+/* The host, if the finding blames all of its ranks together and there are several; NULL otherwise. */
 const char *finding_whole_host(const struct finding *finding, const struct job *job);
 
-/* On how many hosts a job's ranks are; 0 where that is not known of one that left a trace. -1 when memory is
+/*
+ * The number of hosts of a job; 0 if the host of a rank that left a trace is not known. -1 when memory runs
  * out.
  */
 int job_count_hosts(const struct job *job, size_t *count);
 
-/* What is known of the only rank that it accuses; NULL: of several, or candidates. */
+/* What is known about the rank that the finding blames; NULL: it blames several, or has candidates. */
 const struct roster_facts *finding_facts(const struct finding *finding, const struct job *job);
 
-/* The line of the program that called, or should have called, what the finding is about, else what it shows
- * in first; NULL: not recorded. */
+/*
+ * The source line that called, or should have called, the operation in question, or else the one in which the
+ * finding shows first; NULL: not recorded.
+ */
 const char *finding_source(const struct finding *finding, const struct job *job);
 
-/* Pieces of sentences, and times in JSON. All return -1 when memory is out. */
+/* Parts of sentences, and times in JSON. All return -1 when memory runs out. */
 
 int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* null for TIME_UNKNOWN */
 
-/* "2026-11-25T10:12:04.120000Z": of nanoseconds since 1970; nothing for what no calendar has. */
+/* Appends nanoseconds since 1970 as "2026-11-25T10:12:04.120000Z"; nothing where the year is out of range. */
 int text_utc(struct buffer *text, int64_t time_ns);
 
-/* "th", "st", "nd", "rd": what follows a number that says which of several. */
+/* The suffix of an ordinal number: "th", "st", "nd" or "rd". */
 const char *text_ordinal(int32_t number);
 
-/* "; peers 306 us, rank 7 in other steps 305 us": what a gap is held against; TIME_UNKNOWN is left out. */
+/*
+ * Appends what a gap is compared with, "; peers 306 us, rank 7 in other steps 305 us". A time that is
+ * TIME_UNKNOWN is left out.
+ */
 int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank);
 
-/* "ranks 6-7", "communicator dp3": a communicator by its label, which may be the ranks in it. */
+/* Appends a communicator by its label, which may list its ranks: "ranks 6-7", "communicator dp3". */
 int text_communicator(struct buffer *text, const struct job_communicator *communicator);
 
-/* " on communicator {6-7}", " on communicator dp3". */
+/* Appends " on communicator {6-7}" or " on communicator dp3". */
 int text_on_communicator(struct buffer *text, const struct job_communicator *communicator);
 int text_on_label(struct buffer *text, const char *label);
 
-/* "operation 11 of the step (AllReduce, ranks 0-7)": `communicator`: NULL where it differs, or is unknown. */
+/*
+ * Appends "operation 11 of the step (AllReduce, ranks 0-7)". `communicator` is NULL where it differs between
+ * ranks or is not known.
+ */
 int text_place(struct buffer *text, int32_t number, const char *step, const char *function,
                const struct job_communicator *communicator);
 
 /*
- * "AllReduce #5 on communicator {0-3}", "Send #2 from rank 0 to rank 4 on communicator {0,4}": by
- * what v_instance (ncclprof-store(5)) finds it. Of a communicator of which ranks left no trace, how many it
- * has.
+ * Appends "AllReduce #5 on communicator {0-3}" or "Send #2 from rank 0 to rank 4 on communicator {0,4}", the
+ * numbers by which v_instance (ncclprof-store(5)) finds the operation. Adds the size of a communicator if
+ * some of its ranks left no trace.
  */
 int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,
                    uint8_t function);

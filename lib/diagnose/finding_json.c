@@ -1,3 +1,4 @@
+/* A finding as a JSON object, for `--format json`. The keys are documented in ncclprof-diagnose(1). */
 #include "base/base.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
@@ -19,7 +20,7 @@ static int add_ranks(const struct job *job, const char *key, const int32_t *rank
     return failed || buffer_append_byte(json, ']');
 }
 
-/* Who is at fault as one, how often and how surely. */
+/* The ranks at fault as a group, how often and how certainly. */
 static int add_unit(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     struct buffer unit = BUFFER_INIT;
@@ -39,7 +40,7 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
     return failed;
 }
 
-/* What is said of a job does not depend on which others there are. */
+/* The advice must not depend on which other runs there are. */
 static int add_advice(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     struct buffer advice = BUFFER_INIT;
@@ -48,7 +49,7 @@ static int add_advice(const struct finding *finding, const struct job *job, stru
     return failed;
 }
 
-/* Which way a slow network is slow, and its links. */
+/* The direction in which a slow network is slow, and its links. */
 static int add_edges(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     int is_network = finding->kind == FINDING_NETWORK && !finding->broke;
@@ -81,7 +82,7 @@ static int add_gpu(const struct roster_facts *facts, struct buffer *json)
            text_json_string(json, "serial", facts->gpu_serial) || buffer_append_byte(json, '}');
 }
 
-/* Where it runs, and what line of the program it is about. */
+/* Where the rank runs, and the source line in question. */
 static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
@@ -91,7 +92,7 @@ static int add_whereabouts(const struct finding *finding, const struct job *job,
            text_json_string(json, "source", finding_source(finding, job));
 }
 
-/* Null where it is not known. */
+/* null where it is not known */
 static int add_time(struct buffer *json, int64_t wall_ns)
 {
     struct buffer time = BUFFER_INIT;
@@ -129,7 +130,10 @@ static int add_phases(const struct finding *finding, const struct job *job, stru
     return failed || buffer_append_byte(json, ']');
 }
 
-/* What it cost, of how much, and how that comes of its phases: lost_us is excess_us less overlapped_us. */
+/*
+ * The cost, the baseline it is compared with, and how it follows from the phases: lost_us is excess_us minus
+ * overlapped_us.
+ */
 static int add_cost(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     int64_t excess_ns = finding_excess_ns(finding), each_ns = finding->lost_ns / finding_steps(finding);

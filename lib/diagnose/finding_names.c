@@ -1,3 +1,7 @@
+/*
+ * The parts of a finding's text: names of ranks, hosts, communicators and operations, times, and the figures
+ * of the evidence.
+ */
 #include "base/base.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
@@ -55,10 +59,10 @@ const char *finding_source(const struct finding *finding, const struct job *job)
     return operation < 0 ? NULL : job_source(job, (size_t)operation);
 }
 
-/* More than so many candidates are counted, and named in JSON alone. */
+/* More candidates than this are counted, and listed in the JSON output only. */
 enum { CANDIDATES_NAMED = 4, RANKS_NAMED = 16 };
 
-/* "rank 3 or rank 5", "one of 12 ranks (the first: rank 0)". */
+/* Appends "rank 3 or rank 5" or "one of 12 ranks (the first: rank 0)". */
 static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     size_t count = finding->candidate_count;
@@ -75,7 +79,7 @@ static int name_candidates(const struct finding *finding, const struct job *job,
     return 0;
 }
 
-/* "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7": who is at fault. */
+/* Appends the ranks at fault: "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7". */
 static int name_several(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const int32_t *ranks = finding->ranks;
@@ -173,7 +177,7 @@ int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, con
            text_time(text, other_steps_ns);
 }
 
-/* A group may be named by a number, as torch's are. */
+/* Whether a label lists ranks. A process group of PyTorch may have a single number as its name. */
 static int is_ranks(const char *label)
 {
     return label[strspn(label, "0123456789,-")] == '\0' && strpbrk(label, ",-");

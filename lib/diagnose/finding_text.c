@@ -1,3 +1,7 @@
+/*
+ * A finding as text for people: headline, cost, evidence, first seen and next step; and the measures of the
+ * rules, as text and in JSON.
+ */
 #include "base/base.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
@@ -18,7 +22,7 @@ void findings_sort(struct findings *findings)
     array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
-/* What is said before and after the names; of several, and of one. */
+/* The text before and after the names, for several ranks and for one. */
 struct phrase {
     const char *before[2];
     const char *after[2];
@@ -79,7 +83,7 @@ static const struct phrase *phrase_for(const struct finding *finding)
                                             : &phrases[finding->kind];
 }
 
-/* One rank of one of the hosts, where all that failed is its own. */
+/* Names the rank at one end where all failed transfers are its own. */
 static int append_link(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int is_one = !finding->candidate_count && !finding->rank_count;
@@ -88,7 +92,7 @@ static int append_link(const struct finding *finding, const struct job *job, str
            buffer_printf(text, "host %s and host %s failed", finding->link[0], finding->link[1]);
 }
 
-/* Did not join an operation that is known: the headline names it. */
+/* Whether the rank did not join a known operation: the headline names the operation. */
 static int is_absent_from_known(const struct finding *finding)
 {
     return finding->kind == FINDING_MISSING && finding->instance >= 0 && !finding->never_ended &&
@@ -106,7 +110,7 @@ static int append_what(const struct finding *finding, const struct job *job, str
 {
     const struct phrase *phrase = phrase_for(finding);
     int several = finding->rank_count > 1 || (finding_holds_of_all(finding) && finding->candidate_count > 1);
-    /* Of a host that is named with its ranks. */
+    /* The host is named together with its ranks. */
     several = several && !(finding->at_start && finding_whole_host(finding, job));
     if (finding->link[0])
         return append_link(finding, job, text);
@@ -121,7 +125,7 @@ static int append_what(const struct finding *finding, const struct job *job, str
             (buffer_append_text(text, ", for ") || text_time(text, finding->pause_ns)));
 }
 
-/* "; steps 7-30 before were not loaded": those of a break, where there is one at `step`. */
+/* Appends "; steps 7-30 before were not loaded" for the break at `step`, if there is one. */
 static int append_break(const struct job *job, int32_t step, const char *where, int *said,
                         struct buffer *text)
 {
@@ -135,7 +139,10 @@ static int append_break(const struct job *job, int32_t step, const char *where, 
                : buffer_printf(text, "%ssteps %d-%d %s were not loaded", before, first, last, where);
 }
 
-/* Where steps were not loaded it is not known exactly since when it was, until when, and whether in all. */
+/*
+ * Where steps were not loaded, the exact start and end of the fault, and whether it is in all steps, are not
+ * known.
+ */
 static int append_breaks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int32_t breaks = job_breaks_in(job, finding->first_step, finding->last_step);
@@ -164,7 +171,7 @@ static int append_steps(const struct finding *finding, const struct job *job, st
     return failed || append_breaks(finding, job, text);
 }
 
-/* "4.8 ms per step (62 ms instead of 57.2 ms), 24 ms in total"; nothing where it cost nothing. */
+/* Appends "4.8 ms per step (62 ms instead of 57.2 ms), 24 ms in total"; nothing where there was no cost. */
 static int append_cost(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t each_ns = finding->lost_ns / finding_steps(finding);
@@ -204,7 +211,7 @@ int finding_append(const struct finding *finding, const struct job *job, struct 
                : 0;
 }
 
-/* A line below the headline. */
+/* Appends one line below the headline. */
 static int add_line(const char *name, const struct buffer *line, const char *end, struct buffer *out)
 {
     if (!line->length)
@@ -213,13 +220,13 @@ static int add_line(const char *name, const struct buffer *line, const char *end
            buffer_append_text(out, end);
 }
 
-/* So many phases are named, the others summed. */
+/* At most this many phases are named; the others are added up. */
 enum { PHASES_NAMED = 4 };
 
-/* Nor is a part of so little of the whole. */
+/* A phase with a smaller share of the total is not named either. */
 static const double PART_NAMED = 0.01;
 
-/* A cost that differs from what its phases add up to by more than this part asks for the reason. */
+/* If the cost differs from the sum of the phases by more than this share, the text gives the reason. */
 static const double ADDS_UP = 0.1;
 
 static int append_phases(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -240,7 +247,7 @@ static int append_phases(const struct finding *finding, const struct job *job, s
            (buffer_append_text(text, ", other phases ") || text_time(text, rest_ns));
 }
 
-/* Why the job lost more or less than its phases were late or slow by. */
+/* Appends why the job lost more or less time than the phases were late or slow by. */
 static int append_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
 {
     if (finding->lost_ns > excess_ns)
@@ -254,7 +261,7 @@ static int append_difference(const struct finding *finding, int64_t excess_ns, s
                                         : " delayed the job; the rest was hidden");
 }
 
-/* "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
+/* Appends "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
 static int append_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
@@ -265,7 +272,7 @@ static int append_breakdown(const struct finding *finding, const struct job *job
     return append_phases(finding, job, text) || (!adds_up && append_difference(finding, excess_ns, text));
 }
 
-/* "2026-11-25T10:12:04.120000Z, 1.2 s after the job started, at train.py:123". */
+/* Appends "2026-11-25T10:12:04.120000Z, 1.2 s after the job started, at train.py:123". */
 static int append_first(const struct finding *finding, const struct job *job, const struct job_record *record,
                         struct buffer *text)
 {
@@ -301,7 +308,7 @@ static int add_first(const struct finding *finding, const struct job *job, const
     return failed;
 }
 
-/* "Reported in: node3.log, byte 20511." */
+/* Appends "Reported in: node3.log, byte 20511." */
 static int add_place(const struct finding *finding, const struct job_record *record, struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
@@ -354,7 +361,7 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                : 0;
 }
 
-/* Six figures; null for what divides by an option of 0. */
+/* Six significant digits; null for the result of a division by an option of 0. */
 static int add_number(struct buffer *json, const char *name, double value)
 {
     return text_json_key(json, name) ||

@@ -1,3 +1,7 @@
+/*
+ * Unites findings of several rounds of a run that are one fault (finding.h). lib/report/judged_run.c calls it
+ * after each round.
+ */
 #include "base/base.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
@@ -12,9 +16,9 @@ int finding_is_of_steps(const struct finding *finding)
 }
 
 /*
- * Whether steps of two follow each other, or have some in common. What comes before the first operation of
- * the first step after others that are not loaded cannot be measured: that one need not show what the next
- * do.
+ * Whether the steps of two findings are consecutive or overlap. The time before the first operation of the
+ * first step after an unloaded part cannot be measured, so that step need not show the fault for the two to
+ * be one.
  */
 static int meet(const struct finding *a, const struct finding *b, const struct job *job)
 {
@@ -23,7 +27,7 @@ static int meet(const struct finding *a, const struct finding *b, const struct j
     return second->first_step <= next + 1 || (second->first_step == next + 2 && job_is_break(job, next));
 }
 
-/* Whether one that recurs has the other's only step: others in between are healthy. */
+/* Whether `b` recurs and the single step of `a` is one of its steps: the steps between are healthy. */
 static int recurs_as(const struct finding *a, const struct finding *b)
 {
     return a->period > 1 && b->first_step == b->last_step && finding_has_step(a, b->first_step);
@@ -122,7 +126,7 @@ static int absorb(struct finding *into, const struct finding *other, const struc
     return add_phases(into, other) || add_waiting(into, other) ? -1 : 0;
 }
 
-/* Takes into a finding those of other rounds, the first `count`, that are one with it. */
+/* Adds to a finding those of earlier rounds, the first `*count`, that are one fault with it. */
 static int absorb_all(struct findings *to, size_t *count, struct finding *finding, const struct job *job)
 {
     for (size_t i = 0; i < *count;) {
@@ -140,7 +144,7 @@ static int absorb_all(struct findings *to, size_t *count, struct finding *findin
             return -1;
         findings_remove(to, i);
         --*count;
-        /* It has more steps now. */
+        /* It has more steps now, so earlier ones may fit. */
         i = 0;
     }
     return 0;

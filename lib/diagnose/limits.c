@@ -1,14 +1,15 @@
 /*
- * Limits. A new one, LIMIT_FOO, takes a line in enum limit_id (lib/diagnose/diagnose.h), one in `limits`
- * below, and what follows; `make check` says what is missing.
+ * The limits of the rules, as one table. A new limit, LIMIT_FOO, takes a line in enum limit_id
+ * (lib/diagnose/finding.h), a row in `limits` below, and what follows; `make check` reports what is missing.
  * - lib/: code that reads it by its name
- * - lib/diagnose/rule.c: a rule that is held against it, or whose `needs`, `measure` or `says` names it
- * - tests/unit/: a test that names LIMIT_FOO and pins it, unless a rule that is held against it has its own
+ * - lib/diagnose/rule.c: a rule that uses it as its limit, or that names it in `needs`, `measure` or `says`
+ * - tests/unit/: a test that names LIMIT_FOO and fixes its value, unless a rule that uses it has a test on
+ *   both sides
  * - man/ncclprof-diagnosis.7: `make golden` writes its line from the table
  */
 #include "diagnose/finding.h"
 
-/* The names follow their enum: LIMIT_FAR_AHEAD is far-ahead. */
+/* The names follow the enum: LIMIT_FAR_AHEAD is far-ahead. */
 const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_NONE] = {"none", 0, "", "a sound trace has none"},
     [LIMIT_ONE] = {"one", 1, "", "one is enough"},

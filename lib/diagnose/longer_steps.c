@@ -1,3 +1,8 @@
+/*
+ * Finds steps that took longer than their baseline, whatever the cause, and whether findings explain them.
+ * Steps are compared with steps of the same load only. Runs after the findings are known; longer_steps_text.c
+ * writes the result.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
@@ -7,19 +12,25 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Loads are alike within this part: what a step's last records may lack, and less than any batch grows by. */
+/*
+ * Two loads are the same within this share: more than the records that a step's end may lack, and less than
+ * any batch grows by.
+ */
 static const double ALIKE = 0.1;
 
-/* Of fewer steps none can be called the usual one. */
+/* Fewer steps of a load than this have no baseline. */
 enum { STEPS_OF_LOAD = 4 };
 
-/* More loads than so many are no programme that recurs: steps beyond them are not compared. */
+/* More loads than this are no program that recurs: further loads are not compared. */
 enum { LOADS = 64 };
 
-/* Recorders lose one here and there: where it is more than one in so many, no count tells a step's load. */
+/*
+ * Recorders lose an operation here and there. If more than one in FEW_LOST is lost, counts do not show the
+ * load of a step.
+ */
 enum { FEW_LOST = 50 };
 
-/* What the first step of a load amounts to: the others are held against it. */
+/* The load of a step. That of the first step with a load stands for all others. */
 struct load {
     double operations;
     double bytes;
@@ -42,7 +53,7 @@ static void measure_load(const struct job *job, int32_t step, struct load *load)
     }
 }
 
-/* -1: of none. */
+/* -1: the load does not match and there is no room for another. */
 static int32_t find_load(struct load *loads, int32_t *count, const struct load *load)
 {
     int32_t at = 0;
@@ -58,8 +69,8 @@ static int32_t find_load(struct load *loads, int32_t *count, const struct load *
 }
 
 /*
- * Steps in which a communicator or a function is used for the first time, and those just before them, which
- * last until then: the start-up of that.
+ * Marks steps in which a communicator or a function is used for the first time, which includes its start-up,
+ * and the step before each, which ends only when that is done.
  */
 static int mark_first_uses(const struct job *job, unsigned char *marked)
 {
@@ -82,7 +93,7 @@ static int mark_first_uses(const struct job *job, unsigned char *marked)
     return seen ? 0 : -1;
 }
 
-/* The lengths of the steps of a load, in order. */
+/* Lists the durations of the steps of a load in order. */
 static size_t lengths_of(const struct usual_steps *usual, const struct baseline *baseline, int32_t load,
                          int64_t *list)
 {
@@ -94,8 +105,9 @@ static size_t lengths_of(const struct usual_steps *usual, const struct baseline 
 }
 
 /*
- * By how much lengths differ from one step to the next: a fault that lasts makes two of those differences,
- * however many steps it fills. A difference of two varies by the root of two as much as each.
+ * The noise of step times: sigma of the differences between consecutive steps, divided by the square root of
+ * two, because a difference of two values varies more than one. A fault that lasts adds only two large
+ * differences, however many steps it fills.
  */
 static int64_t noise_of(int64_t *lengths, size_t count)
 {
@@ -143,7 +155,7 @@ static int find_loads(struct usual_steps *usual, const struct job *job, const st
     return 0;
 }
 
-/* Wants job_index_steps and baseline_measure_steps. -1 when memory is out: release it all the same. */
+/* Needs job_index_steps and baseline_measure_steps. -1 when memory runs out: release it anyway. */
 static int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
 {
     size_t steps = (size_t)baseline->step_count;
@@ -171,32 +183,31 @@ static void usual_steps_release(struct usual_steps *usual)
     *usual = (struct usual_steps){0};
 }
 
-/* Healthy recorded jobs drift by less: a tenth is more than the weather. */
+/* Step times of the recorded healthy jobs drift by less than a tenth. */
 static const double LONGER = 0.1;
 
-/* So much of a job's time that is lost to nobody is no healthy job's, however it is spread. */
+/* No healthy job loses this share of its time without a cause, however it is spread. */
 static const double MUCH_LOST = 0.1;
 
 /*
- * A hiccup of a healthy job lasts for a step or two; some follow each other, of which each is a quarter of a
- * step at most.
+ * A hiccup of a healthy job lasts one or two steps; several in a row cost at most a quarter of a step each.
  */
 enum { STEPS_TO_BECOME = 3, STEPS_OF_HICCUPS = 5 };
 static const double MOST_HICCUP = 0.25;
 
 /*
- * What begins with the first step that counts may be the last of the warm-up: it is not if it goes on for
- * as many steps as caches and clocks never take, and a quarter of the job.
+ * Longer steps from the first counted step on may be the end of the warm-up. They are not if they last for
+ * more steps than caches and clocks ever take to settle, and for a quarter of the job.
  */
 enum { STEPS_AFTER_WARM_UP = 5, PART_AFTER_WARM_UP = 4 };
 
-/* Of a row at least two in three are longer: a step in between may be let pass. */
+/* At least two in three steps of a block are longer: a step in between may be normal. */
 enum { ROW_LEAST = 2, ROW_OF = 3 };
 
-/* So many single steps at one distance are a checkpoint or an evaluation of the job's programme. */
+/* This many single steps at equal distances are checkpoints or evaluations of the program. */
 enum { TIMES_TO_RECUR = 3 };
 
-/* By how much a step was longer where it counts as such; else 0. */
+/* By how much a step was longer if it counts as longer; 0 otherwise. */
 static int64_t longer_ns(const struct longer_steps *longer, const struct baseline *baseline, int32_t step,
                          const struct diagnose_options *options)
 {
@@ -207,7 +218,7 @@ static int64_t longer_ns(const struct longer_steps *longer, const struct baselin
     int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
     int64_t least_ns = noise_ns > share_ns ? noise_ns : share_ns;
     int64_t ns = baseline->step_ns[step] - usual_ns;
-    /* Twice as long is longer, whatever the noise. */
+    /* Twice the baseline always counts, whatever the noise. */
     return ns >= (least_ns < usual_ns ? least_ns : usual_ns) ? ns : 0;
 }
 
@@ -225,7 +236,7 @@ static int32_t next_compared(const struct longer_steps *longer, const struct bas
     return step;
 }
 
-/* What a step adds to the sums of a row. */
+/* Adds a step to the sums of a block. */
 static void add_step(struct longer_row *row, const struct longer_steps *longer,
                      const struct baseline *baseline, const int64_t *over_ns, int32_t step)
 {
@@ -237,8 +248,8 @@ static void add_step(struct longer_row *row, const struct longer_steps *longer,
 }
 
 /*
- * The row of longer steps that begins with `first`. One step in between ends it only where the row would
- * consist of such.
+ * The block of longer steps that starts at `first`. A single normal step in between ends it only if fewer
+ * than two in three of its steps would be longer.
  */
 static struct longer_row row_from(const struct longer_steps *longer, const struct baseline *baseline,
                                   const struct findings *findings, const int64_t *over_ns, int32_t first)
@@ -299,7 +310,7 @@ static int find_rows(struct longer_steps *longer, const struct job *job, const s
     return 0;
 }
 
-/* Single longer steps at one distance. */
+/* The distance of single longer steps, if it is always the same; 0 otherwise. */
 static int32_t period_of(const struct job *job, const int64_t *over_ns, int32_t step_count)
 {
     int32_t last = -1, period = 0, times = 0;
@@ -317,7 +328,7 @@ static int32_t period_of(const struct job *job, const int64_t *over_ns, int32_t 
     return times >= TIMES_TO_RECUR && period > 1 ? period : 0;
 }
 
-/* What a finding of medium or high confidence says that a step lost. */
+/* The cost of a step according to findings of medium or high confidence. */
 static int64_t said_in(const struct findings *findings, int32_t step)
 {
     int64_t said_ns = 0;

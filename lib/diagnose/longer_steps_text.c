@@ -1,3 +1,7 @@
+/*
+ * The cautions about longer steps: which steps, by how much, and which operation became slower. That no rank
+ * can be blamed is no reason not to report them.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
@@ -8,25 +12,29 @@
 #include <stdlib.h>
 
 /*
- * What of a step grew where steps became longer: the place of the step's sequence whose operation took longer
- * to transfer, or before which more time passed, than in the steps that were as usual.
+ * The operation that became slower in a block of longer steps: the position in the step whose transfer took
+ * longer, or before which more time passed, than in the normal steps.
  */
 struct grown_operation {
-    int32_t operation; /* one of those; -1: none grew */
+    int32_t operation; /* an example in the block; -1: none became slower */
     int32_t position;
-    int64_t grown_ns; /* middle one of the steps against that of the usual ones; of the rank that grew most */
-    int transfers;    /* it is the transfer that grew; else what passed before it */
-    int32_t ranks;    /* on which it grew by half of that */
-    int32_t of_ranks; /* that play the role */
-    int32_t rank;     /* that grew most */
-    int32_t last_rank; /* who came last there most often; -1: it cannot be told */
+    /*
+     * Difference of the medians of the block and of the normal steps, on the rank with the greatest
+     * difference
+     */
+    int64_t grown_ns;
+    int transfers;     /* the transfer became slower; 0: the gap before it became longer */
+    int32_t ranks;     /* ranks with at least half of that difference */
+    int32_t of_ranks;  /* ranks in the role */
+    int32_t rank;      /* the rank with the greatest difference */
+    int32_t last_rank; /* the rank that arrived last there most often; -1: not known */
     int32_t times_last;
-    int32_t times; /* of so many */
+    int32_t times; /* number of steps in which that is known */
 };
 
-/* The steps of a row and those that it is held against: of its load, and in no row. */
+/* The steps of a block, and the steps it is compared with: of the same load, and in no block. */
 struct sides {
-    unsigned char *of_step; /* owned; 1: the row's, 2: the usual ones */
+    unsigned char *of_step; /* owned, by step: SIDE_ROW, SIDE_USUAL or 0 */
     int64_t *list;          /* owned; room for all steps */
 };
 
@@ -56,11 +64,11 @@ static void sides_release(struct sides *sides)
     free(sides->list);
 }
 
-/* Where a rank is in the step. */
+/* A position of the step on one rank. */
 struct spot {
     int32_t role;
     int32_t position;
-    size_t rank; /* in the role */
+    size_t rank; /* index in the role */
 };
 
 static int64_t value_of(const struct job *job, int32_t operation, int transfers)
@@ -70,8 +78,8 @@ static int64_t value_of(const struct job *job, int32_t operation, int transfers)
 }
 
 /*
- * The operation at the place in a step; -1. Steps under another load are of another programme, of as many
- * calls: there it is the same call of that.
+ * The operation at this position in a step; -1: none. Steps of another load may follow another call sequence
+ * with as many calls, in which it is the call of the same number.
  */
 static int32_t cell_alike(const struct job *job, const struct baseline *baseline, const struct spot *spot,
                           int32_t step)
@@ -90,7 +98,7 @@ static int32_t cell_alike(const struct job *job, const struct baseline *baseline
     return -1;
 }
 
-/* The middle value of one side; TIME_UNKNOWN. */
+/* The median of one side; TIME_UNKNOWN: none. */
 static int64_t middle_of(const struct sides *sides, const struct job *job, const struct baseline *baseline,
                          const struct spot *spot, int side, int transfers)
 {
@@ -108,7 +116,7 @@ static int64_t middle_of(const struct sides *sides, const struct job *job, const
     return median_of(sides->list, count);
 }
 
-/* By how much it grew for a rank; 0 where it did not, or nothing tells. */
+/* By how much it became slower on a rank; 0 where it did not, or is not known. */
 static int64_t growth_at(const struct sides *sides, const struct job *job, const struct baseline *baseline,
                          const struct spot *spot, int transfers)
 {
@@ -118,7 +126,7 @@ static int64_t growth_at(const struct sides *sides, const struct job *job, const
     return usual != TIME_UNKNOWN && row > usual ? row - usual : 0;
 }
 
-/* Any operation at the place in the row; -1. */
+/* An operation at this position in the block; -1: none. */
 static int32_t example_of(const struct job *job, const struct baseline *baseline, const struct spot *spot,
                           const struct longer_row *row)
 {
@@ -181,10 +189,10 @@ static int count_last(struct grown_operation *grown, const struct job *job, cons
     return 0;
 }
 
-/* What grew by less than one part in so many of what the steps did explains nothing of it. */
+/* A difference below one part in PART_EXPLAINED of that of the step does not explain it. */
 enum { PART_EXPLAINED = 10 };
 
-/* -1 when memory is out. */
+/* -1 when memory runs out. */
 static int grown_operation_find(struct grown_operation *grown, const struct job *job,
                                 const struct baseline *baseline, const struct longer_steps *longer,
                                 const struct longer_row *row)
@@ -200,7 +208,7 @@ static int grown_operation_find(struct grown_operation *grown, const struct job 
     if (!failed && grown->operation >= 0) {
         count_ranks(grown, &sides, job, baseline);
         failed = count_last(grown, job, baseline, row);
-        /* People count from the step's first. */
+        /* Users count the operations of a step from its first. */
         const struct role *role = &baseline->roles[baseline->role_of_rank[grown->rank]];
         grown->position -= role_sequence(role, grown->position).begin;
     }
@@ -208,9 +216,12 @@ static int grown_operation_find(struct grown_operation *grown, const struct job 
     return failed;
 }
 
-/* Steps that became longer, in words: that nobody can be blamed is no reason to be silent about it. */
+/* The cautions about steps that became longer. */
 
-/* The slowest transfer of those steps that nobody is to blame for; -1 where none explains half of one's. */
+/*
+ * The slowest transfer of these steps that has no culprit; -1 where none explains half of the difference of a
+ * step.
+ */
 static int32_t slowest_in(const struct job *job, const struct transfer_excess *transfers,
                           const struct longer_row *row)
 {
@@ -260,7 +271,10 @@ static int append_steps(const struct longer_steps *longer, const struct longer_r
     return failed || buffer_append_text(text, "; the cause cannot be determined from this trace");
 }
 
-/* ". Most of the increase: 5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), on 7 of 8 ranks". */
+/*
+ * Appends ". Most of the increase: 5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), on 7 of 8
+ * ranks".
+ */
 static int append_grown(const struct job *job, const struct grown_operation *grown, struct buffer *text)
 {
     const struct job_operation *operation = &job->operations[grown->operation];
@@ -287,7 +301,10 @@ static int append_last(const struct job *job, const struct grown_operation *grow
                                job->ranks[grown->last_rank].name, (int)grown->times_last, (int)grown->times);
 }
 
-/* What grew: of a single step the transfer that was slow, else what did in most steps. */
+/*
+ * Appends the cause: for a single step its slow transfer, otherwise the operation that became slower in most
+ * steps.
+ */
 static int append_cause(const struct job *job, const struct baseline *baseline,
                         const struct transfer_excess *transfers, const struct longer_steps *longer,
                         const struct longer_row *row, struct buffer *text)
@@ -315,7 +332,7 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
     return failed;
 }
 
-/* The first and the last step of a load, and how long they usually are. */
+/* The first and the last step of a load, and their baseline. */
 struct longer_steps_text_stretch {
     int32_t first;
     int32_t last;
@@ -323,7 +340,7 @@ struct longer_steps_text_stretch {
     int64_t bytes;
 };
 
-/* The stretch of one load that begins with `step`, other loads in between or not. */
+/* The steps of one load from `step` on, whether or not steps of other loads lie between them. */
 static struct longer_steps_text_stretch stretch_of(const struct longer_steps *longer, int32_t step_count,
                                                    int32_t load)
 {
@@ -340,10 +357,10 @@ static struct longer_steps_text_stretch stretch_of(const struct longer_steps *lo
     return stretch;
 }
 
-/* Steps grow with their load from this share on: less is not worth a word. */
+/* Steps count as longer with the load from this ratio on. */
 static const double GROWN = 1.1;
 
-/* Where a load takes over from a lesser one for good, and its steps are longer for it. */
+/* Adds a caution where a greater load replaces a smaller one for good and makes the steps longer. */
 static int caution_grown_load(const struct job *job, const struct longer_steps *longer, struct table *table,
                               struct error *error)
 {

@@ -1,10 +1,10 @@
 /*
- * Rules. A new one, RULE_FOO, takes a line in enum rule_id (lib/diagnose/diagnose.h), one in `rules` below,
- * and what follows; `make check` says what is missing.
- * - lib/diagnose/: where what it looks at is at hand, a function that returns its measure, or NOT_ASKED where
- *   the rule does not apply, handed to suspect_ask (a suspicion) or finding_ask (a finding). It decides
- *   nothing. A rule of how jobs stop lies in lib/postmortem
- * - lib/diagnose/limits.c: its limit, if there is none of that meaning
+ * The rules of diagnose, as one table. A new rule, RULE_FOO, takes a line in enum rule_id
+ * (lib/diagnose/finding.h), a row in `rules` below, and what follows; `make check` reports what is missing.
+ * - lib/diagnose/: a function that returns its measure, or NOT_ASKED where the rule does not apply. The file
+ *   that has the data calls it and passes the result to suspect_ask (for a suspect) or finding_ask (for a
+ *   finding). The function decides nothing. Rules about jobs that stopped are in lib/hang/
+ * - lib/diagnose/limits.c: its limit, if there is none with that meaning
  * - tests/unit/: assert_speaks and assert_quiet (tests/unit/support/spoken.h) with RULE_FOO, at its limit and
  *   beside it
  * - man/ncclprof-diagnosis.7: `make golden` writes its paragraph from the table
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Bits of `kinds`. */
+/* The bits of `kinds`. */
 enum {
     OF_COMPUTE = 1 << FINDING_COMPUTE,
     OF_HOST = 1 << FINDING_HOST,
@@ -26,7 +26,7 @@ enum {
     OF_ALL = OF_RANK | OF_NETWORK
 };
 
-/* The names follow their enum: RULE_ROUGH_END is rough-end. */
+/* The names follow the enum: RULE_ROUGH_END is rough-end. */
 const struct rule rules[RULE_COUNT] = {
     [RULE_ROUGH_END] =
         {"rough-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,

@@ -1,3 +1,8 @@
+/*
+ * Measures for the rules about lateness that may have a common cause, or be the effect of another rank: most
+ * of the job late at once, hosts late together, slow networks side by side, ranks that may have waited where
+ * no kernel shows it.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -9,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* Findings that name most of the job at once, and networks that were slow along with others. */
+/* Findings that blame most of the job at once, and networks that were slow together with others. */
 
 struct named {
     int32_t rank;
@@ -23,7 +28,7 @@ static int by_rank(const void *a, const void *b)
                                      : (left->finding > right->finding) - (left->finding < right->finding);
 }
 
-/* The findings that are believed, those of a rank side by side. */
+/* Lists the findings of at least medium confidence, sorted by rank. */
 static size_t list_named(const struct findings *findings, struct named *named)
 {
     size_t count = 0;
@@ -34,7 +39,7 @@ static size_t list_named(const struct findings *findings, struct named *named)
     return count;
 }
 
-/* How many ranks are named in each step. `last` has room for a number per step, zeroed. */
+/* Counts the ranks with a finding in each step. `last` has room for one number per step, zeroed. */
 static void count_ranks(const struct findings *findings, const struct named *named, size_t count,
                         int32_t *last, int32_t *ranks)
 {
@@ -88,13 +93,13 @@ static void doubt(struct findings *findings, const struct named *named, size_t c
     }
 }
 
-/* What was slow beside a network in networks that are not believed to be at fault. */
+/* Slowness beside a network finding, in networks whose findings have low confidence. */
 struct beside {
-    int64_t slow_ns; /* in the network's steps */
-    int32_t *ranks;  /* in each of them, of how many other ranks */
+    int64_t slow_ns; /* in the steps of the finding */
+    int32_t *ranks;  /* by step: how many other ranks were slow */
 };
 
-/* One step of three and more is a moment, and another matter. */
+/* A single shared step of three or more is coincidence. */
 static void look_beside(const struct finding *finding, const struct finding *other, struct beside *beside)
 {
     int32_t first = finding->first_step > other->first_step ? finding->first_step : other->first_step;
@@ -114,8 +119,8 @@ static int is_shared_in(const struct beside *beside, int32_t step)
 }
 
 /*
- * What was slow beside a network, as a share of what it was, where others were in as many of its steps. A
- * rank has no two findings of its network in one step: what is beside one is of others.
+ * The slowness beside a network finding as a share of its own, where others were slow in enough of its steps.
+ * A rank has no two network findings in one step, so all of it is of other ranks.
  */
 static double measure_shared(const struct findings *findings, const struct finding *finding,
                              struct beside *beside)
@@ -132,7 +137,7 @@ static double measure_shared(const struct findings *findings, const struct findi
     return shared >= least ? ratio_of(beside->slow_ns, finding->slow_ns) : NOT_ASKED;
 }
 
-/* Notes the steps in which it was. */
+/* Adds its steps to the common slowdown. */
 static void join_shared(struct common_slowdown *common_slowdown, const struct finding *finding,
                         const struct beside *beside)
 {
@@ -142,7 +147,10 @@ static void join_shared(struct common_slowdown *common_slowdown, const struct fi
     common_slowdown->findings++;
 }
 
-/* A slow link hardly slows others. None is doubted for another that is doubted here: all are read first. */
+/*
+ * A slow link hardly slows down others, so networks that are slow together have another cause. All measures
+ * are taken before any is applied, so that one doubted finding does not count against the next.
+ */
 int findings_check_shared(struct findings *findings, const struct job *job)
 {
     struct beside beside = {.ranks = array_new((size_t)job->step_count + 1, sizeof *beside.ranks)};
@@ -190,8 +198,8 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
 }
 
 /*
- * How late the middle one of the others of a list was, for each of its ranks in a step, in `others` where
- * that is more than what is there. `list` has room for all ranks.
+ * For each rank of a list, the median lateness of the others on the list in a step; stored in `others` where
+ * it is greater than the value there. `list` has room for all ranks.
  */
 static void measure_others(const struct baseline *baseline, const int32_t *ranks, size_t count, int32_t step,
                            int64_t *list, int64_t *others)
@@ -206,7 +214,7 @@ static void measure_others(const struct baseline *baseline, const int32_t *ranks
     }
 }
 
-/* All that play a role. */
+/* Lists the ranks that have a role. */
 static size_t list_players(const struct baseline *baseline, int32_t *ranks)
 {
     size_t count = 0;
@@ -216,7 +224,7 @@ static size_t list_players(const struct baseline *baseline, int32_t *ranks)
     return count;
 }
 
-/* Of all in a step, and of those that play one role, which may pause where others do not. */
+/* Compares all ranks in a step, and then those of each role, which may pause together. */
 static void measure_step(const struct baseline *baseline, const int32_t *players, size_t count, int32_t step,
                          int64_t *list, int64_t *others)
 {
@@ -228,7 +236,10 @@ static void measure_step(const struct baseline *baseline, const int32_t *players
     }
 }
 
-/* What the hosts have in common, of each rank in each step; TIME_UNKNOWN where there are no others. */
+/*
+ * Computes the lateness that hosts have in common, by rank and step; TIME_UNKNOWN where there are
+ * no others.
+ */
 static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)
 {
     size_t ranks = baseline->rank_count, cells = ranks * (size_t)baseline->step_count;
@@ -246,7 +257,7 @@ static int measure_unrest(struct suspects *suspects, const struct baseline *base
     return failed ? -1 : 0;
 }
 
-/* Whether another rank of the role tells how long its own time was at a place. */
+/* Whether the own time of another rank of the role is known at a position. */
 static int another_tells(const struct baseline *baseline, int32_t role, int32_t position, int32_t step,
                          size_t but)
 {
@@ -258,7 +269,7 @@ static int another_tells(const struct baseline *baseline, int32_t role, int32_t 
     return 0;
 }
 
-/* Whether another rank tells that of the operation itself. */
+/* Whether the own time of another member is known for this very operation. */
 static int another_member_tells(const struct job *job, const struct baseline *baseline, int32_t operation)
 {
     const struct job_instance *instance = &job->instances[job->operations[operation].instance];
@@ -271,8 +282,8 @@ static int another_member_tells(const struct job *job, const struct baseline *ba
 }
 
 /*
- * Whether most of what a rank was late by in a step was own time where no other tells its own. Lateness whose
- * origin is hidden (baseline.h) is held against others already.
+ * Whether most of what a rank was late by in a step is own time where that of no other rank is known.
+ * Lateness of hidden origin (baseline.h) has already been compared with others.
  */
 static int is_alone_in(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int32_t step)
@@ -294,7 +305,10 @@ static int is_alone_in(const struct suspect *suspect, const struct job *job, con
     return alone_ns * 2 > late_ns;
 }
 
-/* In how many of its steps there are no others; where others tell nothing in most of them, in how many. */
+/*
+ * The number of its steps without other ranks to compare; or, if nothing is known of the others in most of
+ * its steps, the number of those.
+ */
 static double measure_no_peers(const struct suspect *suspect, const struct job *job,
                                const struct baseline *baseline, const int64_t *others)
 {
@@ -307,8 +321,8 @@ static double measure_no_peers(const struct suspect *suspect, const struct job *
 }
 
 /*
- * How much of what a rank was late by in its steps is what all hosts were late by in them. What they were
- * late by in a few steps says nothing of what its GPU took longer for in others.
+ * The share of a rank's lateness in its steps that all hosts have in common. For a GPU it only counts if it
+ * is common in most of its steps.
  */
 static double measure_common(const struct suspect *suspect, const struct baseline *baseline,
                              const int64_t *others)
@@ -346,9 +360,9 @@ int suspects_check_common_lateness(struct suspects *suspects, const struct job *
     return 0;
 }
 
-/* Suspicions of a rank that may be another's fault: waiting that no kernel shows. */
+/* Suspects of own time that may be another rank's fault: waiting that no kernel shows. */
 
-/* A greater suspicion of that rank in the same step; NULL. */
+/* A greater suspect of that rank in the same step; NULL: none. */
 static const struct suspect *greater_suspect(const struct suspects *suspects, const struct suspect *than,
                                              int32_t rank, int32_t step)
 {
@@ -362,10 +376,10 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 }
 
 /*
- * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
- * it received from them, and no kernel says when. Or for the rank's own network, itself
- * under greater suspicion: the group before it sent or received by that, or what is late is a send, and only
- * the host says when.
+ * Whether the own time before an operation may be waiting for another rank that is suspected more: the group
+ * call before it received from that rank, and no kernel shows when that ended. Or whether it may be due to
+ * the rank's own network, if that is suspected more: the group call before it sent or received over the
+ * network, or the late operation is a send, and only the host recorded the time.
  */
 static int may_have_waited(const struct suspects *suspects, const struct suspect *suspect,
                            const struct job *job, const struct job_operation *operation)
@@ -392,8 +406,7 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
     return 0;
 }
 
-/* What the slow links of an instance may have held a member for: all their extra waiting, one after another.
- */
+/* How long the slow links of an instance may have held up a member: the sum of all their excess waits. */
 static int64_t most_held(const struct edges *edges, size_t instance)
 {
     int64_t held_ns = 0;
@@ -404,11 +417,12 @@ static int64_t most_held(const struct edges *edges, size_t instance)
 }
 
 /*
- * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
- * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
- * of that time, as may the leaf of a tree, whose data come after every stop there is; or, where no network
- * steps say, by what made the whole operation that much slower than usual. Within a step a late host waits
- * for no GPU; and who received from the network on each channel is known to have had its data.
+ * Whether the own time before an operation may be waiting for a slow network, for most of that time. Either
+ * only some channels of the operation before record their stop, and another channel may have waited for a
+ * link that is suspected more; or the rank may be the leaf of a tree, whose data arrives after every recorded
+ * stop; or, without network steps, the whole operation was slower than its baseline by that much. A host that
+ * is late within a step waits for no GPU, and a rank that received over the network on every channel had its
+ * data.
  */
 static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct baseline *baseline,
@@ -430,7 +444,7 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
            greater_suspect(suspects, suspect, transfer->culprit, previous->step);
 }
 
-/* Whether another rank was late in the same steps, most of them, by about as much. */
+/* Whether another rank was late by about as much in most of the same steps. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
     if (b->kind == FINDING_NETWORK || b->rank == a->rank || !suspects_are_together(a, b))
@@ -442,8 +456,8 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
 }
 
 /*
- * Ranks that are late by the same in the same steps may have a cause in common that the trace does not show.
- * Of them, one alone whose host was late is that cause.
+ * The number of ranks that are late by about as much in the same steps: they may have a common cause that the
+ * trace does not show. If the host of just one of them was late, that one is the cause.
  */
 static double measure_twins(const struct suspects *suspects, const struct suspect *suspect,
                             const struct job *job)
@@ -459,9 +473,10 @@ static double measure_twins(const struct suspects *suspects, const struct suspec
 }
 
 /*
- * Where the recorder leaves sends and receives out, one other is enough, whatever their hosts; but not one
- * whose lateness may be such a receive while this rank's is none: that may have waited for this one. Nor, in
- * stages, where it is known what may be a receive, one whose lateness is none either.
+ * Where the recorder leaves out sends and receives, a single other rank is enough, whatever the hosts did. It
+ * does not count if its lateness may be such a receive while this rank's cannot be: then it may have waited
+ * for this rank. In a pipeline where it is known which lateness may be a receive, it does not count either if
+ * its lateness cannot be one.
  */
 static double measure_hidden_twins(const struct suspects *suspects, const struct suspect *suspect,
                                    const struct job *job)
@@ -476,8 +491,8 @@ static double measure_hidden_twins(const struct suspects *suspects, const struct
 }
 
 /*
- * How much of what was slow were sends and receives called as one, where only finished operations are listed:
- * each is over with the whole call, and nothing says which of them held it.
+ * The share of the slowness in sends and receives of one group call, where only finished operations are
+ * recorded: each ends with the whole call, and nothing shows which of them held it up.
  */
 static double measure_groups(const struct suspect *suspect, const struct job *job,
                              const struct transfer_excess *transfers)
@@ -500,9 +515,9 @@ static double measure_groups(const struct suspect *suspect, const struct job *jo
 }
 
 /*
- * How much of its own time may be operations of which the file was lost: what is long at that place in every
- * step may hold them. A host that is late within a step does not wait for them. What one did from where its
- * file was cut is not known at all.
+ * The share of its own time that may be operations whose record is lost: if own time at a position is long in
+ * every step, it may contain them. A host that is late within a step does not wait for them. What a rank did
+ * after its file was cut is not known at all.
  */
 static double measure_lost(const struct suspect *suspect, const struct job *job,
                            const struct baseline *baseline)
@@ -523,7 +538,7 @@ static double measure_lost(const struct suspect *suspect, const struct job *job,
     return ratio_of(hidden_ns, suspect->total_ns);
 }
 
-/* How much of its own time may be waiting for others under greater suspicion. */
+/* The share of its own time that may be waiting for other ranks that are suspected more. */
 static double measure_waiting(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct baseline *baseline,
                               const struct edges *edges, const struct transfer_excess *transfers)
@@ -538,7 +553,7 @@ static double measure_waiting(const struct suspects *suspects, const struct susp
     return ratio_of(waited_ns, suspect->total_ns);
 }
 
-/* What a rank did that is not told apart from others of its process is not known at all. */
+/* If several ranks of one process cannot be told apart, nothing certain is known of this one. */
 static void doubt_rank(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
                        const struct baseline *baseline, const struct edges *edges,
                        const struct transfer_excess *transfers)

@@ -1,3 +1,7 @@
+/*
+ * Measures for the rules about what a recorder does not show: imprecise ends, trees and roots in traces of
+ * finished operations only, unrecorded sends and receives, and missing records.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -8,11 +12,11 @@
 
 #include <stdlib.h>
 
-/* What a recorder hides that lists finished operations only, without algorithms and network steps. */
+/* What a recorder hides that lists only finished operations, without algorithms and network steps. */
 
 /*
- * How long after this member another one ended, by the clocks: at least, less what they may be off (`sign`
- * -1), or at most (1). TIME_UNKNOWN where they do not tell.
+ * How long after this member another one ended, by aligned clocks: at least (`sign` -1, less the clock error)
+ * or at most (1, plus the clock error). TIME_UNKNOWN where the clocks do not show it.
  */
 static int64_t ended_after(const struct job *job, const struct job_operation *member,
                            const struct job_operation *other, int sign)
@@ -23,7 +27,7 @@ static int64_t ended_after(const struct job *job, const struct job_operation *me
     return mine == TIME_UNKNOWN || end == TIME_UNKNOWN ? TIME_UNKNOWN : end - mine + sign * doubt;
 }
 
-/* How long after this member the last one of its operation ended, at least. */
+/* How long after this member the last member of its operation ended, at least. */
 static int64_t others_went_on(const struct job *job, const struct job_operation *member)
 {
     const struct job_instance *instance = &job->instances[member->instance];
@@ -37,8 +41,8 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
 }
 
 /*
- * Whether by the clocks all members of an operation had left it by `after_ns` after this one did, which may
- * have been the leaf of a tree; 0 where that is not known.
+ * Whether, by aligned clocks, all members had left an operation `after_ns` after this one did, which may have
+ * been the leaf of a tree; 0 where that is not known.
  */
 static int all_have_left(const struct job *job, const struct job_operation *member, int64_t after_ns)
 {
@@ -54,8 +58,7 @@ static int all_have_left(const struct job *job, const struct job_operation *memb
     return 1;
 }
 
-/* Whether the operation before may have been a tree, of which the rank was a leaf: it noted its stop early.
- */
+/* Whether the operation before may have been a tree with the rank as a leaf, which records its stop early. */
 static int may_be_leaf(const struct job *job, const struct baseline *baseline,
                        const struct job_operation *operation)
 {
@@ -78,8 +81,9 @@ static double measure_leaf(const struct suspect *suspect, const struct job *job,
 }
 
 /*
- * Where nobody waited for it (a twentieth at most) where that can be read, how much of what it was late by
- * comes after operations with a root: that ends them before the others do, and is idle then.
+ * The share of its lateness that comes after operations with a root. A rank can finish these before the
+ * others and is idle then. Only where no rank is known to have waited for it (at most a twentieth); NOT_ASKED
+ * otherwise.
  */
 static double measure_behind_root(const struct suspect *suspect, const struct job *job,
                                   const struct baseline *baseline)
@@ -113,20 +117,21 @@ void suspects_check_unrecorded(struct suspects *suspects, const struct job *job,
     }
 }
 
-/* What a recorder hides that leaves point-to-point operations out. */
+/* What a recorder hides that leaves out sends and receives. */
 
-/* So many operations of a step are looked at, whatever a trace claims. */
+/* At most this many operations of a step are examined, whatever the trace contains. */
 enum { MOST_LOOKED_AT = 4096 };
 
-/* Own time less what is beyond the usual, as far as that is known. */
+/* The baseline of own time: own time without its excess, where that is known. */
 static int64_t usual_own_ns(const struct job_operation *operation, const struct excess excess)
 {
     return operation->own_ns - (excess.beyond_ns == TIME_UNKNOWN ? 0 : excess.beyond_ns);
 }
 
 /*
- * The least usual own time that the rank has before other operations of the kind in the same step. One of the
- * same place is none: where the record is lost that divides two steps, they are one.
+ * The least baseline own time of the rank before other operations of the same kind in the same step; -1:
+ * none. An operation at the same position is not another one: it means that the record between two steps is
+ * lost, so that they look like one.
  */
 static int64_t least_of_kind(const struct job *job, const struct baseline *baseline,
                              const struct job_operation *operation)
@@ -168,7 +173,7 @@ static int64_t excess_in_step(const struct job *job, const struct baseline *base
     return excess_ns;
 }
 
-/* Per step, the rank that was late by itself the most, and the next one. */
+/* By step: the rank that was late by itself the most, and the amount of the next one. */
 static struct top_two *find_latest(const struct job *job, const struct baseline *baseline)
 {
     struct top_two *latest = array_new((size_t)job->step_count + 1, sizeof *latest);
@@ -180,7 +185,7 @@ static struct top_two *find_latest(const struct job *job, const struct baseline 
     return latest;
 }
 
-/* The share of its steps in which another rank was late by itself too, by half as much. */
+/* The share of its steps in which another rank was late by itself, too, by at least half as much. */
 static double measure_exchange(const struct suspect *suspect, const struct job *job,
                                const struct baseline *baseline, const struct top_two *latest)
 {
@@ -208,7 +213,10 @@ int suspects_check_exchanges(struct suspects *suspects, const struct job *job,
     return failed;
 }
 
-/* Whether a rank of another stage was late in the same steps by what may be receives: of the slow sends. */
+/*
+ * Whether a rank of another stage was late in the same steps by what may be receives: those of the slow
+ * sends.
+ */
 static int has_receiver(const struct suspects *suspects, const struct suspect *network, const int32_t *stage)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -220,7 +228,7 @@ static int has_receiver(const struct suspects *suspects, const struct suspect *n
     return 0;
 }
 
-/* One step or two may be a moment that has passed, and what is slow then is told by who was late. */
+/* One or two steps may be a passing moment; whatever was slow then shows in the rank that was late. */
 static void join_hidden_sends(const struct suspects *suspects, struct suspect *network)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -247,9 +255,13 @@ int suspects_join_hidden_sends(struct suspects *suspects, const struct job *job)
     return failed ? -1 : 0;
 }
 
-/* Own time that may be something else: the end of what came before is told roughly, or not at all. */
+/*
+ * Own time that may be something else because the end of the operation before is imprecise or not recorded.
+ */
 
-/* Whether its host was late after an operation of all ranks ended the step: what it waits for then is over.
+/*
+ * Whether its host was late after an operation of all ranks ended the step: nothing that it could wait for
+ * was left.
  */
 static int is_late_after_all(const struct job *job, const struct baseline *baseline,
                              const struct job_operation *operation)
@@ -270,8 +282,8 @@ int is_hidden_pair(const struct job *job, const struct baseline *baseline,
 }
 
 /*
- * Own time that may hide something else: after a send, whose end its proxy or the host tells only roughly, or
- * a receive of which only the host does.
+ * Whether the own time before an operation may contain something else: it follows a send, whose end the proxy
+ * or the host records imprecisely, or a receive whose end only the host recorded.
  */
 static int may_hide(const struct job *job, const struct baseline *baseline,
                     const struct job_operation *operation)
@@ -286,8 +298,8 @@ static int may_hide(const struct job *job, const struct baseline *baseline,
 }
 
 /*
- * Of sends and receives called as one the kernel ends with the last, whichever that is: where the host alone
- * says when some of them ended, what comes after may have waited for any.
+ * Sends and receives of one group call share a kernel that ends with the last of them. If only the host
+ * recorded the end of some, the next operation may have waited for any of them.
  */
 static int has_open_end(const struct job *job, int32_t previous)
 {
@@ -300,17 +312,17 @@ static int has_open_end(const struct job *job, int32_t previous)
     return 0;
 }
 
-/* Of a suspicion, what may be something else. */
+/* The part of a suspect's excess that may be something else. */
 struct doubt {
-    int64_t known_ns;       /* whose own time is known */
-    int64_t ends_ns;        /* that may be the rough end of a send or a receive */
-    int64_t pairs_ns;       /* that may be a receive which the recorder leaves out (rules_record.c) */
-    int64_t groups_ns;      /* that may be what was called as one with the operation before */
-    int32_t clear_of_pairs; /* steps in which enough is none that the recorder leaves out */
-    int32_t clear_steps;    /* nor a rough end */
+    int64_t known_ns;       /* excess with known own time */
+    int64_t ends_ns;        /* the part that may be the imprecise end of a send or receive */
+    int64_t pairs_ns;       /* the part that may be a receive that the recorder leaves out */
+    int64_t groups_ns;      /* the part that may be the group call of the operation before */
+    int32_t clear_of_pairs; /* steps with enough excess that is no unrecorded receive */
+    int32_t clear_steps;    /* steps with enough excess that is neither that nor an imprecise end */
 };
 
-/* What is none of either, in one step. */
+/* The excess of one step that is certain. */
 struct clear {
     int32_t step;
     int64_t of_pairs_ns;
@@ -358,8 +370,9 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
 }
 
 /*
- * Whether what is not doubtful of a suspicion would do: it is enough by itself (`least_ns` a step), no less
- * than a quarter, which may come along with the doubtful part, and there in half of the steps at least.
+ * Whether the certain part of a suspect's excess is sufficient: at least `least_ns` per step, at least a
+ * quarter of all (a smaller part may come along with the uncertain part), and present in at least half of the
+ * steps.
  */
 static int would_do(const struct suspect *suspect, int64_t doubtful_ns, int32_t clear_steps, int64_t least_ns)
 {
@@ -370,8 +383,8 @@ static int would_do(const struct suspect *suspect, int64_t doubtful_ns, int32_t 
 }
 
 /*
- * Where only the end of sends is doubtful, several steps in a row speak for a suspicion all the same: of all
- * else the share that is doubtful is read, unless the rest would do.
+ * If only the end of sends is uncertain, several steps in a row still support a suspect, so the measure is
+ * the uncertain share of everything else, unless the certain part is sufficient.
  */
 static double measure_rough_end(const struct suspect *suspect, const struct job *job,
                                 const struct doubt *doubt, int64_t least_ns)
@@ -417,8 +430,8 @@ int job_may_lack_operations(const struct job *job)
 }
 
 /*
- * How many ranks play its role: with records missing, that may be what makes the role; and in more steps than
- * not it may as well have been early in the others.
+ * The number of ranks in its role. With records missing, the missing records may be what makes the role; and
+ * in a suspect of more than half of the steps the rank may instead have been early in the other steps.
  */
 static double measure_role(const struct suspect *suspect, const struct job *job,
                            const struct baseline *baseline)
@@ -435,7 +448,7 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
     suspect_ask(suspect, RULE_ALONE_IN_ROLE, measure_role(suspect, job, baseline));
     suspect_ask(suspect, RULE_IRREGULAR, baseline->regular);
     suspect_ask(suspect, RULE_STEADY, extent);
-    /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
+    /* Such a recorder does not tell trees from rings, and the root of a tree always ends after the others. */
     suspect_ask(suspect, RULE_ROOT_OF_TREE, job->finished_only ? extent : NOT_ASKED);
     suspect_ask(suspect, RULE_ESTIMATED_STEADY, suspect->on_estimates ? extent : NOT_ASKED);
     suspect_ask(suspect, RULE_ESTIMATED, suspect->on_estimates);

@@ -1,3 +1,8 @@
+/*
+ * Decides which excess stands out from noise: turns the excess by rank and step into suspects (blocks of
+ * consecutive steps), and estimates how many such blocks noise alone would produce. candidates.c fills in the
+ * cells; confidence.c compares the estimate with the limits.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -9,19 +14,19 @@
 #include <stdlib.h>
 
 /*
- * What noise does: the cells, or the samples given, that are not in a run of several steps. Sorted. Of cells
- * without what may be waiting in unrecorded receives: that is as long as the lateness of whoever sends, and
- * no measure of how late ranks are by themselves.
+ * The noise of a job: the single steps, that is the cells (or the given samples) that are not in a block of
+ * several steps, sorted. The part of a cell that may be waiting in an unrecorded receive does not count: it
+ * is as long as the sender was late, and does not measure how late ranks are by themselves.
  */
 struct noise {
     struct sample *cells;        /* owned */
-    const struct sample *single; /* the cells, or the samples given */
+    const struct sample *single; /* the cells, or the given samples */
     size_t single_count;
-    double all; /* cells that there are */
+    double all; /* number of all cells */
     int64_t least_ns;
-    int64_t whole_ns;       /* from here on up it is no noise (noise_ends) */
-    unsigned char *taken;   /* owned: steps of a run of several that is no noise in each */
-    struct sample *outside; /* owned: the single ones of steps that are not taken */
+    int64_t whole_ns;       /* excess from which a step is no noise (noise_ends) */
+    unsigned char *taken;   /* owned, by step: it is in a block of several steps that are each no noise */
+    struct sample *outside; /* owned: those of `single` in steps that are not taken */
     size_t outside_count;
 };
 
@@ -31,7 +36,7 @@ static int by_excess(const void *a, const void *b)
     return (left->excess_ns > right->excess_ns) - (left->excess_ns < right->excess_ns);
 }
 
-/* The cells of runs of several steps. */
+/* By cell: 1 if it is in a block of several steps. NULL when memory runs out. */
 static unsigned char *mark_runs(const struct strength *strength, const struct suspects *suspects,
                                 size_t first)
 {
@@ -55,13 +60,13 @@ static unsigned char *mark_taken(const struct strength *strength, const unsigned
     return taken;
 }
 
-/* Where so many ranks, and half of all, are late in turns, none is at fault more than the others. */
+/* If this many ranks, and half of all, are late in turns, none of them is at fault more than the others. */
 enum { RANKS_IN_TURN = 3 };
 
 /*
- * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most,
- * and not to half of the ranks in turns: several pauses in one job are each believed. Steps that are taken
- * speak for what took them. `hit` has room for all steps, and for all ranks after them.
+ * The excess from which a step is no noise: that of a whole step, if it occurs in at most a quarter of the
+ * steps, and not for half of the ranks in turns. Several pauses in one job are then reported each. Steps that
+ * are taken do not count. `hit` has room for all steps, and after them for all ranks.
  */
 static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
 {
@@ -75,7 +80,10 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
             continue;
         hit[sample->step] = 1;
         steps++;
-        /* The greatest of its step; of networks, samples are transfers, and not each has a rank. */
+        /*
+         * Only the greatest of its step counts. The samples of networks are transfers, some of which have no
+         * rank.
+         */
         if (strength->samples || ranks_hit[sample->rank])
             continue;
         ranks_hit[sample->rank] = 1;
@@ -86,8 +94,8 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
 }
 
 /*
- * The cells of single steps, sorted; returns how many. The first step after the warm-up may still be part of
- * that: no example of what is usual.
+ * Lists the cells of single steps, sorted; returns how many. Leaves out the first step after the warm-up,
+ * which may still belong to it.
  */
 static size_t list_cells(const struct strength *strength, const unsigned char *in_run, struct sample *cells)
 {
@@ -104,7 +112,7 @@ static size_t list_cells(const struct strength *strength, const unsigned char *i
     return count;
 }
 
-/* Drops the samples in runs of several steps and sorts the others; returns how many those are. */
+/* Drops the samples in blocks of several steps and sorts the others; returns how many remain. */
 static size_t keep_single(struct strength *strength, const unsigned char *in_run)
 {
     size_t count = 0;
@@ -144,8 +152,10 @@ static int list_outside(struct noise *noise)
     return noise->outside ? 0 : -1;
 }
 
-/* `first`: the suspects from there on are runs of these cells. -1 when memory is out: release it all the
- * same. */
+/*
+ * `first`: the suspects from this index on are the blocks of these cells. -1 when memory runs out: release it
+ * anyway.
+ */
 static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
                       size_t first, int64_t least_ns)
 {
@@ -200,10 +210,12 @@ static int add_suspect(struct suspects *suspects, struct suspect suspect)
     return 0;
 }
 
-/* What is less than one part in so many of the strongest does not come of the same: it would show more. */
+/*
+ * Excess below one part in WEAK_PART of the strongest step has another cause: the same cause would show more.
+ */
 enum { WEAK_PART = 4 };
 
-/* Drops steps at both ends that have less than a quarter of the strongest: they are another matter. */
+/* Drops steps at both ends that have less than a quarter of the strongest step. */
 static void trim(const struct strength *strength, struct suspect *run)
 {
     int64_t most = 0;
@@ -219,15 +231,15 @@ static void trim(const struct strength *strength, struct suspect *run)
     for (int32_t i = run->first_step; i <= run->last_step; i++) {
         int64_t here = *strength_cell(strength, (size_t)run->rank, i);
         run->total_ns += here;
-        /* A weak step between strong ones was let pass. */
+        /* A weak step between strong ones stays in the block and does not count. */
         if (here >= most / WEAK_PART && here < run->weakest_ns)
             run->weakest_ns = here;
     }
 }
 
 /*
- * Whether a run goes on beyond a break: what is strong before it and after it may have lasted in between. Of
- * the step after it little is known, as nothing comes before its first operations.
+ * Whether a block continues beyond a break: a fault that is strong before and after it may have lasted in
+ * between. The step after a break shows little, because the gap before its first operations is not known.
  */
 static int is_over_break(const struct strength *strength, size_t rank, int32_t step, int32_t first,
                          int64_t least_ns)
@@ -241,9 +253,9 @@ static int is_over_break(const struct strength *strength, size_t rank, int32_t s
 }
 
 /*
- * Whether a weak step belongs to the run that goes on after it: between strong steps when two came before,
- * or when nothing is known of it there, or when the rank was late in it too, by half as much,
- * though others were later still and nobody waited.
+ * Whether a weak step between two strong ones belongs to the block: if two strong steps came before it, if
+ * nothing is known of the rank there, or if the rank was late in it by half as much, although no rank waited
+ * for it because others were later still.
  */
 static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
                       int64_t least_ns)
@@ -260,7 +272,7 @@ static int is_bridged(const struct strength *strength, size_t rank, int32_t step
     return step > first + 1 || (strength->unbounded_ns && strength->unbounded_ns[cell] * 2 >= beside);
 }
 
-/* The run of strong steps that begins at `step`; one weak step between strong ones need not end it. */
+/* The block of strong steps that starts at `step`. A weak step between strong ones need not end it. */
 static struct suspect run_from(const struct strength *strength, size_t rank, int32_t step, int32_t end,
                                int64_t least_ns)
 {
@@ -276,8 +288,8 @@ static struct suspect run_from(const struct strength *strength, size_t rank, int
 }
 
 /*
- * The runs of a rank in the steps from `step` to before `end`. What trim drops of one are the ends of several
- * steps looked at by themselves: a fault beside a greater one, or beside its victim.
+ * Adds the blocks of a rank in the steps from `step` up to `end`, exclusive. Several steps that trim drops at
+ * an end are searched again: they may be a fault beside a greater one, or beside its victim.
  */
 static int find_runs(const struct strength *strength, size_t rank, int32_t step, int32_t end,
                      int64_t least_ns, enum finding_kind kind, struct suspects *suspects)
@@ -301,7 +313,7 @@ static int find_runs(const struct strength *strength, size_t rank, int32_t step,
     return 0;
 }
 
-/* Adds the runs of steps that are each worth `least_ns` to the suspects. -1 when memory is out. */
+/* Adds the blocks of steps with at least `least_ns` each to the suspects. -1 when memory runs out. */
 static int step_runs_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
                           struct suspects *suspects)
 {
@@ -312,13 +324,10 @@ static int step_runs_find(const struct strength *strength, int64_t least_ns, enu
 }
 
 /*
- * Whether a step alone is beyond what noise does to one, all others considered: by chance, and ahead of any
- * other; or so far ahead that no tail matters.
- */
-/*
- * Nothing repeats that would speak for a step alone, and healthy jobs have hiccups that are no draws from one
- * tail: several at once, or one in a row of quiet steps. So it is allowed less; or has to be so far ahead
- * that no tail matters.
+ * Whether a suspect of a single step is beyond noise: the expected number by noise is below a limit, or it is
+ * far enough ahead of all others that the shape of the tail does not matter. A single step has no repetition
+ * to support it, and healthy jobs have hiccups that do not follow one distribution (several at once, or one
+ * among quiet steps), so its limit is stricter than that of several steps.
  */
 static int suspect_stands_alone(const struct suspect *suspect)
 {
@@ -347,9 +356,9 @@ static int is_of(const struct sample *sample, const struct suspect *run)
 }
 
 /*
- * Whether a sample says nothing of how likely noise is to make the run: its own, and what is no noise. Within
- * the steps of a run that is no noise either, what is half as much or more may be what it is the victim of;
- * less is its victim.
+ * Whether a sample is left out when the noise for a block is estimated: the samples of the block itself, and
+ * those that are no noise. If the block itself is no noise, the samples in its steps with less than half of
+ * its excess are its victims and are left out; the others stay, because the block may be their victim.
  */
 static int is_beside(const struct noise *noise, const struct sample *sample, const struct suspect *run)
 {
@@ -362,8 +371,8 @@ static int is_beside(const struct noise *noise, const struct sample *sample, con
 }
 
 /*
- * What a run is held against: in steps that are taken, anything may be the victim of what took them, and says
- * nothing of a run elsewhere.
+ * The samples that a block is compared with. In steps that are taken, any excess may be a consequence of what
+ * took them, so these samples do not count for a block elsewhere.
  */
 static const struct sample *samples_for(const struct noise *noise, const struct suspect *run, size_t *count)
 {
@@ -376,7 +385,7 @@ static const struct sample *samples_for(const struct noise *noise, const struct 
     return noise->outside;
 }
 
-/* The greatest of all others; at least what is worth anything. */
+/* The greatest excess of all others; at least least_ns. */
 static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
 {
     size_t count;
@@ -388,11 +397,11 @@ static int64_t greatest_other(const struct noise *noise, const struct suspect *r
 }
 
 /*
- * How many single steps noise would make as strong as this one: the tail of all others is taken to fall off
- * as a power of the size, the power estimated from the greatest twenty of them (Hill, Annals of Statistics
- * 3(5), 1975), those that are worth anything, and drawn towards that of a heavy tail, as if two more had been
- * seen at it: 1 for networks, where it hardly has a mean, else 1.5. Where no other is worth anything, one is
- * taken to be.
+ * How many single steps as strong as this one noise would produce. The tail of all others is assumed to
+ * follow a power law. Its exponent is estimated from the TAIL greatest that are at least least_ns (Hill,
+ * Annals of Statistics 3(5), 1975), and pulled towards that of a heavy tail as if SEEN_AT_IT more had been
+ * observed there: 1 for networks, whose tail hardly has a mean, and 1.5 otherwise. Where no other is that
+ * large, one is assumed.
  */
 enum { TAIL = 20 };
 
@@ -421,10 +430,10 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 
-/* So many runs show that they come by themselves; so many are looked at. */
+/* This many blocks show that lateness comes in blocks by itself; at most ROWS_MOST are examined. */
 enum { ROWS = 3, ROWS_MOST = 256 };
 
-/* The run without its first step. */
+/* The block without its first step. */
 static struct suspect rest_of(const struct strength *strength, const struct suspect *run)
 {
     struct suspect rest = *run;
@@ -432,14 +441,17 @@ static struct suspect rest_of(const struct strength *strength, const struct susp
     rest.weakest_ns = INT64_MAX;
     for (int32_t step = rest.first_step; step <= rest.last_step; step++) {
         int64_t here = *strength_cell(strength, (size_t)run->rank, step);
-        /* What is less than the weakest was let pass. */
+        /* A step below the weakest was bridged and does not count. */
         if (here >= run->weakest_ns && here < rest.weakest_ns)
             rest.weakest_ns = here;
     }
     return rest;
 }
 
-/* Steps that speak for a run: what is less than its weakest was let pass, or nothing is known of it. */
+/*
+ * The steps that count for a block: not those below its weakest, which were bridged, nor those of which
+ * nothing is known.
+ */
 static int count_speaking(const struct strength *strength, const struct suspect *run)
 {
     int count = 0;
@@ -449,8 +461,8 @@ static int count_speaking(const struct strength *strength, const struct suspect 
 }
 
 /*
- * Several steps in a row: a run of as many strong ones by chance, were they independent. The first step after
- * the warm-up may still be part of that and speaks for nothing.
+ * The expected number of blocks of as many strong steps if the steps were independent. The first step after
+ * the warm-up may still belong to it and does not count.
  */
 static double chance_of(const struct strength *strength, struct suspect *run, const struct noise *noise)
 {
@@ -476,7 +488,7 @@ static int by_weakest(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Runs of several steps that are no part of the warm-up, the strongest first. */
+/* Blocks of several steps that do not start right after the warm-up, the strongest first. */
 static const struct suspect **list_rows(const struct suspects *suspects, size_t first, size_t *count)
 {
     const struct suspect **rows = array_new(suspects->count - first, sizeof *rows);
@@ -491,9 +503,10 @@ static const struct suspect **list_rows(const struct suspects *suspects, size_t 
 }
 
 /*
- * Late steps may come in rows by themselves, where what makes them late lasts. Where so many runs of other
- * ranks show it, at other times and half as strong as this one, they tell how often a run begins and goes on:
- * so many as long as this one are expected. 0 where they do not. The strongest are enough.
+ * Late steps may come in blocks by themselves, if their cause lasts. If enough blocks of other ranks show
+ * that, at other times and at least half as strong as this one, they give the rates at which a block starts
+ * and continues, and so the expected number of blocks as long as this one; otherwise 0. Only the strongest
+ * are examined.
  */
 static double chance_in_rows(const struct suspect *const *rows, size_t count, const struct suspect *run,
                              double fewest)
@@ -509,7 +522,10 @@ static double chance_in_rows(const struct suspect *const *rows, size_t count, co
     return begun < fewest ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
 }
 
-/* Several faults of one kind in one job are each believed: it takes three runs, and one for four ranks. */
+/*
+ * Several faults of one kind in one job can all be real, so it takes at least three blocks, and one for every
+ * four ranks, to doubt them.
+ */
 static int doubt_rows(const struct strength *strength, const struct noise *noise, struct suspects *suspects,
                       size_t first)
 {
@@ -526,7 +542,7 @@ static int doubt_rows(const struct strength *strength, const struct noise *noise
     return failed;
 }
 
-/* Drops the samples of cells that are marked; returns how many are left. */
+/* Drops the samples of marked cells; returns how many remain. */
 static size_t drop_marked(struct sample *samples, size_t count, const unsigned char *marked, size_t steps)
 {
     size_t kept = 0;
@@ -537,8 +553,8 @@ static size_t drop_marked(struct sample *samples, size_t count, const unsigned c
 }
 
 /*
- * A step that is beyond noise by itself is a fault of its own, and no example of what noise does to several
- * steps: those behind it are held against what is left. Of networks the moments that stand alone are noise.
+ * A single step that is beyond noise is a fault of its own and no example of noise, so weaker blocks are
+ * compared with the rest. Not for networks, whose single slow moments are noise.
  */
 static int chance_behind_others(struct strength *strength, struct noise *noise, struct suspects *suspects,
                                 size_t first)

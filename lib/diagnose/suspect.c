@@ -1,3 +1,7 @@
+/*
+ * Properties of a suspect that several files use: which operations belong to it, what it is worth per step,
+ * and whether the host or the GPU of the rank is late.
+ */
 #include "diagnose/suspect.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -74,8 +78,8 @@ double suspect_longer(const struct suspect *suspect, const struct lengthening *l
 }
 
 /*
- * Where files were lost the replay lacks what passed waiting on: of a network, the length of its steps says
- * it. Where none was, no more of that than what it amounts to.
+ * Where files were lost, the replay lacks the operations that passed waiting on, so for a network the
+ * duration of its steps counts. Where no file was lost, that counts only up to the suspect's own excess.
  */
 double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
                             const struct job *job, const struct baseline *baseline)
@@ -91,8 +95,8 @@ double suspect_impact_shown(const struct suspect *suspect, const struct lengthen
 }
 
 /*
- * Of the excess, one part in so many has to be lateness of the host: half; within a step less, since the
- * GPU's work beside communication then takes its time as well (suspect.c).
+ * The host must account for one part in HOSTS_PART of the excess; within a step for one part in
+ * HOSTS_PART_WITHIN, because GPU work beside communication then starts late and takes its time as well.
  */
 enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 
@@ -110,7 +114,7 @@ int is_late_by_host(const struct job *job, const struct baseline *baseline,
 
 int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline)
 {
-    int64_t host_ns[2] = {0, 0}, total_ns[2] = {0, 0}; /* [own time is known] */
+    int64_t host_ns[2] = {0, 0}, total_ns[2] = {0, 0}; /* index 1: own time is known */
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];

@@ -1,3 +1,12 @@
+/*
+ * Suspects, and how they become findings. A suspect (struct suspect, score.h) is a rank that was late by
+ * itself, or whose network was slow, in consecutive steps. The functions here find suspects, apply the rules
+ * to them, measure their cost, decide their confidence and collect their evidence.
+ *
+ * Times are in nanoseconds, steps are steps of the job and ranks are job ranks. The excess of an operation is
+ * the time by which it exceeds its baseline; own time is the time that a rank spends between the end of one
+ * operation and the start of the next. "Worth" is a gain as a share of a median step.
+ */
 #ifndef NCCLPROF_DIAGNOSE_SUSPECT_H
 #define NCCLPROF_DIAGNOSE_SUSPECT_H
 
@@ -12,7 +21,7 @@ struct transfer_excess;
 
 /* -------------------- suspect.c -------------------- */
 
-/* Asks a rule about it: `reading` is NOT_ASKED where the rule does not apply. */
+/* Applies a rule to a suspect. `reading` is the measure; NOT_ASKED where the rule does not apply. */
 void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading);
 
 static inline int32_t suspect_steps(const struct suspect *suspect)
@@ -20,51 +29,53 @@ static inline int32_t suspect_steps(const struct suspect *suspect)
     return suspect->last_step - suspect->first_step + 1;
 }
 
-/* Whether so many steps are in both that it is more than half of the lesser one. */
+/* Whether two suspects share more than half of the steps of the shorter one. */
 int suspects_are_together(const struct suspect *a, const struct suspect *b);
 
-/* Whether an operation, by how much its rank was late by itself (excess_ns_at), or an instance's slow
- * transfer is part of the suspicion. */
+/*
+ * Whether an operation is part of the suspect, given by how much its rank was late by itself (excess_ns_at);
+ * and whether a collective is, given its slow transfer.
+ */
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
                           int64_t excess_ns);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance,
                          const struct transfer_excess *transfer);
 
-/* Where to look for them: job_operations_in and job_instances_in of its rank and steps. */
+/* The range in which to look for them: pass it to job_operations_in and job_instances_in. */
 struct job_range suspect_operations(const struct suspect *suspect, const struct job *job);
 struct job_range suspect_instances(const struct suspect *suspect, const struct job *job);
 
 /* -------------------- candidates.c -------------------- */
 
 /*
- * The GPU that sets the pace. A rank that has no peers in its role, or one, as each of a pipeline of single
- * GPUs has, is held against next to nothing, and where it is slow in every step it has no history either.
- * Recorders that tell all that GPUs do tell it all the same: of whose GPU computes for most of each step,
- * while all others wait.
+ * The GPU that sets the pace. A rank with no peers in its role, or only one, as in a pipeline of single GPUs,
+ * can be compared with next to nothing, and a rank that is slow in every step has no healthy past either.
+ * Recorders that record all GPU work still show which GPU computes for most of each step while all others
+ * wait.
  */
 
-/* What a step's computing takes; the two longest of all ranks. */
+/* GPU time that computing takes in a step: the two largest of all ranks. */
 struct busiest {
-    int32_t rank; /* -1: not all ranks tell it */
+    int32_t rank; /* the rank with the largest; -1: not all ranks record it */
     int64_t work_ns;
-    int64_t next_ns; /* of any other rank */
+    int64_t next_ns; /* the next largest */
 };
 
-/* -1 when memory is out. */
+/* Fills in `busiest`. -1 when memory runs out. */
 int busiest_find(struct busiest *busiest, const struct job *job, const struct baseline *baseline);
 
 /* -------------------- evidence.c -------------------- */
 
 /*
- * Says as evidence of a finding the figures that a suspicion of compute or host rests on at a position of the
- * step: its own time there, its peers', and its own in other steps, medians; of the step in which it was
- * latest there where the median does not stand out. Nothing where it was not late there. -1 when memory is
- * out.
+ * Adds to a finding the evidence for a compute or host suspect at one position of the step: medians of its
+ * own time there, of its peers' and of its own in other steps. Where the median does not stand out, the
+ * figures are those of the step in which it was latest. Adds nothing where it was not late at that position.
+ * -1 when memory runs out.
  */
 int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                     int32_t position, struct finding *finding);
 
-/* What the network steps of slow edges waited for, summed. */
+/* Sums of the waits of network steps over slow links. */
 struct edge_sum {
     int64_t steps;
     int64_t wait_ns;
@@ -72,37 +83,40 @@ struct edge_sum {
     int64_t longest_ns;
 };
 
-/* How slow the network was that a suspicion speaks of. */
+/* How slow the network of a suspect was. */
 struct slowness {
-    size_t edges;                 /* of the job: 0 where no network steps are recorded */
-    struct edge_sum sent;         /* of the edges that the suspect sends by */
-    struct edge_sum received;     /* of those that it receives by */
-    const struct edge_sum *worse; /* the direction that the finding speaks of */
-    int is_against_others;        /* what is usual is that of other senders, not of other steps */
-    int64_t operations;           /* slow ones whose transfer is known */
+    size_t edges;                 /* all links of the job; 0 where no network steps are recorded */
+    struct edge_sum sent;         /* the links that the suspect sends over */
+    struct edge_sum received;     /* the links that it receives over */
+    const struct edge_sum *worse; /* the direction that the finding reports */
+    int is_against_others;        /* the baseline is that of other senders, not of other steps */
+    int64_t operations;           /* slow operations whose transfer time is known */
     int64_t transfer_ns;
     int64_t slow_ns;
-    int64_t slowest_ns; /* what the slowest of them took */
+    int64_t slowest_ns; /* transfer time of the slowest of them */
     int64_t slowest_usual_ns;
 };
 
 /*
- * Fills in a zeroed slowness, and of the finding whether it is about what the suspect receives, and the other
- * ends of its slow edges in that direction. `edges` may be NULL. -1 when memory is out.
+ * Fills in a zeroed slowness, and in the finding the direction and the other ends of the slow links in that
+ * direction. `edges` may be NULL. -1 when memory runs out.
  */
 int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                      const struct transfer_excess *transfers, struct slowness *slowness,
                      struct finding *finding);
 
-/* Says its figures as the finding's evidence; and whether it was a pause. -1 when memory is out. */
+/*
+ * Adds its figures to the finding as evidence, and whether nothing moved at all (a pause). -1 when memory
+ * runs out.
+ */
 int slowness_append(const struct slowness *slowness, struct finding *finding);
 int slowness_append_pause(const struct suspect *suspect, const struct slowness *slowness,
                           struct finding *finding);
 
 /*
- * Says as evidence of a finding the figures of an explanation at the place of the step where its slowest rank
- * is slow by most: medians of own time there, of it in the steps concerned, of the ranks of its role that are
- * not at fault, and of itself in other steps. -1 when memory is out.
+ * Adds to a finding the evidence for an explanation, at the position of the step where its slowest rank
+ * exceeds the baseline most: medians of that rank's own time in the affected steps and in others, and of the
+ * own time of the ranks in its role that are not at fault. -1 when memory runs out.
  */
 int evidence_of_explanation(const struct explanation *explanation, const struct job *job,
                             const struct baseline *baseline, struct finding *finding);
@@ -110,117 +124,136 @@ int evidence_of_explanation(const struct explanation *explanation, const struct 
 /* -------------------- significance.c -------------------- */
 
 /*
- * Excess by rank and step, the raw material of suspicion. Runs of consecutive steps in which a rank's excess
- * is worth at least half of min_gain become suspects. How likely noise makes such a run is estimated from the
- * steps that stand alone: with N (rank, step) cells and a share p of them standing alone with at least as
- * much, N p^L runs of L steps are expected; a step alone is held against the tail of all others; and where
- * runs of other ranks are as strong at other times, no fewer than those let expect (significance.c).
+ * Excess by rank and step, from which suspects are found: consecutive steps in which the excess of a rank is
+ * at least half of min_gain become a suspect.
+ *
+ * The number of such blocks that noise alone would produce is estimated from the single steps. With N cells
+ * (one per rank and step), of which a share p stand alone with at least the same excess, noise is expected to
+ * produce N p^L blocks of L steps. A block of one step is compared with the tail of the distribution of all
+ * others. Where blocks of other ranks are as strong at other times, the expectation is at least what these
+ * suggest (significance.c).
  */
 struct sample {
     int64_t excess_ns;
-    int32_t rank; /* -1: nobody's */
+    int32_t rank; /* -1: no rank */
     int32_t step;
 };
 
 struct strength {
-    const struct job *job;  /* borrowed */
-    int64_t *excess_ns;     /* owned; [rank * steps + step] */
-    int64_t *unbounded_ns;  /* owned; NULL, or excess before it was bounded by what others waited */
-    int64_t *hidden_ns;     /* owned; NULL, or what of it may be receives that the recorder leaves out */
-    unsigned char *blank;   /* owned; NULL, or whether nothing is known where the steps beside it were late */
-    struct sample *samples; /* owned; NULL, or what is usual in single steps where the cells do not say it */
+    const struct job *job; /* borrowed */
+    int64_t *excess_ns;    /* owned; [rank * steps + step] */
+    int64_t *unbounded_ns; /* owned; NULL, or the excess before it was limited to what other ranks waited */
+    /* owned; NULL, or the part of it that may be receives that the recorder leaves out */
+    int64_t *hidden_ns;
+    /* owned; NULL, or 1 where nothing is known of a cell and the rank was late in the steps beside it */
+    unsigned char *blank;
+    struct sample *samples; /* owned; NULL, or the noise of single steps, where the cells do not show it */
     size_t sample_count;
     size_t rank_count;
     int32_t steps;
     int32_t first_step;
-    int64_t whole_ns; /* a median step; 0 unknown */
+    int64_t whole_ns; /* a median step; 0: not known */
 };
 
 int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline);
 void strength_release(struct strength *strength);
 
-/* The cell of a rank and step. */
+/* The cell of a rank and a step. */
 static inline int64_t *strength_cell(const struct strength *strength, size_t rank, int32_t step)
 {
     return &strength->excess_ns[rank * (size_t)strength->steps + (size_t)step];
 }
 
-/* Adds what stands out in the cells to the suspects, with how likely noise is to make it. -1 when memory is
- * out. */
+/*
+ * Adds what stands out in the cells to the suspects, each with the number of such blocks expected from noise.
+ * -1 when memory runs out.
+ */
 int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
                   struct suspects *suspects);
 
 /*
- * Whether noise is expected to do as much at least once, and others come near it: such a suspicion
- * is never told, and not weighed.
+ * Whether noise alone is expected to produce at least one such suspect and other ranks come near it. Such a
+ * suspect is never reported, and its cost is not computed.
  */
 int suspect_is_noise(const struct suspect *suspect);
 
 /* -------------------- rules_record.c -------------------- */
 
-/* For recorders that leave point-to-point operations out. */
+/* For recorders that leave out sends and receives. */
 
 /*
- * Whether a pair may sit in the own time before an operation: that is usually several times what it is before
- * others of the kind, or there are none to compare it with.
+ * Whether the own time before an operation may contain an unrecorded send or receive: its baseline is several
+ * times that before other operations of the same kind, or there are none to compare it with.
  */
 int may_hide_pair(const struct job *job, const struct baseline *baseline,
                   const struct job_operation *operation);
 
 /*
- * Asks the rules about a suspicion most of which may be something else: the rough end of a send or a receive,
- * or a receive that the recorder leaves out (hides_pairs). `least_ns`: what a step of it has to be worth.
+ * Applies the rules about a suspect most of whose excess may be something else: the imprecise end of a send
+ * or receive, or a receive that the recorder leaves out (hides_pairs). `least_ns` is the least excess that
+ * counts in a step.
  */
 void suspect_doubt_own(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int64_t least_ns);
 
-/* Whether what a rank was late by there may be a receive that the recorder leaves out. */
+/* Whether the excess at this operation may be a receive that the recorder leaves out. */
 int is_hidden_pair(const struct job *job, const struct baseline *baseline,
                    const struct job_operation *operation);
 
-/* What a record lacks, and with what a suspicion can be compared. */
+/* What a trace lacks, and what a suspect can be compared with. */
 
-/* The share of operations that are missing from their sequences; what all ranks lack was left out. */
+/*
+ * The share of operations that are missing from their sequences, except those that are missing on all ranks.
+ */
 double job_gaps(const struct job *job);
 
-/* Records missing between others, or lines lost, leave room for another explanation. */
+/*
+ * Whether records are missing between others, or lines were lost, so that something unrecorded may be the
+ * cause.
+ */
 int job_has_gaps(const struct job *job);
 
-/* Whether an operation may be unrecorded that a rank waited in: lost, or left out between stages. */
+/*
+ * Whether an operation in which a rank waited may be unrecorded: its record is lost, or the recorder leaves
+ * out what passes between pipeline stages.
+ */
 int job_may_lack_operations(const struct job *job);
 
-/* Asks the rules. */
+/* Applies the rules about them to a suspect. */
 void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const struct baseline *baseline);
 
 /* -------------------- cost.c -------------------- */
 
 /*
- * By how much a suspicion's steps were longer than the median of the others, give or take what steps differ
- * by
- * (`errors` standard errors, limits.h).
+ * By how much the steps of a suspect were longer than the median of the other steps. The limits are widened
+ * by the noise of the step times: `errors` standard errors (limits.c).
  */
 struct lengthening {
-    int is_known;      /* else the rest is 0, and most_ns INT64_MAX */
-    double error_ns;   /* standard error of the sum of its steps' lengths */
-    double part;       /* how many steps it has, of those whose length is known */
-    int64_t some_ns;   /* by how much those whose length is known were longer */
-    int64_t least_ns;  /* of a late host, without what most others were late by; 0 or less where it is not
-                          known, or others cost something in the same steps */
-    int64_t rest_ns;   /* what the others leave; 0 or less where it is not known */
-    int64_t beside_ns; /* what those cost */
-    int64_t longer_ns; /* by how much they were longer */
-    int64_t most_ns;   /* INT64_MAX unknown */
-    int64_t shared_ns; /* of a late host, what most others were late by, too */
+    int is_known;    /* 0: the other members are 0, and most_ns is INT64_MAX */
+    double error_ns; /* standard error of the sum of the durations of its steps */
+    double part;     /* its steps divided by those with a known duration */
+    int64_t some_ns; /* by how much those with a known duration were longer */
+    /*
+     * Lower limit; of a late host, without what most other hosts were late by. 0 or less where it is not
+     * known, or where other suspects have a cost in the same steps
+     */
+    int64_t least_ns;
+    /* What the cost of other suspects leaves unexplained; 0 or less where it is not known */
+    int64_t rest_ns;
+    int64_t beside_ns; /* the cost of other suspects */
+    int64_t longer_ns; /* by how much its steps were longer */
+    int64_t most_ns;   /* upper limit; INT64_MAX: not known */
+    int64_t shared_ns; /* of a late host, what most other hosts were late by as well */
 };
 
-/* -1 when memory is out. */
+/* Fills in `lengthening`. -1 when memory runs out. */
 int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
                           const struct job *job, const struct baseline *baseline,
                           struct lengthening *lengthening);
 
 /*
- * Whether their length shows what a suspicion is said to have cost: asks the rules. What a network cost has
- * to show; of a late rank it is enough that it may.
+ * Applies the rules that compare the cost of a suspect with the duration of its steps. The cost of a slow
+ * network must show there; the cost of a late rank only has to be possible.
  */
 void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening);
 
@@ -229,15 +262,15 @@ int64_t max_unshared_step_excess(const struct lengthening *lengthening);
 
 /* -------------------- confidence.c -------------------- */
 
-/* What a suspicion is judged by, beside its chance and its gain. */
+/* What decides the confidence of a suspect, besides its chance and its gain. */
 struct measures {
-    struct slowness slowness; /* of a network */
+    struct slowness slowness; /* of a network suspect */
     struct lengthening lengthening;
 };
 
 /*
- * What a suspicion is believed, and why: asks all rules that are left to be asked, and forgets those that are
- * `off`.
+ * The confidence of a suspect: applies all rules that have not been applied yet, then drops the measures of
+ * those in `off`.
  */
 enum confidence confidence_of(const struct suspects *suspects, struct suspect *suspect,
                               const struct measures *measures, const struct job *job,
@@ -245,8 +278,8 @@ enum confidence confidence_of(const struct suspects *suspects, struct suspect *s
                               const struct rule_set *off);
 
 /*
- * What a GPU's lateness has to be worth for medium confidence, in each step concerned, where all is recorded:
- * in one step, beside others late by `greatest_ns` at most; in several; in all.
+ * The excess per step that a late GPU needs for medium confidence in a complete trace: in a single step when
+ * other ranks are late by at most `greatest_ns`, in several steps, or in all steps.
  */
 int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct diagnose_options *options,
                                   int64_t greatest_ns);
@@ -254,66 +287,74 @@ int64_t confidence_least_of_several_ns(const struct baseline *baseline,
                                        const struct diagnose_options *options);
 int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct diagnose_options *options);
 
-/* The greatest expected number of such rows by chance, where single steps of others come near. */
+/*
+ * The largest number of such blocks expected from noise that still passes, where single steps of other ranks
+ * come near.
+ */
 double confidence_most_chance(void);
 
 /* -------------------- cost.c -------------------- */
 
 /*
- * What the replay says, as far as the length of the steps allows; and with its part of what all suspicions
- * leave of that, unless it is so much that something else made them longer. Where the recorder leaves out by
- * what waiting is passed on, what partners waited takes the replay's place if that is more.
+ * The cost of a suspect: the gain of the replay, limited by the duration of its steps, plus its share of what
+ * the suspects together leave unexplained of that duration, unless that is so much that something else made
+ * the steps longer. Where the recorder leaves out the operations that pass waiting on, the time that partners
+ * waited replaces the replay's gain if it is greater.
  */
 int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
                 const struct lengthening *lengthening, const struct job *job, enum confidence confidence);
 
 /* -------------------- suspect.c -------------------- */
 
-/* What a suspicion amounts to, as shares of a median step and of all steps. */
+/* The size of a suspect as a share of a median step, and of all steps. */
 
-/* A time in each of the steps concerned, as a share of a median step. */
+/* `time_ns` divided over the steps of the suspect, as a share of a median step. */
 double suspect_share(const struct suspect *suspect, const struct baseline *baseline, int64_t time_ns);
 
 /*
- * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
- * gain, or what its partners waited for it where that is more: of two branches of a job that are slow by as
- * much, neither gains anything alone.
+ * What a suspect is worth per step, as a share of a median step: the gain from the replay, or the time that
+ * its partners waited for it where that is greater. Of two parallel branches that are equally slow, removing
+ * either one gains nothing.
  */
 double suspect_impact(const struct suspect *suspect, const struct baseline *baseline);
 
-/* The same; of a network what its steps were longer, where that says more than the replay. */
+/* The same; of a network suspect by how much its steps were longer, where that shows more than the replay. */
 double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
                             const struct job *job, const struct baseline *baseline);
 
-/* How many steps it has, as a share of those after the warm-up. */
+/* Its steps as a share of the steps after the warm-up. */
 double suspect_extent(const struct suspect *suspect, const struct baseline *baseline);
 
-/* In every step there is, the warm-up left out: only the comparison with peers speaks for it. */
+/* Whether it has every step after the warm-up, so that only the comparison with peers supports it. */
 int suspect_is_steady(const struct suspect *suspect, const struct baseline *baseline);
 
-/* How many times what it amounts to its steps were longer, for no other reason that is known. */
+/* By how many times its impact its steps were longer, where no other cause is known. */
 double suspect_longer(const struct suspect *suspect, const struct lengthening *lengthening);
 
 /*
- * Whether the host is to blame for an operation's excess: it was handed to the GPU later than usual,
- * when that had nothing to do, by half of the excess. Otherwise the GPU had it in its queue and was busy.
- * Within a step an eighth is enough: computation that runs beside communication is late with the host, and
- * then takes its time. A host that waits for GPU work after the last operation of a step is late likewise:
- * nothing in a trace of communication tells the two apart.
+ * Whether the host caused the excess of an operation: it enqueued the operation later than the baseline,
+ * while the GPU was idle, and that accounts for half of the excess. Otherwise the operation was queued and
+ * the GPU was busy. Within a step an eighth is enough, because GPU work that runs beside communication starts
+ * late with the host and then takes its time. A host that waits for GPU work after the last operation of a
+ * step is late in the same way; a trace of communication cannot tell the two apart.
  */
 int is_late_by_host(const struct job *job, const struct baseline *baseline,
                     const struct job_operation *operation);
-/* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
+/*
+ * Whether the host was late within the step. The host waits for its GPU at the end of a step, so that
+ * lateness within it does not hide a slow GPU.
+ */
 int is_late_within(const struct job *job, const struct baseline *baseline,
                    const struct job_operation *operation);
 
 /*
- * Whether more than half of the excess is the host's: of that before operations whose own time is known,
- * where it is a quarter of all or more. Lateness of hidden origin does not say whose it is.
+ * Whether the host caused more than half of the excess, counted over the operations whose own time is known
+ * if these have a quarter of all excess or more. Excess of unknown origin does not show whether the host or
+ * the GPU caused it.
  */
 int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline);
 
-/* The sentence of the evidence that says which of the two it was: ". The host enqueued it late". */
+/* The sentence of the evidence that says whether host or GPU caused it: ". The host enqueued it late". */
 const char *host_or_gpu_text(enum finding_kind kind);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * The verdict of diagnose on a slow job: turns suspects into findings with a confidence, a cost and evidence,
+ * adds the details of those that are reported, and measures the smallest fault that the job would have shown.
+ */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
@@ -11,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of the suspicion falls on each tag, and on each position of the step. */
+/* How much of a suspect's excess falls on each phase, and on each position of the step. */
 struct tally {
-    int64_t *by_tag; /* [tag + 1] */
+    int64_t *by_tag; /* by tag + 1 */
     int64_t *by_position;
     size_t positions;
 };
@@ -100,7 +104,7 @@ static int is_told(const struct suspect *suspect, const struct baseline *baselin
     return suspect_impact(suspect, baseline) >= options->min_gain / 2 && !suspect_is_noise(suspect);
 }
 
-/* Whether a suspicion that was not weighed would be believed, had it cost all that it amounts to. */
+/* Whether a suspect that was not replayed would be believed if its cost were all of its excess. */
 static int judge_unweighed(const struct suspects *suspects, const struct suspect *suspect,
                            const struct job *job, const struct baseline *baseline, const struct edges *edges,
                            const struct transfer_excess *transfers, const struct diagnose_options *options,
@@ -141,10 +145,10 @@ int suspects_judge(struct suspects *suspects, const struct job *job, const struc
     return 0;
 }
 
-/* What is said holds for so many of the places of a step: some place is always restless. */
+/* The smallest fault is stated for this share of the positions in a step: some position is always noisy. */
 static const double PLACES = 0.9;
 
-/* A row of so many steps speaks for itself. */
+/* This many consecutive steps support themselves. */
 enum { ROW = 3 };
 
 static int64_t max_of(int64_t a, int64_t b)
@@ -152,7 +156,7 @@ static int64_t max_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Of the limits that the places of all roles have; TIME_UNKNOWN: none has one. */
+/* The limit of the positions of all roles; TIME_UNKNOWN: none has one. */
 static int limit_of_places(const struct baseline *baseline, int in_all_steps, int64_t *limit_ns)
 {
     size_t places = 0, count = 0;
@@ -183,7 +187,7 @@ static int is_found(const struct findings *findings, int32_t rank, int32_t step)
     return 0;
 }
 
-/* How late each rank was in each step, what findings say left out. NULL when memory is out. */
+/* The lateness of each rank in each step, without what findings explain. NULL when memory runs out. */
 static int64_t *lateness_by_cell(const struct job *job, const struct baseline *baseline,
                                  const struct findings *findings)
 {
@@ -198,7 +202,9 @@ static int64_t *lateness_by_cell(const struct job *job, const struct baseline *b
     return late_ns;
 }
 
-/* Of single steps: what goes on is no noise, found or not (significance.c). Sorted. NULL when memory is out.
+/*
+ * The lateness of single steps, sorted: what lasts for several steps is no noise, whether found or not
+ * (significance.c). NULL when memory runs out.
  */
 static int64_t *list_lateness(const struct job *job, const struct baseline *baseline,
                               const struct findings *findings, int64_t least_ns, size_t *count)
@@ -224,8 +230,8 @@ static int64_t *list_lateness(const struct job *job, const struct baseline *base
 }
 
 /*
- * What each of three steps in a row has to be beyond for noise to make such a row rarely enough
- * (significance.c): of N cells, those that are as much make N (share)^3 of them.
+ * The excess that three consecutive steps must each exceed so that noise makes such a block rarely enough
+ * (significance.c): of N cells, those with at least a given excess, a share p, make N p^3 such blocks.
  */
 static int64_t beyond_rows(const int64_t *sorted, size_t count)
 {
@@ -236,7 +242,7 @@ static int64_t beyond_rows(const int64_t *sorted, size_t count)
     return count ? sorted[count - 1 - (others < count ? others : count - 1)] : 0;
 }
 
-/* Where something as great was seen and not believed, it has to be greater. */
+/* A fault must be greater than anything that was seen and not believed. */
 static void heed_unbelieved(struct smallest_fault *smallest, const struct baseline *baseline,
                             const struct findings *findings)
 {
@@ -284,10 +290,10 @@ struct details {
     const struct job *job;
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
-    int64_t *by_tag;       /* [tag + 1] */
-    unsigned char *waited; /* [rank] */
-    int64_t *list;         /* room for a value of each rank */
-    int64_t origin_ns;     /* the first operation of the job, in common time; TIME_UNKNOWN */
+    int64_t *by_tag;       /* by tag + 1 */
+    unsigned char *waited; /* by rank */
+    int64_t *list;         /* room for one value of each rank */
+    int64_t origin_ns;     /* the first operation of the job, in common time; TIME_UNKNOWN: not known */
 };
 
 static int accuses(const struct finding *finding, int32_t rank)
@@ -298,7 +304,7 @@ static int accuses(const struct finding *finding, int32_t rank)
     return finding->rank == rank;
 }
 
-/* Its own record of an operation, else that of a member that has one; -1. */
+/* The finding's own record of an instance, or else that of a member that has one; -1: none. */
 static int32_t record_of(const struct job *job, const struct finding *finding, int32_t number)
 {
     const struct job_instance *instance = &job->instances[number];
@@ -308,7 +314,7 @@ static int32_t record_of(const struct job *job, const struct finding *finding, i
     return instance->members ? job_member_at(job, instance, 0) : -1;
 }
 
-/* When an operation began in the common time of the job, or was enqueued; TIME_UNKNOWN. */
+/* When an operation started in the common time of the job, or else was enqueued; TIME_UNKNOWN: not known. */
 static int64_t began(const struct job *job, int32_t number)
 {
     if (number < 0)
@@ -318,7 +324,7 @@ static int64_t began(const struct job *job, int32_t number)
     return at_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(job, operation, at_ns);
 }
 
-/* Of an earlier step, or earlier in that step. */
+/* Whether one is of an earlier step, or earlier in the same step. */
 static int is_before(const struct job *job, const struct finding *finding, int32_t left, int32_t right)
 {
     if (job->instances[left].step != job->instances[right].step)
@@ -328,7 +334,7 @@ static int is_before(const struct job *job, const struct finding *finding, int32
     return left_ns != TIME_UNKNOWN && (right_ns == TIME_UNKNOWN || left_ns < right_ns);
 }
 
-/* An operation or a transfer of the finding: by how much it was late or slow. */
+/* Adds an operation or a transfer of the finding, with what it was late or slow by. */
 static void note(struct details *details, struct finding *finding, int32_t instance, int32_t tag,
                  int64_t excess_ns)
 {
@@ -341,7 +347,10 @@ static void note(struct details *details, struct finding *finding, int32_t insta
         details->waited[job_member(job, of, i)->rank] = 1;
 }
 
-/* Own time beyond the median of those of its role that are not accused, in the same place and step. */
+/*
+ * Own time above the median of the ranks in its role that the finding does not blame, at the same position
+ * and step.
+ */
 static int64_t beyond_peers(const struct details *details, const struct finding *finding, size_t at)
 {
     const struct job_operation *operation = &details->job->operations[at];
@@ -395,7 +404,7 @@ static void note_transfers(struct details *details, struct finding *finding)
     }
 }
 
-/* Of a job that stopped, and at start-up, those whom it names wait. */
+/* For a stopped job, and at start-up, the peers of the finding are the ranks that wait. */
 static void note_peers(struct details *details, const struct finding *finding)
 {
     for (size_t i = 0; i < finding->peer_count; i++)
@@ -429,7 +438,7 @@ static int keep_phases(const struct details *details, struct finding *finding)
     return 0;
 }
 
-/* Who is accused waits for nobody there. */
+/* Keeps the ranks that waited; those that the finding blames are left out. */
 static int keep_waiting(const struct details *details, struct finding *finding)
 {
     size_t capacity = 0;

@@ -1,3 +1,7 @@
+/*
+ * Network transfers that failed for good and ended the job: finds the card, link or host that all of them
+ * have in common, and reports it as a network finding. Input are the warnings of the job.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -7,29 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* IBV_WC_WR_FLUSH_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR (rdma-core, libibverbs/verbs.h);
- * FI_ECANCELED (libfabric). */
+/*
+ * IBV_WC_WR_FLUSH_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR (rdma-core, libibverbs/verbs.h);
+ * FI_ECANCELED (libfabric).
+ */
 enum { FLUSHED = 5, RETRIES_EXCEEDED = 12, RECEIVER_NOT_READY = 13, CANCELLED = 125 };
 
-/* What a failed transfer says of whose fault it is. */
+/* What a failed transfer proves about the cause. */
 enum weight {
-    WEIGHS_NOTHING = 0, /* it was given up, as another failed */
+    WEIGHS_NOTHING = 0, /* it was cancelled because another one failed */
     WEIGHS_FAILED,      /* it failed, at either end */
-    WEIGHS_NO_ANSWER    /* the other end, or what lies between, does not answer */
+    WEIGHS_NO_ANSWER    /* the other end, or the network between, does not answer */
 };
 
-/* So many kinds of failed transfers are held against each other: of more than that all the network failed. */
+/*
+ * At most this many different failed transfers are compared; more than that means that the whole network
+ * failed.
+ */
 enum { FAILED_MOST = 256 };
 
 struct breaks {
     const struct job *job;
     enum weight weight;
-    const struct job_warning *failed[FAILED_MOST]; /* borrowed: of transfers that weigh that */
-    const char *peer_hosts[FAILED_MOST];           /* the other end of each; NULL: not known */
+    const struct job_warning *failed[FAILED_MOST]; /* borrowed: transfers with the greatest weight */
+    const char *peer_hosts[FAILED_MOST];           /* the host at the other end of each; NULL: not known */
     size_t count;
-    int are_more;              /* than FAILED_MOST */
+    int are_more;              /* there are more than FAILED_MOST */
     unsigned char *accused;    /* by rank */
-    unsigned char *has_warned; /* by rank: of anything */
+    unsigned char *has_warned; /* by rank: it has any warning */
 };
 
 static int is_same(const char *a, const char *b)
@@ -42,16 +51,20 @@ static const char *host_of(const struct job *job, int32_t rank)
     return job->ranks[rank].facts.host;
 }
 
-/* A job that went on after it was not broken by it: what reads of a card's failures may be mended
- * (NCCL 2.30). */
+/*
+ * Whether the job went on after a warning and so was not ended by it. NCCL 2.30 can recover from failures of
+ * a card.
+ */
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
     return warning->calls != COUNT_UNKNOWN &&
            (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
 }
 
-/* The host that a warning's other end is on: of whose ranks that is the address or name, where that is one
- * host alone. NULL: not known. */
+/*
+ * The host at the other end of a warning's transfer, if the address or name belongs to ranks of one host
+ * only; NULL: not known.
+ */
 static const char *host_of_peer(const struct job *job, const struct job_warning *warning)
 {
     const char *host = NULL;
@@ -103,7 +116,7 @@ static void collect(struct breaks *breaks)
     }
 }
 
-/* Whether two are of one card: of one host, and of that name where both say it. */
+/* Whether two warnings are about the same card: the same host, and the same name where both give one. */
 static int are_of_one_card(const struct job *job, const struct job_warning *a, const struct job_warning *b)
 {
     if (a->rank == b->rank)
@@ -121,7 +134,7 @@ static int are_all_of_one_card(const struct breaks *breaks)
     return 1;
 }
 
-/* The host at the other end of all of them; NULL. */
+/* The host at the other end of all of them; NULL: there is none. */
 static const char *common_peer(const struct breaks *breaks)
 {
     const char *host = breaks->are_more ? NULL : breaks->peer_hosts[0];
@@ -143,7 +156,7 @@ static void accuse_senders(struct breaks *breaks)
         breaks->accused[breaks->failed[i]->rank] = 1;
 }
 
-/* Whether a card that failed itself is at an end of a transfer. */
+/* Whether a card that failed itself is at one end of a transfer. */
 static int is_at_end(const struct breaks *breaks, const struct job_warning *card, size_t failed)
 {
     return is_same(host_of(breaks->job, card->rank), breaks->peer_hosts[failed]) ||
@@ -155,7 +168,7 @@ static int is_of_card(const struct job_warning *warning)
     return warning->kind == WARNING_CARD || warning->kind == WARNING_CARD_FATAL;
 }
 
-/* A card that warns of its own port, at an end of all of them; NULL. */
+/* A card that reports a failure of its own port and is at an end of all of them; NULL: none. */
 static const struct job_warning *failed_card(const struct breaks *breaks)
 {
     const struct job *job = breaks->job;
@@ -170,8 +183,10 @@ static const struct job_warning *failed_card(const struct breaks *breaks)
     return NULL;
 }
 
-/* All processes of a host may warn of a card: who uses it are those whose transfers by it failed, in whatever
- * way. */
+/*
+ * Blames the ranks that use a card. All processes of a host may report its failure; those that use it are
+ * those whose transfers over it failed in any way.
+ */
 static void accuse_card(struct breaks *breaks, const struct job_warning *card)
 {
     const struct job *job = breaks->job;
@@ -189,7 +204,7 @@ static void accuse_card(struct breaks *breaks, const struct job_warning *card)
             is_of_card(&job->warnings[i]) && are_of_one_card(job, card, &job->warnings[i]);
 }
 
-/* Whether a rank at the other end warns of nothing, as one that died does. */
+/* Whether a rank at the other end has no warnings at all, as a rank that died. */
 static int is_silent_peer(const struct breaks *breaks, const char *host, int32_t rank)
 {
     return !breaks->has_warned[rank] && (!host || is_same(host_of(breaks->job, rank), host));
@@ -204,7 +219,10 @@ static int64_t count_silent(const struct breaks *breaks)
     return count;
 }
 
-/* Whether all of them are of one link: between the same two hosts, in whichever direction; then these. */
+/*
+ * Whether all of them are on one link, between the same two hosts in either direction; returns these in
+ * `link`.
+ */
 static int find_link(const struct breaks *breaks, const char *link[2])
 {
     const char *from = host_of(breaks->job, breaks->failed[0]->rank), *to = breaks->peer_hosts[0];
@@ -220,7 +238,7 @@ static int find_link(const struct breaks *breaks, const char *link[2])
     return 1;
 }
 
-/* Of the ends that have nothing in common: one of them may be it, or several. */
+/* The number of ends, where they have nothing in common: one of them may be at fault, or several. */
 static int64_t count_ends(const struct breaks *breaks)
 {
     int64_t ends = breaks->are_more;
@@ -233,7 +251,7 @@ static int64_t count_ends(const struct breaks *breaks)
     return ends;
 }
 
-/* "2026-03-02T10:15:30 (log time)": which has no zone. */
+/* Appends "2026-03-02T10:15:30 (log time)"; log times have no time zone. */
 static int append_when(const struct breaks *breaks, struct buffer *text)
 {
     int64_t first_ns = TIME_UNKNOWN;
@@ -244,14 +262,14 @@ static int append_when(const struct breaks *breaks, struct buffer *text)
             first_ns = at_ns;
     }
     int failed = first_ns != TIME_UNKNOWN && text_utc(&time, first_ns);
-    /* Without the fraction and the zone that it has not. */
+    /* Removes the fraction and the time zone, which the log does not have. */
     if (!failed && time.length)
         failed = buffer_printf(text, ", first at %.*s (log time)", (int)strcspn(time.data, "."), time.data);
     buffer_release(&time);
     return failed;
 }
 
-/* What became of them, as the first says. */
+/* Appends what became of them, according to the first. */
 static int append_status(const struct job *job, const struct job_warning *first, struct buffer *text)
 {
     long long status = (long long)first->status;
@@ -268,7 +286,7 @@ static int append_status(const struct job *job, const struct job_warning *first,
                                    : buffer_printf(text, " failed with InfiniBand status %lld", status);
 }
 
-/* "4 transfers of mlx5_3 on host node1 to 10.0.0.10 (host node0)" */
+/* Appends "4 transfers of mlx5_3 on host node1 to 10.0.0.10 (host node0)". */
 static int append_failed(const struct breaks *breaks, struct buffer *text)
 {
     const struct job *job = breaks->job;
@@ -344,7 +362,7 @@ static int take_accused(const struct breaks *breaks, struct finding *finding)
     return 0;
 }
 
-/* Of ends that have nothing in common nobody knows which it was. */
+/* Makes all ends candidates where they have nothing in common. */
 static int take_candidates(struct finding *finding)
 {
     for (size_t i = 0; i < finding->rank_count; i++)
@@ -354,7 +372,7 @@ static int take_candidates(struct finding *finding)
     return 0;
 }
 
-/* Either end of a link may have failed: who sent, and who is at the other end and says nothing. */
+/* Makes both ends of a link candidates: the senders, and the ranks at the other end without warnings. */
 static int take_ends(const struct breaks *breaks, const char *peer, struct finding *finding)
 {
     for (size_t i = 0; i < breaks->count; i++)
@@ -368,7 +386,7 @@ static int take_ends(const struct breaks *breaks, const char *peer, struct findi
     return 0;
 }
 
-/* The ranks at the other end, where that is one host. */
+/* Adds the ranks at the other end as peers, if that is a single host. */
 static int add_peers(const struct breaks *breaks, int is_peer, const char *peer, struct finding *finding)
 {
     const struct job *job = breaks->job;
@@ -421,8 +439,11 @@ static int has_failed(const struct breaks *breaks, const struct finding *finding
     return 0;
 }
 
-/* Who did not get on since its transfers failed is missing for that; and one that is hardly believed to be,
- * and warns of losing peers, is one of those who lost them. */
+/*
+ * Removes findings that are effects: a rank that made no progress since its transfers failed is missing
+ * because of that; and a rank that is missing with low confidence and reports lost peers is one that lost
+ * them.
+ */
 static void forget_effects(const struct breaks *breaks, struct findings *findings)
 {
     for (size_t i = findings->count; i-- > 0;) {
@@ -434,7 +455,10 @@ static void forget_effects(const struct breaks *breaks, struct findings *finding
     }
 }
 
-/* Who died, or did not get on, explains transfers that find no answer. */
+/*
+ * A rank that died or made no progress explains transfers without an answer, so they become evidence of its
+ * finding.
+ */
 static int add_evidence(const struct breaks *breaks, struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {

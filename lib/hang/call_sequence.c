@@ -1,3 +1,7 @@
+/*
+ * The call sequence of each rank: which calls recur in each step, whether the rank's latest calls follow
+ * them, and what it would call next.
+ */
 #include "base/base.h"
 #include "hang/internal.h"
 #include "job/job.h"
@@ -5,10 +9,10 @@
 
 #include <stdlib.h>
 
-/* So many steps before the last are looked at for two that are alike. */
+/* This many steps before the last are searched for two with the same calls. */
 enum { LOOK_BACK = 8 };
 
-/* Operations from `first` to before `end`: what a rank called in one step. */
+/* What a rank called in one step: the operations from `first` up to `end`, exclusive. */
 struct call_sequence_stretch {
     int32_t first;
     int32_t end;
@@ -22,7 +26,10 @@ static int32_t partner_of(const struct job *job, const struct job_operation *ope
                : -1;
 }
 
-/* The same function on the same communicator with the same partner: sizes may go with data. */
+/*
+ * The same function on the same communicator with the same peer. Sizes may depend on data and are not
+ * compared.
+ */
 static int is_same_call(const struct job *job, int32_t one, int32_t other)
 {
     const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
@@ -30,7 +37,9 @@ static int is_same_call(const struct job *job, int32_t one, int32_t other)
            partner_of(job, a) == partner_of(job, b);
 }
 
-/* Not what two usual steps have in common at a place, as far as it is known of all three. */
+/*
+ * Whether a value differs from the one that two repeated steps have in common, as far as all three are known.
+ */
 static int is_another(int64_t here, int64_t usual, int64_t same_usual)
 {
     return here >= 0 && usual >= 0 && usual == same_usual && here != usual;
@@ -60,7 +69,7 @@ static int are_alike(const struct job *job, struct call_sequence_stretch a, stru
     return 1;
 }
 
-/* The stretch of one step that ends before `end`; empty where there is none. */
+/* The step that ends before `end`; empty where there is none. */
 static struct call_sequence_stretch stretch_before(const struct job *job, const struct job_rank *rank,
                                                    int32_t end)
 {
@@ -82,7 +91,10 @@ static int32_t first_after_whole_steps(const struct job *job, const struct job_r
     return at;
 }
 
-/* The latest step that is like another one before it: a single one may be warm-up, or anything. */
+/*
+ * Finds the latest step that has the same calls as one before it. A single step may be warm-up, or anything
+ * else.
+ */
 static void find_usual(const struct job *job, const struct job_rank *rank,
                        struct sequence_check_of_rank *sequence_check)
 {
@@ -108,7 +120,10 @@ static void find_usual(const struct job *job, const struct job_rank *rank,
     sequence_check->same_usual = steps[same].first;
 }
 
-/* Whether a collective is not the next of its sequence on its rank: a record between was lost. */
+/*
+ * Whether a record was lost before a collective: it does not have the next number of its sequence on this
+ * rank.
+ */
 static int follows_a_gap(const struct job *job, const struct job_rank *rank, int32_t at)
 {
     const struct job_operation *here = &job->operations[at];
@@ -121,14 +136,14 @@ static int follows_a_gap(const struct job *job, const struct job_rank *rank, int
     return 0;
 }
 
-/* Where files are cut or events were dropped, what is not there may have been called all the same. */
+/* Whether calls may be missing from the record: files are cut or events were dropped. */
 static int may_lack_records(const struct job *job, const struct job_rank *rank)
 {
     return job->finished_only || job->lost_events || job->most_cut == CUT_MIDWAY || rank->cut != CUT_NOT ||
            rank->is_part;
 }
 
-/* Whether a rank did something besides, and was done with it: no call of the like is in its usual step. */
+/* Whether a call is outside the sequence and finished: its usual step contains no call like it. */
 static int is_aside(const struct job *job, const struct sequence_check_of_rank *sequence_check, int32_t at)
 {
     const struct job_operation *operation = &job->operations[at];
@@ -207,7 +222,7 @@ int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t r
                                                     sequence_check->usual + sequence_check->length});
 }
 
-enum { HABIT_LOOK_BACK = 16384 }; /* operations, whatever a trace claims */
+enum { HABIT_LOOK_BACK = 16384 }; /* operations; a bound that no trace can exceed */
 
 static int habit_is_same_call(const struct job_operation *a, const struct job_operation *b)
 {
@@ -243,7 +258,7 @@ enum call_pattern call_pattern_at(const struct job *job, const int32_t *position
     return kept > broken ? HABIT_KEPT : broken > kept ? HABIT_BROKEN : HABIT_UNKNOWN;
 }
 
-/* Calls that are compared: as many as a micro-batch or a layer has, and more. */
+/* At most this many calls are compared: more than a micro-batch or a layer has. */
 enum { CONTEXT_CALLS = 32 };
 
 static int usual_next_are_alike(const struct job *job, int32_t one, int32_t other)
@@ -254,7 +269,7 @@ static int usual_next_are_alike(const struct job *job, int32_t one, int32_t othe
            (!job->sources || job->sources[one] == job->sources[other]);
 }
 
-/* How many calls up to `at` are like the last ones of the rank. */
+/* The number of calls up to `at` that equal the rank's last calls. */
 static int32_t count_alike(const struct job *job, int32_t first, int32_t at, int32_t last)
 {
     int32_t count = 0;

@@ -1,3 +1,7 @@
+/*
+ * How far each rank came with each call: from Flight Recorder dumps (call_states), and from NCCL's log and
+ * RAS, which record only that calls were made (open_calls).
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/internal.h"
@@ -17,7 +21,7 @@ int call_is_cut(const struct job *job, int32_t rank)
     return job->most_cut != CUT_NOT || job->ranks[rank].cut != CUT_NOT;
 }
 
-/* A process of which only a line tells, or whose dump failed, says nothing of its calls. */
+/* A process that is only known from a line of a log, or whose dump failed, has no record of its calls. */
 int call_is_recorded(const struct job *job, int32_t rank)
 {
     const struct job_rank *of = &job->ranks[rank];
@@ -74,7 +78,7 @@ const struct call_reach *call_reach_of(const struct call_states *states, int32_t
     return at ? &states->reach[*at] : NULL;
 }
 
-/* Sends and receives of one rank: ended ones are counted, open ones numbered in order. */
+/* Counts the finished sends and receives of a rank, and numbers the open ones in order. */
 static int note_pair(struct call_states *states, int32_t at)
 {
     const struct job_operation *operation = &states->job->operations[at];
@@ -126,7 +130,10 @@ static int note_operation(struct call_states *states, int32_t at)
     return 0;
 }
 
-/* How far ranks say that they came: of communicators with sends and receives it may count either. */
+/*
+ * Takes over how far ranks report that they came. On communicators with sends and receives the number may
+ * count these as well as collectives.
+ */
 static int note_progress(struct call_states *states)
 {
     const struct job *job = states->job;
@@ -150,8 +157,8 @@ static int note_progress(struct call_states *states)
 }
 
 /*
- * A full exchange that has ended on one rank was called by all of its communicator. Who says less wrote its
- * record before: of what came later it tells nothing.
+ * Marks stale records. A full exchange that is finished on one rank was called by all ranks of its
+ * communicator, so a record with less was written before, and shows nothing later.
  */
 static int find_stale(struct call_states *states)
 {
@@ -242,9 +249,9 @@ static struct call_at say(enum call_state state)
 }
 
 /*
- * A call with a greater number than any that a rank recorded. A ring loses what is old, so it was not made,
- * unless the record is cut, or lists what is open alone and nothing of that communicator. Whoever has nothing
- * open has made no call that others wait in.
+ * The state of a call with a greater number than any that a rank recorded. The ring buffer loses the oldest
+ * calls, so the call was not made, unless the record is cut, or lists only open calls and none of that
+ * communicator. A rank without open calls has made no call that others wait in.
  */
 static struct call_at beyond_record(const struct call_states *states, int32_t rank, int32_t operation,
                                     const struct call_reach *reach)
@@ -259,7 +266,7 @@ static struct call_at beyond_record(const struct call_states *states, int32_t ra
         return say(CALL_NEVER);
     if (!states->is_done[rank])
         return say(CALL_UNKNOWN);
-    /* Its ring may have lost the call if that was long before the others'. */
+    /* Its ring buffer may have lost the call if that was long before the others made it. */
     int64_t called_ns = job->operations[operation].enqueued_ns;
     int is_before = of->first_issued_ns && called_ns != TIME_UNKNOWN && called_ns < of->first_issued_ns;
     struct call_at at = say(is_before ? CALL_UNKNOWN : CALL_NEVER);
@@ -284,7 +291,7 @@ struct call_at call_of(const struct call_states *states, int32_t rank, int32_t o
         return beyond_record(states, rank, operation, reach);
     if (number <= reach->greatest_done)
         return say(CALL_DONE);
-    /* Between: what is open would be recorded, had the record not been cut. */
+    /* An open call would be recorded, unless the record is cut, so the call is finished. */
     return say(call_is_cut(job, rank) && number > reach->recorded ? CALL_UNKNOWN : CALL_DONE);
 }
 
@@ -305,7 +312,7 @@ static int64_t count_pairs(const struct call_states *states, int32_t rank, int32
     return count ? *count : 0;
 }
 
-/* Among the open ones of its like, from 0 on. */
+/* Its index among the open calls with the same function and peer, from 0. */
 static int64_t place_among_open(const struct call_states *states, int32_t operation, int64_t peer)
 {
     const struct job_operation *of = &states->job->operations[operation];
@@ -355,7 +362,7 @@ int is_recorded(const struct job *job, int32_t rank)
     return rank >= 0 && job->ranks[rank].count && job->ranks[rank].cut == CUT_NOT;
 }
 
-/* How many ranks of a communicator are. */
+/* The number of members of a communicator whose record would show that they joined. */
 static int32_t count_recorded(const struct job *job, const struct job_communicator *communicator)
 {
     int32_t recorded = 0;
@@ -364,7 +371,7 @@ static int32_t count_recorded(const struct job *job, const struct job_communicat
     return recorded;
 }
 
-/* `recorded`: ranks of its communicator that are. */
+/* `recorded` is that number for the communicator of the instance. */
 static int instance_lacks_recorded_rank(const struct job *job, const struct job_instance *instance,
                                         int32_t recorded)
 {
@@ -403,7 +410,7 @@ static int64_t count_calls(const struct job *job, int32_t rank, int32_t communic
     return count;
 }
 
-/* The same of one function. */
+/* The number of calls of one function. */
 static int64_t count_of(const struct job *job, int32_t rank, int32_t communicator, enum function function)
 {
     const struct job_rank *of = &job->ranks[rank];
@@ -413,7 +420,7 @@ static int64_t count_of(const struct job *job, int32_t rank, int32_t communicato
     return count;
 }
 
-/* Whether all who made the call went on to the same place of their communicator. */
+/* Whether all ranks that made the call went on to the same number of calls on their communicator. */
 static int stand_together(const struct job *job, const struct job_instance *instance)
 {
     int64_t first = 0;
@@ -426,7 +433,7 @@ static int stand_together(const struct job *job, const struct job_instance *inst
     return 1;
 }
 
-/* In its last call: a host that waits has called nothing since. */
+/* Whether its last call may wait for a rank without a record: a host that waits makes no further calls. */
 static int may_wait_for_unrecorded(const struct job *job, int32_t rank)
 {
     const struct job_rank *of = &job->ranks[rank];
@@ -441,12 +448,14 @@ static int may_wait_for_unrecorded(const struct job *job, int32_t rank)
 }
 
 /*
- * RAS looks at hosts that may run, each at a moment of its own. One step of a healthy job takes less than
- * this: where nothing is launched for so long, the job stands.
+ * RAS asks hosts of a job that may be running, each at a slightly different moment. A step of a healthy job
+ * takes less than this: if no rank launches anything for so long, the job hangs.
  */
 #define STANDS_NS INT64_C(60000000000)
 
-/* Hosts that run are often one call of each function apart, and a pair of them nearly always. */
+/*
+ * The hosts of a running job are often one call of each function apart; two of them are nearly always level.
+ */
 enum { APART_WHILE_RUNNING = 1, TOGETHER_BY_CHANCE = 2 };
 
 static int is_one_moment(const struct job *job)
@@ -454,7 +463,7 @@ static int is_one_moment(const struct job *job)
     return job->watch.is_watched && job->watch.stood_for_ns < STANDS_NS;
 }
 
-/* By how many calls of one function those who made a call are ahead of a rank, at the most. */
+/* By how many calls of one function the ranks that made a call are ahead of a rank, at most. */
 static int64_t calls_ahead(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
     int64_t most = 0;
@@ -467,8 +476,10 @@ static int64_t calls_ahead(const struct job *job, const struct job_instance *ins
     return most;
 }
 
-/* Whether what RAS saw may be a job that runs: from one look that others stand together, and further on than
- * hosts that run are apart, is as good as it gets. */
+/*
+ * Whether RAS may have seen a running job. With a single report, the best evidence against it is that the
+ * other ranks are level, and further ahead than the hosts of a running job are apart.
+ */
 static int may_run(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
     return is_one_moment(job) && (calls_ahead(job, instance, rank) <= APART_WHILE_RUNNING ||
@@ -481,7 +492,10 @@ int open_calls_are_ahead(const struct job *job, const struct job_instance *insta
            2 * instance->members <= instance->expected;
 }
 
-/* Where NCCL reports an error of another rank, RAS cannot tell who is behind as it waits for that one. */
+/*
+ * Where NCCL reports an error of another rank, RAS cannot tell whether a rank is behind because it waits for
+ * that one.
+ */
 static int may_wait_for_failed(const struct job *job, int32_t rank)
 {
     for (size_t i = 0; job->watch.is_watched && i < job->warning_count; i++)

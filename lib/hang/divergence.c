@@ -1,3 +1,7 @@
+/*
+ * Ranks that wait for each other in different operations: finds the rank that called something else than the
+ * others under the same number, or than its own call sequence has there.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/internal.h"
@@ -9,7 +13,7 @@
 
 /* Ranks that wait for each other in different operations of one communicator. */
 
-/* The first pending operation of a rank on a communicator; -1. */
+/* The first pending operation of a rank on a communicator; -1: none. */
 static int32_t first_pending(const struct absence *absence, int32_t rank, int32_t communicator)
 {
     const struct job_rank *of = &absence->job->ranks[rank];
@@ -23,9 +27,9 @@ static int32_t first_pending(const struct absence *absence, int32_t rank, int32_
 }
 
 /*
- * Of two sides, who is to blame for not calling the same: the smaller one; of two equal ones the one that
- * called something else than it is used to, when the other did not. -1: not `mine`; where nobody can say,
- * both with low confidence.
+ * Which of two sides is at fault for a different call, as the confidence for `mine`: the smaller side; of two
+ * equal sides the one that broke with its usual calls while the other kept to them. -1: not `mine`. Low for
+ * both where that does not decide.
  */
 static int confidence_in(size_t mine, size_t theirs, enum call_pattern my_habit,
                          enum call_pattern their_habit)
@@ -73,7 +77,7 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
             continue;
         const struct job_instance *mine = &job->instances[job->operations[at].instance];
         const struct job_instance *theirs = &job->instances[other];
-        /* Who keeps to its programme waits there for somebody else. */
+        /* A rank that follows its call sequence waits there for another rank. */
         if (absence->call_sequence.ranks[rank].sequence_check == SEQUENCE_FOLLOWED)
             continue;
         int tie = mine->members == theirs->members;
@@ -87,15 +91,15 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
     return 0;
 }
 
-/* What ranks called under one number. */
+/* The calls that ranks made under one sequence number. */
 struct ballot {
     const struct job *job;
     int32_t *calls;  /* owned: operations */
-    int32_t *party;  /* owned: of each call, the first that is like it */
-    int32_t *votes;  /* owned: of each call that is the first of its like */
-    int32_t *firsts; /* owned: these calls */
+    int32_t *party;  /* owned, by call: the first call that is equal */
+    int32_t *votes;  /* owned, by party: the number of its calls, stored at its first call */
+    int32_t *firsts; /* owned: the first call of each party */
     int32_t count;
-    int32_t winner; /* -1: two parties are as large */
+    int32_t winner; /* -1: no party has a majority */
 };
 
 static int is_same(int64_t one, int64_t other)
@@ -139,7 +143,7 @@ static void count_votes(struct ballot *ballot)
         ballot->winner = -1;
 }
 
-/* The party to hold a call against: the majority, else the first other one. */
+/* The party that a call is compared with: the majority, or else the first other one. */
 static int32_t other_party(const struct ballot *ballot, int32_t call)
 {
     if (ballot->winner >= 0)
@@ -164,7 +168,10 @@ static int append_both(const struct ballot *ballot, int32_t call, struct finding
                : 0;
 }
 
-/* Candidates of one party and step become one finding: the others are named of the first. */
+/*
+ * Names the ranks of the other parties. Candidates of one party and step become one finding, so only the
+ * first needs the names.
+ */
 static int name_others(const struct ballot *ballot, int32_t call, struct finding *finding)
 {
     const struct job *job = ballot->job;
@@ -207,7 +214,7 @@ static int judge(struct ballot *ballot, struct findings *findings)
     return 0;
 }
 
-/* What all members called under the number of an operation that a rank waits in. */
+/* Collects what all members called under the number of an operation that a rank waits in. */
 static void collect(const struct wait_graph *graph, int32_t operation, struct ballot *ballot)
 {
     const struct job *job = graph->job;
@@ -226,13 +233,16 @@ static void collect(const struct wait_graph *graph, int32_t operation, struct ba
     }
 }
 
-/* Whether a rank before this one waits in the same. */
+/* Whether a rank with a lower number waits in the same call, so that it has been examined. */
 static int is_judged(const struct wait_graph *graph, size_t rank)
 {
     return graph->calls[graph->waiters[rank].call].first_waiter != (int32_t)rank;
 }
 
-/* A send and its receive of which neither ends, of different sizes: which of them is wrong nobody knows. */
+/*
+ * A send and its receive with different sizes, neither of which ends: which of the two is wrong cannot be
+ * determined.
+ */
 static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot,
                       struct findings *findings)
 {
@@ -276,12 +286,12 @@ int find_call_mismatches(const struct wait_graph *graph, struct findings *findin
 }
 
 /*
- * A rank that called something else than comes next in its own programme, or left something out, and whose
- * call never ended or others wait for what it left out. A job that as a whole did something new departs
- * nowhere: more keep to their programme, or as many, where one side of a pair is meant.
+ * A rank that called something else than its call sequence has next, or left a call out, and whose call never
+ * ended, or which others wait for in the call it left out. If the job as a whole does something new, no rank
+ * has left its sequence: as many ranks must follow theirs as have left, or more.
  */
 
-/* Somebody waits in a call of that kind, which the rank never made: it is absent there. */
+/* Whether some rank waits in a call of this kind that the rank never made. */
 static int is_missed(const struct absence *absence, int32_t rank)
 {
     return absence->ranks[rank].missing_from >= 0;
@@ -365,7 +375,7 @@ int find_departures(const struct absence *absence, size_t from, struct findings 
     return 0;
 }
 
-/* Whether something that a rank called after it departed never ended. */
+/* Whether an operation that a rank called after it left its sequence never ended. */
 static int waits_since(const struct absence *absence, int32_t rank)
 {
     const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];
@@ -382,14 +392,14 @@ int find_earlier_departures(const struct absence *absence, struct findings *find
     struct courses courses = absence->courses;
     if (!courses.kept || courses.left > courses.kept)
         return 0;
-    courses.left = courses.kept; /* medium: it may be by design */
+    courses.left = courses.kept; /* medium: it may be intended */
     for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++)
         if (waits_since(absence, rank) && add_departure(absence, rank, courses, findings))
             return -1;
     return 0;
 }
 
-/* The only rank of which something is recorded, in a job of several; -1. */
+/* The only rank with a record, in a job of several ranks; -1: there are more, or none. */
 static int32_t only_recorded(const struct job *job)
 {
     int32_t only = -1;
@@ -401,7 +411,7 @@ static int32_t only_recorded(const struct job *job)
     return only;
 }
 
-/* Whether it is known of all that it called since its last whole step that it ended. */
+/* Whether every operation that the rank called since its last complete step is known to have ended. */
 static int has_finished_all(const struct absence *absence, int32_t rank)
 {
     const struct sequence_check_of_rank *sequence_check = &absence->call_sequence.ranks[rank];

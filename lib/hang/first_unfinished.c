@@ -1,3 +1,7 @@
+/*
+ * Ranks that stopped in jobs whose trace has only finished operations (find_laggards): compares how far each
+ * rank got, and what each would have done next.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -8,13 +12,14 @@
 #include <stdlib.h>
 
 /*
- * Where only finished operations are recorded, the record of a job that stopped shows how far each rank got.
- * What one member of a full exchange finished, all did: who has no record of it lost that. Of all that was
- * not done, what is usually done first is what the rest waits for; of those that did not do it, who alone
- * lost the end of its record is the one that stopped.
+ * Where only finished operations are recorded, the trace of a stopped job shows how far each rank got. All
+ * members of a full exchange have finished it if one has, so a member without a record of it lost that
+ * record. Of the operations that were not finished, the others wait for the one that is usually finished
+ * first. Of the ranks that did not finish that one, a rank that alone lost the end of its record is the one
+ * that stopped.
  */
 
-/* A place in what a rank does: the step and the position in it. */
+/* A point in what a rank does: the step and the position in it. */
 struct progress {
     int32_t step;
     int32_t position;
@@ -23,16 +28,17 @@ struct progress {
 struct stops {
     const struct job *job;
     const struct baseline *baseline;
-    struct map finished;   /* (communicator, function) -> the last full exchange that anybody finished */
-    int64_t *next_starts;  /* per operation, job_next_starts */
-    struct progress *next; /* per rank: the first that it did not finish */
-    unsigned char *lags;   /* per rank: others of its role got further */
-    int32_t *listed;       /* laggards whose next is usually the first to be done */
+    struct map finished;   /* (communicator, function) -> the last full exchange that any rank finished */
+    int64_t *next_starts;  /* by operation, see job_next_starts */
+    struct progress *next; /* by rank: the first position that it did not finish */
+    unsigned char *lags;   /* by rank: others of its role got further */
+    int32_t *listed;       /* ranks that lag and whose next operation is usually finished first */
     size_t count;
-    int32_t partial_lines; /* the only rank that lost the end of its record, where nothing else is lost; -1 */
+    /* The only rank that lost the end of its record, if nothing else is lost; -1: none */
+    int32_t partial_lines;
 };
 
-/* So many steps back are looked at for what a rank usually does. */
+/* At most this many earlier steps are searched for what a rank usually does. */
 enum { LOOK_BACK = 8 };
 
 static int is_behind(struct progress a, struct progress b)
@@ -71,7 +77,7 @@ static const struct job_operation *operation_at(const struct stops *stops, int32
     return cell < 0 ? NULL : &stops->job->operations[cell];
 }
 
-/* What the rank did at a place when it was last there before; NULL. */
+/* What the rank did at this position in its latest earlier step; NULL: none. */
 static const struct job_operation *usual_at(const struct stops *stops, int32_t rank, struct progress at)
 {
     const struct job_operation *usual = NULL;
@@ -80,7 +86,7 @@ static const struct job_operation *usual_at(const struct stops *stops, int32_t r
     return usual;
 }
 
-/* Its sequence number at a place, as it went on from step to step; -1 where that cannot be told. */
+/* The sequence number expected at this position, extrapolated from earlier steps; -1: not known. */
 static double expected_sequence(const struct stops *stops, struct progress at,
                                 const struct job_operation *usual)
 {
@@ -100,7 +106,7 @@ static struct map_key key_of(int32_t communicator, uint8_t function)
     return (struct map_key){{(uint64_t)communicator, function}};
 }
 
-/* Whether anybody finished the full exchange that the rank usually comes to there. */
+/* Whether any rank finished the full exchange that this rank usually does at this position. */
 static int is_finished(const struct stops *stops, int32_t rank, struct progress at)
 {
     const struct job_operation *usual = usual_at(stops, rank, at);
@@ -123,7 +129,10 @@ static struct progress find_next(const struct stops *stops, int32_t rank)
     return after(last, role);
 }
 
-/* Where records are lost, the last of all members of a pair may be: two places are more than that. */
+/*
+ * Where records are lost, all members of a pair may have lost the last one. A difference of two positions is
+ * more than that.
+ */
 enum { PLACES = 1, PLACES_OF_LOST = 2 };
 
 static void mark_laggards(struct stops *stops, const struct role *role)
@@ -145,7 +154,7 @@ static void mark_laggards(struct stops *stops, const struct role *role)
     }
 }
 
-/* When a rank was done with what it did at its next place, so many steps before it; TIME_UNKNOWN. */
+/* When a rank finished, `back` steps earlier, what it does at its next position; TIME_UNKNOWN: not known. */
 static int64_t done_before(const struct stops *stops, int32_t rank, int32_t back)
 {
     struct progress next = stops->next[rank];
@@ -158,14 +167,17 @@ static int64_t done_before(const struct stops *stops, int32_t rank, int32_t back
     return end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(stops->job, operation, end_ns);
 }
 
-/* The communicator of what a rank did not finish; -1. */
+/* The communicator of the operation that a rank did not finish; -1: not known. */
 static int32_t communicator_of_next(const struct stops *stops, int32_t rank)
 {
     const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
     return usual ? usual->communicator : -1;
 }
 
-/* Whether what one rank did not finish is usually done after what another did not, as far as clocks tell. */
+/*
+ * Whether the operation that one rank did not finish is usually finished after that of another, as far as the
+ * clocks show.
+ */
 static int is_usually_later(const struct stops *stops, int32_t rank, int32_t than)
 {
     int64_t later_ns[LOOK_BACK];
@@ -180,20 +192,20 @@ static int is_usually_later(const struct stops *stops, int32_t rank, int32_t tha
     return count && median_of(later_ns, count) > job_clock_doubt(stops->job, rank, than);
 }
 
-/* Of a communicator: its ranks that lag, and those of them that stopped at what it does next. */
+/* Of a communicator: the ranks that lag, and those of them that stopped at the operation it does next. */
 struct meeting {
     int32_t lagging;
     int32_t stopped;
-    unsigned char is_later; /* one of them is later than the first of all: so they all are */
+    unsigned char is_later; /* its unfinished operations are later than the first of all */
 };
 
 enum standing {
     IS_CANDIDATE,
-    IS_WAITING, /* for another that stopped before it came there */
-    IS_UNKNOWN  /* where records are lost, a member may be taken to be elsewhere than it is */
+    IS_WAITING, /* it waits for another rank that stopped before it got there */
+    IS_UNKNOWN  /* records are lost, so that a member may be elsewhere than it seems */
 };
 
-/* The place up to which others finished with it what it has no record of. */
+/* The point up to which other ranks finished with it what it has no record of. */
 static struct progress last_finished(const struct stops *stops, int32_t rank)
 {
     struct progress next = stops->next[rank];
@@ -203,7 +215,7 @@ static struct progress last_finished(const struct stops *stops, int32_t rank)
                                                : (struct progress){next.step - 1, call_sequence.end - 1};
 }
 
-/* The other end of the send or receive that a rank has at a place; -1. */
+/* The other end of the send or receive of a rank at a point; -1: none. */
 static int32_t partner_at(const struct stops *stops, int32_t rank, struct progress at)
 {
     const struct job_operation *usual = usual_at(stops, rank, at);
@@ -213,16 +225,16 @@ static int32_t partner_at(const struct stops *stops, int32_t rank, struct progre
     return instance->sender == rank ? instance->receiver : instance->sender;
 }
 
-/* Of that which it did not finish. */
+/* The other end of the one that it did not finish. */
 static int32_t partner_of(const struct stops *stops, int32_t rank)
 {
     return partner_at(stops, rank, stops->next[rank]);
 }
 
 /*
- * The rank that it may wait for, in what it is said to have finished last; -1. Of
- * a send or receive some recorders note when the host was done with it: where the
- * other end stopped in that, it is not over.
+ * The rank that it may wait for in the operation that it seems to have finished last; -1: none. Some
+ * recorders record when the host was done with a send or receive; if the other end stopped in it, it is not
+ * finished.
  */
 static int32_t may_wait_for(const struct stops *stops, int32_t rank)
 {
@@ -235,14 +247,14 @@ static int32_t may_wait_for(const struct stops *stops, int32_t rank)
     return mine->function != theirs->function ? partner : -1;
 }
 
-/* Of a pair, whether the other end stopped at the same, or before it. */
+/* For a send or receive: whether the other end stopped at the same operation, or before it. */
 static enum standing standing_in_pair(const struct stops *stops, int32_t rank, int32_t partner)
 {
     const struct job_operation *mine = usual_at(stops, rank, stops->next[rank]);
     const struct job_operation *theirs = usual_at(stops, partner, stops->next[partner]);
     if (!theirs)
         return IS_UNKNOWN;
-    /* What is sent and received in one call may be listed in either order. */
+    /* The sends and receives of one group call may be listed in any order. */
     return theirs->communicator == mine->communicator && partner_of(stops, partner) == rank ? IS_CANDIDATE
                                                                                             : IS_WAITING;
 }
@@ -253,7 +265,7 @@ static enum standing standing_of(const struct stops *stops, const struct meeting
     int32_t partner = partner_of(stops, rank);
     if (partner >= 0 && !stops->job->missing_sequence)
         return standing_in_pair(stops, rank, partner);
-    /* Of a Broadcast nobody else tells. */
+    /* Of a Broadcast no other rank shows whether it was finished. */
     if (!usual || !function_is_full_exchange(usual->function))
         return stops->job->missing_sequence ? IS_UNKNOWN : IS_CANDIDATE;
     const struct meeting *meeting = &meetings[usual->communicator];
@@ -294,7 +306,7 @@ static void list(struct stops *stops, int32_t rank)
     stops->listed[stops->count++] = rank;
 }
 
-/* None where one that may be the first is of unknown standing. */
+/* Lists none if the standing of one that may be the first is not known. */
 static void list_first(struct stops *stops, struct meeting *meetings)
 {
     count_meetings(stops, find_first(stops), meetings);
@@ -314,8 +326,7 @@ static void list_first(struct stops *stops, struct meeting *meetings)
     }
 }
 
-/* The only rank that lost the end of its record, where no other record is
- * missing; -1. */
+/* The only rank that lost the end of its record, if no other record is missing; -1: none. */
 static int32_t find_torn(const struct stops *stops)
 {
     int32_t partial_lines = -1;
@@ -333,8 +344,10 @@ static int32_t find_torn(const struct stops *stops)
     return partial_lines;
 }
 
-/* Who may still be in a send or receive with one that stopped there: it is one of
- * the two, and all others that are listed wait for them. */
+/*
+ * If listed ranks may still be in a send or receive with another rank, lists only these pairs: one of the two
+ * is at fault, and the other listed ranks wait for them.
+ */
 static void list_pairs(struct stops *stops)
 {
     size_t count = stops->count;
@@ -352,9 +365,9 @@ static void list_pairs(struct stops *stops)
 }
 
 /*
- * A recorder that loses nothing else writes what finished within moments, as long
- * as its process lives: of those listed, who lost the end of its record is the
- * one that stopped, and the others wait for it.
+ * A recorder that loses nothing else writes finished operations within moments while its process lives. Of
+ * the listed ranks, the one that lost the end of its record is the one that stopped, and the others wait for
+ * it.
  */
 static void list_torn(struct stops *stops)
 {
@@ -408,7 +421,7 @@ static int append_lagging(const struct stops *stops, int32_t rank, struct findin
            buffer_append_text(evidence, "; a trace of finished operations does not show which");
 }
 
-/* All that are listed are one finding. */
+/* All listed ranks become one finding. */
 static int add(const struct stops *stops, struct findings *findings)
 {
     int32_t rank = stops->listed[0];
@@ -477,15 +490,15 @@ static void stops_release(struct stops *stops)
 }
 
 /*
- * More candidates than a quarter of the ranks (but a pair) are no finding: a job
- * that is stopped at any moment leaves such a record.
+ * More candidates than a quarter of the ranks (except a pair) are not reported: any job that is stopped at a
+ * random moment leaves such a trace.
  */
 enum { PART_NAMED = 4, PAIR = 2 };
 
 static int can_be_told(const struct stops *stops)
 {
     size_t ranks = job_recorded_ranks(stops->job);
-    /* Who stopped may wait for a send, which is not recorded, of a rank that left no record at all. */
+    /* The rank that stopped may wait for an unrecorded send of a rank without any record. */
     if (stops->job->blind_to_pairs && job_silent_ranks(stops->job))
         return 0;
     return stops->count && stops->count < ranks &&
@@ -496,8 +509,7 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
                   struct error *error)
 {
     struct stops stops = {.job = job, .baseline = baseline};
-    /* Without times, steps follow the order of lines: what is lost may have
-     * shifted it. */
+    /* Without times, steps follow the order of the lines, and lost records may have shifted it. */
     int is_in_order = job->timed_operations || !job->missing_sequence;
     if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) ||
         findings_explain_stop(findings))

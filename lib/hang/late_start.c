@@ -1,3 +1,4 @@
+/* Ranks that were late at start-up, and GPUs that never started an operation that their host called. */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -7,12 +8,15 @@
 
 #include <stdlib.h>
 
-/* One communicator's starts by how long their ranks waited: who came last first. */
+/*
+ * The starts of the ranks of one communicator, sorted by waiting time: the rank that arrived last comes
+ * first.
+ */
 struct line_up {
     const struct job *job;
     const struct job_start **starts; /* borrowed */
     size_t count;
-    size_t late; /* so many came late, and apart from the others */
+    size_t late; /* number of late ranks, separated from the others by a gap */
 };
 
 static int by_wait(const void *a, const void *b)
@@ -30,13 +34,16 @@ static int by_rank(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-/* How much sooner all would have been there, had those come with the first of the others. */
+/* How much sooner all ranks would have arrived if the late ones had come with the first of the others. */
 static int64_t gap_before(const struct line_up *line_up, size_t late)
 {
     return line_up->starts[late]->waited_ns - line_up->starts[late - 1]->waited_ns;
 }
 
-/* Where the line falls apart most. Most of it did not come late: they came, and somebody was early. */
+/*
+ * Finds the largest gap in the waiting times. If most ranks are on the late side of it, they are not late:
+ * the others were early.
+ */
 static void find_late(struct line_up *line_up)
 {
     line_up->late = 1;
@@ -45,7 +52,7 @@ static void find_late(struct line_up *line_up)
             line_up->late = late;
 }
 
-/* By rank, the first of its starts. NULL: no memory. */
+/* By rank, the first of its starts. NULL when memory runs out. */
 static int64_t *list_first(const struct job *job)
 {
     int64_t *first = array_new(job->rank_count, sizeof *first);
@@ -94,15 +101,17 @@ static int64_t waited_of(const struct job_start *start)
     return start->waited_ns;
 }
 
-/* What the one that came last did longer than the middle one of the others; TIME_UNKNOWN. */
+/* By how much a value of the last rank exceeds the median of the others; TIME_UNKNOWN: not known. */
 static int64_t longer_than_others(const struct line_up *line_up, int64_t (*value)(const struct job_start *))
 {
     int64_t own_ns = value(line_up->starts[0]), usual_ns = late_start_median_of_others(line_up, value);
     return own_ns == TIME_UNKNOWN || usual_ns == TIME_UNKNOWN ? TIME_UNKNOWN : own_ns - usual_ns;
 }
 
-/* All leave at once: who was there for as long as the others was called with them. Half of what it is late by
- * or more is the cause. */
+/*
+ * Appends the cause. All ranks leave at the same time, so a rank that was in the call as long as the others
+ * called it with them. A difference of at least half of the lateness is the cause.
+ */
 static int append_cause(const struct line_up *line_up, int64_t gap_ns, struct buffer *text)
 {
     int64_t kernels_ns = longer_than_others(line_up, kernels_of),
@@ -116,8 +125,10 @@ static int append_cause(const struct line_up *line_up, int64_t gap_ns, struct bu
            buffer_append_text(text, " later than on the other ranks");
 }
 
-/* "ncclCommInitRank on communicator {0-7}: it waited 31.0 ms for the other ranks, which waited 21.3 s to 21.5
- * s for it". */
+/*
+ * Appends "ncclCommInitRank on communicator {0-7}: it waited 31.0 ms for the other ranks, which waited 21.3 s
+ * to 21.5 s for it".
+ */
 static int append_waits(const struct line_up *line_up, struct finding *finding)
 {
     const struct job *job = line_up->job;
@@ -181,7 +192,7 @@ static int name_late(const struct line_up *line_up, struct findings *findings)
            append_cause(line_up, gap_ns, &finding->evidence);
 }
 
-/* Those of one communicator, whose waits are all known. */
+/* Examines one communicator whose waiting times are all known. */
 static int judge(struct line_up *line_up, const int64_t *first, struct findings *findings)
 {
     array_sort(line_up->starts, line_up->count, sizeof *line_up->starts, by_wait);
@@ -219,17 +230,18 @@ int find_late_starts(const struct job *job, struct findings *findings)
 }
 
 /*
- * GPUs that never got to an operation that their host had called: others began it and wait. Who waits in
- * another one is held up by somebody else; who waits in none is busy with something that no trace shows, or
- * hangs there.
+ * GPUs that never started an operation that their host called while others started it and wait. A GPU that
+ * waits in another operation is held up by another rank. One that waits in none is busy with something that
+ * the trace does not show, or hangs in it.
  */
 
 struct frozen {
     const struct job *job;
     const struct operation_progress *operation_progress;
-    unsigned char *waits;  /* by rank: in an operation that it began */
-    int32_t *missing_from; /* by rank: the first operation that others wait in and it has not begun; -1 */
-    int32_t *started;      /* by instance: members that began it and wait */
+    unsigned char *waits; /* by rank: it waits in an operation that it started */
+    /* By rank: the first operation that others wait in and it has not started; -1: none */
+    int32_t *missing_from;
+    int32_t *started; /* by instance: the number of members that started it and wait */
 };
 
 static int began(const struct job_operation *operation)
@@ -248,14 +260,17 @@ static void never_started_note_waiting(struct frozen *frozen)
     }
 }
 
-/* Operations of a rank are in order of issue: the first is kept. Returns how many ranks there are. */
+/*
+ * Fills in missing_from and returns the number of such ranks. Operations of a rank are in order of issue, so
+ * the first one found is kept.
+ */
 static size_t note_absent(struct frozen *frozen)
 {
     size_t count = 0;
     for (size_t i = 0; i < frozen->job->operation_count; i++) {
         const struct job_operation *operation = &frozen->job->operations[i];
         int32_t *missing_from = &frozen->missing_from[operation->rank];
-        /* Whose recorder stopped, may have begun it since. */
+        /* If the recorder of a rank stopped, the rank may have started it since. */
         int is_unknown = frozen->job->ranks[operation->rank].cut == CUT_STOPPED;
         if (is_unknown || frozen->waits[operation->rank] || *missing_from >= 0 ||
             !frozen->started[operation->instance] ||
@@ -267,7 +282,7 @@ static size_t note_absent(struct frozen *frozen)
     return count;
 }
 
-/* The last operation before it that its rank's GPU began; -1. */
+/* The last operation before `at` that its GPU started; -1: none. */
 static int32_t last_begun(const struct job *job, int32_t at)
 {
     size_t first = job->ranks[job->operations[at].rank].first;
@@ -309,7 +324,8 @@ static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
 }
 
 /*
- * Of several at once, some may wait for another one in what no trace shows: they are told as one.
+ * Adds one finding for all such ranks: some of them may wait for another one in work that the trace does not
+ * show.
  */
 static int add_finding(const struct frozen *frozen, int32_t at, size_t count, struct findings *findings)
 {
@@ -331,8 +347,9 @@ static int add_finding(const struct frozen *frozen, int32_t at, size_t count, st
 }
 
 /*
- * Traces without an end may be of a job that was stopped as a whole, when somebody always waits: but not
- * longer than ever. So may any, where more are waited for than wait.
+ * Whether the job may simply have been stopped while it ran. Traces without an end may be of such a job, in
+ * which some rank always waits, but not for longer than ever before. The same applies if more ranks are
+ * waited for than wait.
  */
 static int may_be_stopped_as_a_whole(const struct frozen *frozen, size_t count)
 {

@@ -1,3 +1,7 @@
+/*
+ * Members of a communicator whose calls do not match: the size, datatype or root of a collective, or the
+ * order of two (find_disagreements).
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/internal.h"
@@ -7,9 +11,8 @@
 #include <stdlib.h>
 
 /*
- * Members of a communicator who do not call the same: the size, datatype or root of a collective, or the
- * order of two. NCCL compares none of it: such a job waits for good, or computes nonsense. Who is not with
- * the majority is at fault.
+ * Mismatched calls: the size, datatype or root of a collective, or the order of two. NCCL does not check
+ * these, so such a job hangs or computes wrong results. The members outside the majority are at fault.
  */
 
 enum term { TERM_BYTES, TERM_DATATYPE, TERM_ROOT, TERM_COUNT };
@@ -40,14 +43,14 @@ static int append_term(enum term term, int64_t value, struct buffer *text)
     }
 }
 
-/* Who called a collective with what, and whether that was what they are used to. */
+/* The values that members called a collective with, and whether these are usual for them. */
 struct vote {
     const struct job_instance *instance;
     enum term term;
-    int64_t common; /* what most called it with */
-    int32_t votes;  /* members that did */
-    int32_t known;  /* members of whom it is known */
-    int kept;       /* somebody called what is usual; only known of sizes, where there is no majority */
+    int64_t common; /* the most frequent value */
+    int32_t votes;  /* members that called it with that value */
+    int32_t known;  /* members whose value is known */
+    int kept;       /* some member called its usual value; only determined for sizes without a majority */
     int broken;
 };
 
@@ -79,7 +82,10 @@ static int has_majority(const struct vote *vote)
     return vote->votes * 2 > vote->known;
 }
 
-/* Those members whose value is another one than `mine`, and what that is; the common one where it differs. */
+/*
+ * The number of members with a value other than `mine`, and that value; the most frequent value if that
+ * differs.
+ */
 static int32_t count_others(const struct job *job, const struct vote *vote, int64_t mine, int64_t *theirs)
 {
     int32_t count = 0;
@@ -102,13 +108,13 @@ static struct finding *add_mismatch(const struct job *job, const struct job_oper
         finding->stops_job = is_stuck;
         finding->confidence = is_stuck ? (enum confidence)confidence : CONFIDENCE_LOW;
     }
-    /* Nobody can say which of them it is. */
+    /* Which of them is at fault cannot be determined. */
     return finding && confidence == CONFIDENCE_LOW && finding_add_candidate(finding, operation->rank)
                ? NULL
                : finding;
 }
 
-/* Medium is what is held against habits. */
+/* Medium confidence means that the comparison with usual calls decided. */
 static int append_habit(int confidence, struct buffer *text)
 {
     return confidence == CONFIDENCE_MEDIUM
@@ -116,7 +122,7 @@ static int append_habit(int confidence, struct buffer *text)
                : 0;
 }
 
-/* What it called with, and what the others did, where that is a number. */
+/* Adds what it called with, and what the others did, where that is a number. */
 static void note_term(enum term term, int64_t mine, int64_t theirs, int32_t others, struct figures *figures)
 {
     static const char *const names[][2] = {[TERM_BYTES] = {"own_bytes", "others_bytes"},
@@ -158,8 +164,9 @@ static void find_habits(const struct job *job, const int32_t *positions, struct 
 }
 
 /*
- * The majority is right; of halves who called the size that they are used to, where the others did not. -1:
- * it is not this member, or of it nothing is known; where nobody can say, all with low confidence.
+ * The confidence that a member is at fault. The majority is right; of two halves, the side that called its
+ * usual size while the other side did not. -1: not this member, or nothing is known of it. Low for all where
+ * that does not decide.
  */
 static int confidence_in(const struct job *job, const int32_t *positions, const struct vote *vote, int32_t at)
 {
@@ -198,7 +205,10 @@ static int are_alike(const struct job *job, const struct job_instance *instance)
     return 1;
 }
 
-/* The first term that members differ in, if they do: a size says more than the datatype that it comes of. */
+/*
+ * The first term in which members differ, if any. A different size says more than the datatype that caused
+ * it.
+ */
 static int differ(const struct job *job, const struct job_instance *instance, struct vote *vote)
 {
     if (are_alike(job, instance))
@@ -211,7 +221,7 @@ static int differ(const struct job *job, const struct job_instance *instance, st
     return 0;
 }
 
-/* `seen`, by communicator: something was told of it. */
+/* `seen`, by communicator: a finding has been added. */
 static int find_terms(const struct job *job, const int32_t *positions, const unsigned char *stuck,
                       int want_stuck, unsigned char *seen, struct findings *findings)
 {
@@ -229,14 +239,13 @@ static int find_terms(const struct job *job, const int32_t *positions, const uns
     return 0;
 }
 
-/* Two collectives of a communicator that somebody called one after the other, and others the other way. */
+/* Two collectives of a communicator that some members called in one order and others in the other. */
 struct turn {
-    const struct job_instance *first, *second; /* as that one did */
-    int32_t like_that, otherwise;              /* members of both */
+    const struct job_instance *first, *second; /* in the order of the first member found */
+    int32_t like_that, otherwise;              /* numbers of members of both, by order */
 };
 
-/* A member's operation of the instance, from the place in its list where the last one looked for was found.
- */
+/* A member's operation of an instance. *place is where the last search in the member list ended. */
 static int32_t find_member(const struct job *job, const struct job_instance *instance, int32_t rank,
                            int32_t *place)
 {
@@ -247,7 +256,7 @@ static int32_t find_member(const struct job *job, const struct job_instance *ins
                : -1;
 }
 
-/* The next operation of the same sequence in the list of its rank, or the one before (by -1); -1: none. */
+/* The next operation (`by` 1) or the previous one (-1) of the same sequence on its rank; -1: none. */
 static int32_t neighbour(const struct job *job, int32_t at, int by)
 {
     const struct job_operation *operation = &job->operations[at];
@@ -265,7 +274,10 @@ static int64_t sequence_at(const struct job *job, int32_t at)
     return job->instances[job->operations[at].instance].sequence;
 }
 
-/* Whether its place in time is that of its number: a record whose clock was off has another. */
+/*
+ * Whether the position of an operation in time agrees with its number. If the clock of the record was wrong,
+ * it does not.
+ */
 static int is_in_its_place(const struct job *job, int32_t at)
 {
     int32_t before = neighbour(job, at, -1), after = neighbour(job, at, 1);
@@ -274,8 +286,8 @@ static int is_in_its_place(const struct job *job, int32_t at)
 }
 
 /*
- * Whether a rank called one before the other. Where only what finished is listed, that is in no order of
- * calls: there the one has to be over when the other begins, and both are where their numbers have them.
+ * Whether a rank called one collective before the other. Records of finished operations are not in the order
+ * of calls: there, one has to end before the other starts, and both must agree with their numbers.
  */
 static int is_before(const struct job *job, int32_t one, int32_t other)
 {
@@ -285,7 +297,10 @@ static int is_before(const struct job *job, int32_t one, int32_t other)
                             is_in_its_place(job, one) && is_in_its_place(job, other)));
 }
 
-/* 1: the member called them in that order; -1: the other way; 0: not both, or it is not known. */
+/*
+ * 1: the member called them in that order; -1: in the other order; 0: it did not call both, or that is not
+ * known.
+ */
 static int order_of(const struct job *job, const struct turn *turn, int32_t member, int32_t *place)
 {
     int32_t first = job_member_at(job, turn->first, member);
@@ -324,10 +339,13 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
     return append_habit(confidence, &finding->evidence);
 }
 
-/* The order that its members are used to, where those of the other are not: 1, -1; 0: nobody can say. */
+/*
+ * The order that its members usually use, if those of the other order do not usually use theirs: 1 or -1; 0:
+ * it does not decide.
+ */
 static int usual_order(const struct job *job, const int32_t *positions, const struct turn *turn)
 {
-    int kept[2] = {0, 0}, broken[2] = {0, 0}; /* by order > 0: one of its members is used to it, is not */
+    int kept[2] = {0, 0}, broken[2] = {0, 0}; /* by order > 0: a member usually uses it, a member does not */
     int32_t place = 0;
     for (int32_t i = 0; i < turn->first->members; i++) {
         int order = order_of(job, turn, i, &place);
@@ -344,7 +362,10 @@ static int usual_order(const struct job *job, const int32_t *positions, const st
     return kept[0] && broken[1] && !kept[1] && !broken[0] ? -1 : 0;
 }
 
-/* The order that fewer called them in; of halves, the one that its members are not used to. 0: either. */
+/*
+ * The order that fewer members used; of two halves, the one that its members do not usually use. 0: cannot be
+ * determined.
+ */
 static int wrong_order(const struct job *job, const int32_t *positions, const struct turn *turn,
                        enum confidence *confidence)
 {
@@ -372,7 +393,10 @@ static int name_disorderly(const struct job *job, const int32_t *positions, cons
     return 0;
 }
 
-/* Told by the first member of both, which nearly always is the same: else looking at all would take long. */
+/*
+ * Only the first member of both adds the finding. It is nearly always the same rank; comparing all members
+ * would take long.
+ */
 static int is_turned(const struct job *job, const struct turn *turn, int32_t rank)
 {
     int32_t first = job_member_at(job, turn->first, 0), second = job_member_at(job, turn->second, 0);
@@ -380,7 +404,7 @@ static int is_turned(const struct job *job, const struct turn *turn, int32_t ran
     return of == job->operations[second].rank && of != rank && is_before(job, second, first);
 }
 
-/* The collective that its rank called before it on the same communicator, apart from it; -1. */
+/* The collective that its rank called before it on the same communicator, in another group call; -1: none. */
 static int32_t note_previous(const struct job *job, int32_t at, int32_t *latest)
 {
     const struct job_operation *operation = &job->operations[at];

@@ -1,3 +1,8 @@
+/*
+ * Ranks that did not join an operation (find_absence): decides which of the ranks that are missing from a
+ * pending operation is at fault, and with what confidence. Jobs with call states (Flight Recorder) go to
+ * waited_for.c instead.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -8,21 +13,24 @@
 #include <stdlib.h>
 
 /*
- * Jobs that never finish. An operation is pending when not all of its members began it and none of those who
- * did got past it. Who waits is never at fault, unless it called something else than it ought to. So the
+ * Jobs that never finish. An operation is pending when not all members started it and none of those that did
+ * got past it. A rank that waits is never at fault, unless it called something other than it should have. The
  * culprit is, in this order:
  *
- * - who is absent from a pending operation and waits in none itself, by a record that has its end;
- * - who called something else than the others or than its own programme has there, where everybody waits;
- * - who is absent by a record that is not there, or was cut: it may wait elsewhere, or have died, or its file
- *   may be lost. Where one of the former is known it explains the waiting, and that a file is lost is no more
- *   than that;
- * - whose GPU never began what its host called;
- * - of whom nothing but its own record is there, and who left in the middle of a step.
+ * - a rank that is missing from a pending operation and waits in none, and whose record is complete;
+ * - where every rank waits, a rank that called something other than the others, or than its own call sequence
+ *   has there;
+ * - a missing rank whose record is missing or cut. It may wait elsewhere, may have died, or its file may be
+ *   lost. If one of the former is known, it explains why the others wait, and the missing file means nothing
+ *   more;
+ * - a rank whose GPU never started what its host called;
+ * - the only rank with a record, if it left in the middle of a step.
  */
 
-/* Of several runs of which one rank is known each, all may be one job whose other files were lost. So may a
- * single one, where nothing tells how many ranks its communicators have. */
+/*
+ * Whether the store holds several runs of which one rank each is known: they may be one job whose other files
+ * were lost. The same is true of a single run if the size of its communicators is not known.
+ */
 static int is_piece(const struct absence *absence, int32_t instance)
 {
     const struct job *job = absence->job;
@@ -52,7 +60,10 @@ static int append_last(const struct job *job, int32_t rank, int is_lost, struct 
 
 enum absent { IS_NOT_ABSENT, IS_ABSENT, IS_UNRECORDED };
 
-/* Its record is not there, or has no end: where the rank came to is not known. */
+/*
+ * Whether the rank is missing, and whether its record is missing or cut, so that it may have gone further
+ * than it shows.
+ */
 static enum absent absence_of(const struct absence *absence, size_t rank)
 {
     const struct attendance *of = &absence->ranks[rank];
@@ -71,18 +82,21 @@ static void count_absent(struct absence *absence)
     }
 }
 
-/* So many ranks may be absent at once: of a job that was stopped while it ran, many are, each from what
- * others were about to do. */
+/*
+ * More missing ranks than this at the same time mean that a running job was stopped: then many ranks are
+ * missing, each from the operation that others were about to do.
+ */
 enum { ABSENT_AT_ONCE = 2 };
 
-/* So many steps others may be ahead of what never ends. */
+/* Other ranks may be this many steps ahead of an operation that never ends. */
 enum { STEPS_AHEAD = 2 };
 
 /*
- * Where most files have no end: how sure a rank is absent that none of its own calls excuse. Whoever waits
- * longer than ever, hangs. Else the job may have been stopped as a whole while one of its ranks was a little
- * late, which several are not at once; and where others' GPUs had gone on for steps, files were cut: hosts
- * alone enqueue many steps while nothing ends. -1: nobody is to blame for that.
+ * Where most files are cut: the confidence for a rank that is missing and waits nowhere. High if a rank has
+ * waited longer than ever before, which means a hang. Otherwise the job may have been stopped as a whole
+ * while one rank was a little late (which does not happen to several ranks at once), and if GPUs of other
+ * ranks had gone on for steps, files are merely cut: hosts alone can enqueue many steps while nothing ends.
+ * -1: no rank is at fault.
  */
 static int confidence_where_cut(const struct absence *absence, const struct job_instance *instance)
 {
@@ -97,8 +111,8 @@ static int confidence_where_cut(const struct absence *absence, const struct job_
 }
 
 /*
- * Where ranks of one process cannot be told apart, what is absent may be the same that waits as another one:
- * unless nobody else is missing from an operation of all, since then all others wait.
+ * Whether a rank may be the same as one that waits: ranks of its process cannot be told apart. Not if it is
+ * the only one missing from an operation of all ranks, because then all others wait.
  */
 static int may_wait_as_another(const struct absence *absence, int32_t rank)
 {
@@ -113,7 +127,7 @@ static int may_wait_as_another(const struct absence *absence, int32_t rank)
     return 0;
 }
 
-/* What RAS saw is a moment, of a job that may have gone on since. */
+/* A RAS report is one moment of a job that may have gone on since. */
 static int append_moment(const struct job *job, struct finding *finding)
 {
     const struct job_watch *watch = &job->watch;
@@ -142,7 +156,7 @@ static struct finding *add_finding(const struct absence *absence, enum finding_k
     return failed ? NULL : finding;
 }
 
-/* Its end, as all clocks have it; TIME_UNKNOWN where they are not aligned. */
+/* The end of its record in common time; TIME_UNKNOWN where clocks are not aligned. */
 static int64_t common_end(const struct job *job, const struct job_rank *rank)
 {
     int64_t end_ns = record_end(job, rank);
@@ -150,8 +164,9 @@ static int64_t common_end(const struct job *job, const struct job_rank *rank)
 }
 
 /*
- * For how many seconds more the bundled plugin wrote of each rank that waits than of this one, at least. It
- * notes its clock from time to time as long as its process lives, whatever that waits for. 0: not known.
+ * By how many seconds the records of all ranks that wait outlast this one's, at least, in traces of the
+ * bundled plugin. It writes the time regularly while its process lives, whatever the process waits for. 0:
+ * not known.
  */
 static double outlived_by_s(const struct absence *absence, size_t rank)
 {
@@ -198,7 +213,7 @@ static int name_absent(const struct absence *absence, struct findings *findings)
     return 0;
 }
 
-/* Ranks whose file stops in the middle of an operation, where others' merely lack their end. */
+/* Whether the file of a rank stops in the middle of an operation while most others merely lack their end. */
 static int is_cut_alone(const struct absence *absence, size_t rank)
 {
     const struct job *job = absence->job;
@@ -207,10 +222,11 @@ static int is_cut_alone(const struct absence *absence, size_t rank)
 }
 
 /*
- * Whether records that are not there can be held against their ranks: some died and left none. Where fewer
- * are there than not, they are what was kept of the job. Where most were cut, so may theirs be: but for a
- * single one that others wait for, and that is not there, or cut otherwise than the rest, or long before.
- * Where only calls are recorded, that others wait for it is not.
+ * Whether a missing record counts against its rank, since ranks that died left none. Not if fewer records
+ * exist than are missing: then somebody kept only these. If most files were cut, those that are missing may
+ * have been lost the same way, except the record of a single rank that others wait for and that is missing
+ * altogether, cut differently from the rest, or cut long before. Not where only calls are recorded, because
+ * then it is not known that others wait.
  */
 static int can_name_unrecorded(const struct absence *absence)
 {
@@ -226,8 +242,10 @@ static int can_name_unrecorded(const struct absence *absence)
     return 0;
 }
 
-/* Who alone departs from its own programme, where too few keep to theirs to say that this is the mistake:
- * several have a new one. */
+/*
+ * The number of ranks that left their call sequence while others wait; only if it is the only one. Several
+ * have a new sequence.
+ */
 static size_t count_departed(const struct absence *absence)
 {
     size_t count = 0;
@@ -246,7 +264,7 @@ static int add_departed(const struct absence *absence, struct finding *finding)
     return 0;
 }
 
-/* Where most files have no end, one that ends long before may have been copied before, too. */
+/* Where most files are cut, a file that ends long before may have been copied earlier. */
 static enum confidence confidence_of_unrecorded(const struct absence *absence, size_t rank, size_t departures)
 {
     if (absence->unrecorded_count > 1 || departures || is_piece(absence, absence->ranks[rank].missing_from) ||
@@ -255,7 +273,7 @@ static enum confidence confidence_of_unrecorded(const struct absence *absence, s
     return absence->job->most_cut && absence->job->ranks[rank].count ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
-/* That it left no file says nothing of whether it ended. */
+/* A missing file does not show whether the rank ended. */
 static void doubt_unrecorded(const struct absence *absence, const struct findings *findings,
                              struct finding *finding)
 {
@@ -264,7 +282,7 @@ static void doubt_unrecorded(const struct absence *absence, const struct finding
                 (double)job_silent_ranks(absence->job) / (double)job_recorded_ranks(absence->job));
 }
 
-/* How many of them have a record all the same, that ends before the others'. */
+/* How many of them have a record that ends before the others'. */
 static size_t count_ended(const struct absence *absence)
 {
     size_t count = 0;
@@ -273,7 +291,7 @@ static size_t count_ended(const struct absence *absence)
     return count;
 }
 
-/* Where one of several candidates left no file, none is known to have ended. */
+/* If one of several candidates left no file, none is known to have ended. */
 static int name_unrecorded(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -302,8 +320,10 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
     return findings_unite_candidates(findings, before);
 }
 
-/* By instance, whether somebody is held up in it, or may be where the job is stuck; by communicator, the
- * first step in which that is so. */
+/*
+ * Fills in by instance whether a rank is held up in it, or may be where the job hangs, and by communicator
+ * the first step in which that is so.
+ */
 static void note_held(const struct absence *absence, unsigned char *held, int32_t *first_step)
 {
     const struct operation_progress *operation_progress = &absence->operation_progress;
@@ -321,7 +341,8 @@ static void note_held(const struct absence *absence, unsigned char *held, int32_
     }
 }
 
-/* Where only calls are recorded, whether hosts may have called all that came after it while it never ended.
+/*
+ * Where only calls are recorded: whether the hosts may have made all later calls while this one never ended.
  */
 static int is_among_last(const struct absence *absence, const struct job_instance *instance)
 {
@@ -330,8 +351,8 @@ static int is_among_last(const struct absence *absence, const struct job_instanc
 }
 
 /*
- * By instance, whether it did not go well: somebody is held up in it, or in another of the same step and
- * communicator, to which it may have led. NULL: no memory.
+ * By instance, whether it failed to finish: a rank is held up in it, or in another one of the same step and
+ * communicator, which may be a consequence. NULL when memory runs out.
  */
 static unsigned char *list_stuck(const struct absence *absence)
 {
@@ -351,7 +372,10 @@ static unsigned char *list_stuck(const struct absence *absence)
     return stuck;
 }
 
-/* Where everybody waits: who called something else. What each departs from says more than a tie of votes. */
+/*
+ * Where every rank waits: finds the rank that called something else. Leaving its own call sequence counts
+ * more than a tie between ranks.
+ */
 static int name_mismatch(const struct absence *absence, struct findings *findings)
 {
     size_t before = findings->count;
@@ -364,7 +388,7 @@ static int name_mismatch(const struct absence *absence, struct findings *finding
            findings_unite_candidates(findings, before);
 }
 
-/* Of a job that NCCL's RAS saw move nobody is missing. */
+/* No rank is missing from a job that RAS saw move. */
 static int judge(struct absence *absence, struct findings *findings)
 {
     if (absence->job->watch.has_moved)
@@ -377,7 +401,7 @@ static int judge(struct absence *absence, struct findings *findings)
            (!findings_explain_stop(findings) && find_left_loop(absence, findings));
 }
 
-/* Nobody can be named: the first operation of the first step in which somebody is held up. */
+/* Where no rank can be named: records the first operation of the first step in which a rank is held up. */
 static void note_standstill(const struct absence *absence, struct findings *findings)
 {
     for (size_t i = 0; !findings->unexplained_hang.is_known && i < absence->job->operation_count; i++) {
@@ -390,7 +414,7 @@ static void note_standstill(const struct absence *absence, struct findings *find
     }
 }
 
-/* The first step in which somebody is held up; the last of all where nobody is. */
+/* Finds the first step in which a rank is held up; the last step of all if none is. */
 static void find_first_stuck(struct absence *absence)
 {
     absence->first_stuck = absence->last_step;
@@ -404,7 +428,7 @@ static void find_first_stuck(struct absence *absence)
     }
 }
 
-/* Where nothing tells what GPUs began, it is what hosts called. */
+/* Without recorded starts on GPUs, the calls of the hosts count. */
 static void find_last_steps(struct absence *absence)
 {
     int32_t begun = -1;

@@ -1,3 +1,7 @@
+/*
+ * How far each operation of a stopped job came (over, held up, waiting, never started), which instances are
+ * pending, and which ranks left no record. The other files of lib/hang decide from this.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/internal.h"
@@ -9,7 +13,10 @@
 
 enum lack { LACKS_END = 1, LACKS_START = 2, IS_FOLLOWED = 4, IS_SEEN = 8 };
 
-/* A rank whose GPU finished something so many steps later is past what it called: steps follow each other. */
+/*
+ * A rank whose GPU finished an operation this many steps later is past the operations before, since steps
+ * follow each other.
+ */
 enum { STEPS_PAST = 2 };
 
 static int operation_progress_next_began(const struct operation_progress *operation_progress,
@@ -30,7 +37,10 @@ static void note_next(struct operation_progress *operation_progress)
             operation_progress->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
 }
 
-/* Sends to some go over the network, to others not, and are recorded differently. */
+/*
+ * Peer and size belong to the key because sends to some ranks go over the network and others do not, and are
+ * recorded differently.
+ */
 static struct map_key like_key(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance = &job->instances[operation->instance];
@@ -42,7 +52,7 @@ static struct map_key like_key(const struct job *job, const struct job_operation
         {(uint64_t)operation->rank, (uint64_t)operation->communicator, function, (uint64_t)operation->bytes}};
 }
 
-/* The last step in which each rank's GPU finished something. */
+/* Finds the last step in which the GPU of each rank finished an operation. */
 static void note_steps(struct operation_progress *operation_progress)
 {
     for (size_t i = 0; i < operation_progress->job->rank_count; i++)
@@ -55,8 +65,10 @@ static void note_steps(struct operation_progress *operation_progress)
     }
 }
 
-/* Of each kind, whether anything was ever seen of it on the GPU; and what the last that others followed
- * lacks. */
+/*
+ * Records for each kind of operation whether its start or end on the GPU was ever recorded, and which of
+ * these the last one lacks that was followed by another.
+ */
 static int note_likes(struct operation_progress *operation_progress)
 {
     for (size_t i = 0; i < operation_progress->job->operation_count; i++) {
@@ -97,7 +109,7 @@ void operation_progress_release(struct operation_progress *operation_progress)
     free(operation_progress->lacking);
 }
 
-/* Whether the next of its stream began on the device. */
+/* Whether the next operation on its stream started on the GPU. */
 static int operation_progress_next_began(const struct operation_progress *operation_progress,
                                          int32_t operation)
 {
@@ -105,7 +117,7 @@ static int operation_progress_next_began(const struct operation_progress *operat
     return next >= 0 && operation_progress->job->operations[next].start_ns != TIME_UNKNOWN;
 }
 
-/* Its rank was done with later steps. */
+/* Whether its rank finished operations of steps well after it. */
 static int is_steps_ago(const struct operation_progress *operation_progress,
                         const struct job_operation *operation)
 {
@@ -121,8 +133,10 @@ int operation_progress_is_over(const struct operation_progress *operation_progre
            is_steps_ago(operation_progress, of);
 }
 
-/* Where the last of its like lacks its end though others followed, or nothing was ever seen of its like, that
- * it has none says nothing. */
+/*
+ * Whether a missing end means that the operation did not end. It does not if the last one like it lacks its
+ * end although others followed, or if no times were ever recorded for operations like it.
+ */
 static int ends_are_recorded(const struct operation_progress *operation_progress, int32_t operation)
 {
     const int64_t *like =
@@ -182,7 +196,7 @@ int is_pending(const struct absence *absence, const struct job_instance *instanc
     return past < instance->members;
 }
 
-/* Whether the GPU of a member never got to it, though its host had called it. */
+/* Whether the GPU of a member never started it although its host called it. */
 static int lacks_a_start(const struct absence *absence, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
@@ -192,7 +206,7 @@ static int lacks_a_start(const struct absence *absence, const struct job_instanc
     return 0;
 }
 
-/* Where one got past, all can: who has no end there only lost the record of it. */
+/* If one rank got past it, all can: a rank without an end only lost the record of it. */
 static int somebody_is_past(const struct absence *absence, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
@@ -220,7 +234,10 @@ static int went_past(const struct absence *absence, const struct job_instance *i
     return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
 }
 
-/* Where a rank stopped of which others got past more than is recorded is not known. */
+/*
+ * Whether the record of a rank ends before operations that others finished with it, so that where it stopped
+ * is not known.
+ */
 static int is_record_lost(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
     return instance->function != FUNCTION_SEND &&
@@ -238,8 +255,10 @@ static int32_t place_of(const struct absence *absence, const struct job_instance
     return least;
 }
 
-/* Whether those who wait in an instance do so for their own mistake: all of them departed from their
- * programme, and a rank that is absent keeps to its own, as many others do. */
+/*
+ * Whether the ranks that wait in an instance do so by their own mistake: all of them left their call
+ * sequence, and a missing rank follows its own, as at least as many others do.
+ */
 static int is_odd_call(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
     const struct sequence_check_of_rank *courses = absence->call_sequence.ranks;
@@ -251,8 +270,9 @@ static int is_odd_call(const struct absence *absence, const struct job_instance 
 }
 
 /*
- * Of the pending operations that a rank is missing from, the one that came first in its step is kept. One
- * that left no trace, or none of the last, may have lost it: it takes an operation that is pending for sure.
+ * Records that a rank is missing from a pending operation; the one that comes first in its step is kept. A
+ * rank without a trace, or without the end of it, may have lost the record, so the operation must certainly
+ * be pending.
  */
 static void note_absent(struct absence *absence, int32_t number, int32_t place, int32_t rank)
 {
@@ -290,7 +310,9 @@ void note_pending(struct absence *absence, int32_t number)
     const struct job_instance *instance = &job->instances[number];
     int32_t place = place_of(absence, instance);
     absence->is_sure = is_pending(absence, instance, 1);
-    /* What may be over, and lacks nobody but whose record is lost, says nothing. */
+    /*
+     * An operation that may be over, and that only ranks with lost records are missing from, proves nothing.
+     */
     if (!absence->is_sure && !absence->operation_progress.lacking[number])
         return;
     note_waiting_in(absence, number);
@@ -310,7 +332,9 @@ void note_pending(struct absence *absence, int32_t number)
     note_absent(absence, number, place, communicator->silent);
 }
 
-/* So many ranks that wait are listed in all: each rank that is absent lists who waits for it. */
+/*
+ * The total length of the lists of waiting ranks, since each missing rank lists the ranks that wait for it.
+ */
 enum { WAITING_MOST = 1 << 20 };
 
 static int32_t list_most(const struct absence *absence, const struct job_instance *instance)
@@ -350,7 +374,7 @@ static int64_t longest_operation(const struct job *job, const struct job_rank *r
     return longest_ns;
 }
 
-/* From the first start in a step to the first in the next. */
+/* The longest time from the first start in a step to the first in the next. */
 static int64_t longest_step(const struct job *job, const struct job_rank *rank)
 {
     int64_t longest_ns = 0;
@@ -385,10 +409,10 @@ int64_t record_end(const struct job *job, const struct job_rank *rank)
     return end_ns;
 }
 
-/* So long an operation was pending at least, of a rank that is told of late (job_rank). */
+/* A rank counts as waiting late in its record if the operation was pending at least this long (job_rank). */
 static const int64_t TOLD_AFTER_NS = 1000000000;
 
-/* How long it has waited when the record of its rank ends. */
+/* How long it had waited when the record of its rank ended. */
 static int64_t waited_ns(const struct job *job, const struct job_operation *operation, int64_t end_ns)
 {
     int64_t waited_ns = end_ns - (operation->start_ns + job_delay(job, operation));
@@ -409,10 +433,10 @@ int job_has_unprecedented_wait(const struct operation_progress *operation_progre
     return 0;
 }
 
-/* Ranks that are named; more are counted. */
+/* At most this many ranks are named; more are counted. */
 enum { RANKS_NAMED = 4 };
 
-/* How many of those in a call wait in an instance, but for the rank that they wait for. */
+/* How many ranks that wait in a call do so in `instance`, without the rank that they wait for. */
 static size_t count_waiters(const struct wait_graph *graph, const struct wait *wait, int32_t instance)
 {
     const struct job_operation *operations = graph->job->operations;
@@ -431,7 +455,7 @@ static int by_rank(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Who waits for a rank in an instance; there are no more than RANKS_NAMED. */
+/* Counts the ranks that wait for a rank in an instance and lists the first RANKS_NAMED. */
 static size_t list_waiters(const struct wait_graph *graph, int32_t rank, int32_t instance, int32_t *named)
 {
     size_t count = 0;

@@ -1,3 +1,7 @@
+/*
+ * What ranks report of other ranks: PyTorch's desync report of who did not join or finish
+ * (find_reported_absence), and processes that do not answer NCCL's RAS (find_ras_unresponsive).
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -9,16 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is reported of a rank. */
+/* What is reported of one rank. */
 struct reported {
-    const struct job_warning *first; /* NULL: nothing */
-    int32_t times;                   /* ranks that report it */
+    const struct job_warning *first; /* NULL: nothing is reported */
+    int32_t times;                   /* number of ranks that report it */
 };
 
 struct absence_reports {
     const struct job *job;
-    struct reported *of; /* owned: by rank */
-    int32_t reporters;   /* ranks that report anything */
+    struct reported *of; /* owned, by rank */
+    int32_t reporters;   /* number of ranks with any report */
 };
 
 static int is_report(const struct job_warning *warning)
@@ -26,7 +30,10 @@ static int is_report(const struct job_warning *warning)
     return warning->kind == WARNING_NEVER_JOINED || warning->kind == WARNING_UNFINISHED;
 }
 
-/* Whether its own record shows a call that it waits in: it has come since, or waits for another. */
+/*
+ * Whether the rank's own record shows a call that it waits in: it has joined since, or waits for another
+ * rank.
+ */
 static int waits_itself(const struct job *job, int32_t rank)
 {
     const struct job_rank *of = &job->ranks[rank];
@@ -36,7 +43,7 @@ static int waits_itself(const struct job *job, int32_t rank)
     return 0;
 }
 
-/* Warnings come by rank: those of one speaker stand together. */
+/* Warnings are sorted by rank, so those of one rank are consecutive. */
 static void collect(struct absence_reports *reports)
 {
     const struct job *job = reports->job;
@@ -60,7 +67,7 @@ static int append_report(const struct job *job, const struct job_warning *warnin
                          job->ranks[warning->rank].name, warning->text ? warning->text : "");
 }
 
-/* What is reported of ranks that records accuse alone is evidence of that. */
+/* Adds reports about ranks that only the records blame as evidence of their findings. */
 static int confirm(struct absence_reports *reports, struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {
@@ -86,11 +93,11 @@ static int add_waiting(const struct job *job, struct finding *finding)
     return 0;
 }
 
-/* Ranks of whom one kind of report is. */
+/* The ranks that reports of one kind are about. */
 struct named {
     int32_t *ranks; /* owned */
     size_t count;
-    size_t unrecorded; /* of them, those of which no call is recorded */
+    size_t unrecorded; /* the number of those without a recorded call */
     const struct job_warning *first;
     int32_t least_times;
 };
@@ -111,7 +118,7 @@ static int list(const struct absence_reports *reports, enum warning_kind kind, s
     return named->ranks ? 0 : -1;
 }
 
-/* Takes the ranks that are named, as one finding. */
+/* Adds one finding for these ranks and takes over their list. */
 static int accuse(const struct absence_reports *reports, struct named *named, struct findings *findings)
 {
     struct finding *finding = findings_add(findings);
@@ -134,7 +141,7 @@ static int accuse(const struct absence_reports *reports, struct named *named, st
            append_report(reports->job, named->first, &finding->evidence);
 }
 
-/* Candidates are those that records leave in doubt. */
+/* Removes findings with several candidates, which the records alone could not decide. */
 static void forget_candidates(struct findings *findings)
 {
     for (size_t i = findings->count; i-- > 0;)
@@ -143,7 +150,7 @@ static void forget_candidates(struct findings *findings)
             findings_remove(findings, i);
 }
 
-/* Who did not finish may only have been seen late, where another did not join. */
+/* If another rank did not join, a rank that is reported as not finished may only have been seen late. */
 static int judge(struct absence_reports *reports, struct findings *findings)
 {
     struct named named;
@@ -192,7 +199,7 @@ static int is_seated(const struct job_communicator *communicator, int32_t rank)
     return 0;
 }
 
-/* The first operation of its communicators that it is not known to have launched; -1. */
+/* The first operation of its communicators that it is not known to have launched; -1: none. */
 static int32_t first_without(const struct job *job, int32_t rank)
 {
     for (size_t i = 0; i < job->instance_count; i++)
@@ -210,7 +217,7 @@ static int is_accused(const struct findings *findings, int32_t rank)
     return 0;
 }
 
-/* What RAS says of a rank that does not answer; NULL where it does. */
+/* What RAS reports of a rank that does not answer; NULL: it answers. */
 static const struct job_warning *silence_of(const struct job *job, int32_t rank)
 {
     const struct job_warning *silent = NULL;
@@ -239,7 +246,7 @@ static int say(const struct job_warning *silence, struct buffer *evidence)
         process);
 }
 
-/* Where RAS counts no operations at all, there is none that it has not launched. */
+/* Where RAS counts no operations at all, there is none that the rank has not launched. */
 static int add(const struct job *job, int32_t rank, const struct job_warning *silence,
                enum confidence confidence, struct findings *findings)
 {

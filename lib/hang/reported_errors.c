@@ -1,3 +1,8 @@
+/*
+ * Errors that ranks report of themselves in NCCL's log or PyTorch's (find_reported_errors). The table
+ * `reported` gives for each kind of warning what it proves. Runs after everything else that finds why a job
+ * stopped.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -8,19 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a warning says of whose fault it is; the greater accuses before the less. */
+/* What a warning proves about its rank. Ranks with the greatest weight in the job are blamed. */
 enum weight {
-    WEIGHS_NOTHING = 0, /* it is not of this file, or healthy jobs print it, too */
+    WEIGHS_NOTHING = 0, /* not used by this file, or printed by healthy jobs, too */
     WEIGHS_EFFECT,      /* another rank failed */
-    WEIGHS_SETTING,     /* something of this rank differs or is lacking, which need not end a job */
-    WEIGHS_CARD,        /* likewise, at any time: its card's port went, and did not come back */
-    WEIGHS_ERROR        /* this rank failed */
+    WEIGHS_SETTING,     /* a setting of this rank differs, or it lacks something; that need not end a job */
+    /* The port of its card failed and did not come back; that need not end a job either */
+    WEIGHS_CARD,
+    WEIGHS_ERROR /* this rank failed */
 };
 
-/* By kind of warning. A kind that is not here weighs nothing, and is no failure. */
+/* By kind of warning. A kind without a row has no weight and is no failure. */
 static const struct reported {
     enum weight weight;
-    int is_failure;   /* as a log tells; what RAS says of ranks is told elsewhere */
+    int is_failure;   /* it is a failure in a log; what RAS reports of ranks is handled elsewhere */
     const char *what; /* "rank 3 reported ..." */
 } reported[WARNING_KINDS] = {
     [WARNING_CLOSED] = {WEIGHS_EFFECT, 1, NULL},
@@ -38,7 +44,7 @@ static const struct reported {
     [WARNING_CARD_FATAL] = {WEIGHS_ERROR, 1, "a fatal error of its network card"},
     [WARNING_SYSTEM] = {WEIGHS_ERROR, 1, "that a system call failed"},
     [WARNING_USAGE] = {WEIGHS_ERROR, 1, "invalid use of NCCL"},
-    /* What other files judge by. */
+    /* Other files use these. */
     [WARNING_COMPLETION] = {WEIGHS_NOTHING, 1, NULL},
     [WARNING_REQUEST] = {WEIGHS_NOTHING, 1, NULL},
     [WARNING_NEVER_JOINED] = {WEIGHS_NOTHING, 1, NULL},
@@ -48,25 +54,25 @@ static const struct reported {
     [WARNING_GOT_OVER] = {WEIGHS_NOTHING, 1, NULL},
 };
 
-/* How often a rank's log says that the port of a card failed, less how often that it came back. */
+/* A network card: how often a rank's log reports that its port failed, less how often that it came back. */
 struct card {
     int32_t rank;
     const char *nic; /* borrowed */
     int64_t failures;
 };
 
-/* The ranks that report what weighs most. */
+/* The ranks that report the warnings with the greatest weight. */
 struct reports {
     const struct job *job;
-    struct card *cards; /* owned; in order of rank and name, each once */
+    struct card *cards; /* owned; sorted by rank and name, each once */
     size_t card_count;
     const char *usual_network; /* NULL: none */
     enum weight weight;
-    const struct job_warning **of_rank; /* owned; by rank, its first of that weight; NULL */
-    size_t count;                       /* ranks with one */
-    size_t named;                       /* of those, by another alone */
-    int64_t effects;                    /* ranks that report effects alone */
-    int64_t later;                      /* ranks that reported such later, on the same host */
+    const struct job_warning **of_rank; /* owned, by rank: its first warning of that weight; NULL: none */
+    size_t count;                       /* ranks with such a warning */
+    size_t named;                       /* of those, the ranks that only another rank reports */
+    int64_t effects;                    /* ranks that report only effects */
+    int64_t later;                      /* ranks that reported one later than another rank on the same host */
 };
 
 static int is_same(const char *a, const char *b)
@@ -86,8 +92,10 @@ static enum weight weight_of(const struct job_warning *warning)
     return reported_of(warning->kind)->weight;
 }
 
-/* A job that went on after it was not ended by it. What ranks lack shows in their first calls: a log that
- * lists no calls tells of what was before them. */
+/*
+ * Whether the job went on after a warning and so was not ended by it. A setting that a rank lacks shows in
+ * its first calls; in a log without calls, the warning counts as before them.
+ */
 static int has_gone_on(const struct job *job, const struct job_warning *warning)
 {
     int is_setting = weight_of(warning) == WEIGHS_SETTING;
@@ -104,7 +112,10 @@ static int compare_cards(const void *left, const void *right)
     return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank) : strcmp(a->nic, b->nic);
 }
 
-/* What its log says of a card by its name; of one without it cannot be told whether it came back. */
+/*
+ * The failures of a port that a warning reports, negative where the port came back. 0 for a card without a
+ * name, of which it cannot be determined whether it came back.
+ */
 static int64_t failures_said(const struct job_warning *warning)
 {
     int is_of_port = warning->kind == WARNING_CARD || warning->kind == WARNING_CARD_BACK;
@@ -139,7 +150,7 @@ static int collect_cards(struct reports *reports)
     return 0;
 }
 
-/* Whether all ports of it that failed came back. */
+/* Whether all its ports that failed came back. */
 static int is_back(const struct reports *reports, const struct job_warning *warning)
 {
     const struct card key = {.rank = warning->rank, .nic = warning->nic};
@@ -150,7 +161,7 @@ static int is_back(const struct reports *reports, const struct job_warning *warn
     return !card || card->failures <= 0;
 }
 
-/* The network that more than half of the ranks that tell one use; NULL. */
+/* The network that more than half of the ranks with a known network use; NULL: none. */
 static const char *usual_network(const struct job *job)
 {
     const char *usual = NULL;
@@ -168,7 +179,7 @@ static const char *usual_network(const struct job *job)
     return same * 2 > all ? usual : NULL;
 }
 
-/* What all ranks say alike, and what is over, weighs nothing. */
+/* Warnings that all ranks have alike, and those that are over, have no weight. */
 static enum weight weight_in(const struct reports *reports, const struct job_warning *warning)
 {
     const struct job *job = reports->job;
@@ -191,7 +202,7 @@ static enum weight greatest_weight(const struct reports *reports)
     return greatest;
 }
 
-/* The rank that is as much at fault as who reports it, as of two that differ; -1. */
+/* The other rank that is as much at fault as the one that reports a difference between two; -1: none. */
 static int32_t other_of(const struct job *job, const struct job_warning *warning)
 {
     return warning->kind == WARNING_USAGE && warning->status != COUNT_UNKNOWN
@@ -235,7 +246,7 @@ static void collect(struct reports *reports)
     }
 }
 
-/* The earliest, where the logs tell when all were, on one host's clock; TIME_UNKNOWN. */
+/* The earliest of them, if all have times of the same host's clock; TIME_UNKNOWN otherwise. */
 static int64_t earliest_ns(const struct reports *reports)
 {
     const struct job *job = reports->job;
@@ -254,7 +265,7 @@ static int64_t earliest_ns(const struct reports *reports)
     return first_ns;
 }
 
-/* What came later than the first on the same host may be an effect of it. */
+/* A warning later than the first one on the same host may be an effect of it. */
 static void forget_later(struct reports *reports)
 {
     int64_t first_ns = earliest_ns(reports);
@@ -278,7 +289,7 @@ static const struct job_warning *first_of(const struct reports *reports)
     return NULL;
 }
 
-/* "Rank 3 logged "Cuda failure 'an illegal memory access was encountered'", 2 times." */
+/* Appends: Rank 3 logged "Cuda failure 'an illegal memory access was encountered'", 2 times. */
 static int append_report(const struct reports *reports, const struct job_warning *warning,
                          struct buffer *text)
 {
@@ -293,7 +304,7 @@ static int append_report(const struct reports *reports, const struct job_warning
             buffer_printf(text, " and %lld similar ones", (long long)warning->count - 1));
 }
 
-/* Ranks whose reports are quoted; more are counted. */
+/* The reports of at most this many ranks are quoted; more are counted. */
 enum { REPORTS_SAID = 2 };
 
 static int append_reports(const struct reports *reports, struct buffer *text)
@@ -329,7 +340,7 @@ static int append_effects(const struct reports *reports, struct finding *finding
                          reports->effects == 1 ? "s" : "");
 }
 
-/* Whether all ranks with a report are those that a finding accuses, or among its candidates. */
+/* Whether a finding blames all ranks with a report, or has them as candidates. */
 static int are_accused(const struct reports *reports, const struct finding *finding)
 {
     size_t count = !finding->candidate_count && finding->rank >= 0 && reports->of_rank[finding->rank];
@@ -338,7 +349,7 @@ static int are_accused(const struct reports *reports, const struct finding *find
     return count == reports->count;
 }
 
-/* The finding that says already that these ranks, and no other, stopped the job, or may have; NULL. */
+/* The finding that already blames these ranks, and no others, for stopping the job; NULL: none. */
 static struct finding *stopped_by(const struct reports *reports, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {
@@ -351,7 +362,9 @@ static struct finding *stopped_by(const struct reports *reports, const struct fi
     return NULL;
 }
 
-/* Who may be missing, or have ended, is less in doubt once ranks among them report their error. */
+/*
+ * Removes candidates that may be missing or may have ended, once some of them report an error of their own.
+ */
 static void forget_candidates(const struct reports *reports, struct findings *findings)
 {
     for (size_t i = findings->count; i-- > 0;) {
@@ -396,7 +409,7 @@ static int judge(const struct reports *reports, struct findings *findings)
         stopped->warning = stopped->warning ? stopped->warning : first->id;
         return append_reports(reports, &stopped->evidence);
     }
-    /* What need not end a job is no reason beside one that did. */
+    /* A warning that need not end a job does not count beside a finding that explains why it ended. */
     if (reports->weight < WEIGHS_ERROR && findings_explain_stop_confidently(findings))
         return 0;
     if (reports->weight == WEIGHS_ERROR)
@@ -404,7 +417,7 @@ static int judge(const struct reports *reports, struct findings *findings)
     return name_reporting(reports, findings);
 }
 
-/* Transfers that failed are told with the card at their end (broken_transfers.c). */
+/* Failed transfers are reported together with the card at their end (broken_transfers.c). */
 static int have_broken(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
@@ -413,7 +426,7 @@ static int have_broken(const struct findings *findings)
     return 0;
 }
 
-/* Whether all that weighs most are failures of cards. */
+/* Whether all warnings with the greatest weight are failures of cards. */
 static int is_of_card(const struct reports *reports)
 {
     const struct job *job = reports->job;

@@ -1,3 +1,7 @@
+/*
+ * Pipelines that hang between a receive and a send (find_stuck_sender), and communicators whose creation
+ * never ended.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -38,12 +42,12 @@ int append_call(const struct job *job, int32_t operation, struct buffer *text)
                : 0;
 }
 
-/* A send and its receive that all wait behind. */
+/* A send and its receive that all other ranks wait behind. */
 struct stuck_pair {
     int32_t send; /* operations */
     int32_t receive;
-    int32_t held; /* a receive of the sender that its own sender called, and that has not ended either; -1 */
-    int is_fed;   /* the receiver has nothing to compute before it receives: its call before was a send */
+    int32_t held; /* an unfinished receive of the sender whose own sender called it; -1: none */
+    int is_fed;   /* the receiver has nothing to compute before it receives: its previous call was a send */
 };
 
 static int32_t end_of(const struct job *job, int32_t operation)
@@ -57,7 +61,10 @@ static int is_alone(const struct job *job, int32_t operation)
     return operation + 1 >= end_of(job, operation) || !call_is_launched_with(job, operation, operation + 1);
 }
 
-/* The oldest open call of a rank that waits for nobody, where it is such a function, and called alone; -1. */
+/*
+ * The oldest open call of a rank that waits for no rank, if it is this function and not part of a group call;
+ * -1 otherwise.
+ */
 static int32_t root_of(const struct wait_graph *graph, int32_t rank, enum function function)
 {
     const struct waiter *waiter = &graph->waiters[rank];
@@ -68,7 +75,7 @@ static int32_t root_of(const struct wait_graph *graph, int32_t rank, enum functi
                : -1;
 }
 
-/* Whether a rank's GPU got past its oldest open call, with any other, or with a receive. */
+/* Whether the GPU of a rank got past its oldest open call, with any operation, or with a receive. */
 static int went_on(const struct job *job, int32_t operation, int by_receive)
 {
     for (int32_t i = operation + 1; i < end_of(job, operation); i++)
@@ -77,7 +84,9 @@ static int went_on(const struct job *job, int32_t operation, int by_receive)
     return 0;
 }
 
-/* Whether receives do not wait for sends: on some rank one ended that was called behind a send that did not.
+/*
+ * Whether receives do not wait for sends: on some rank, a receive ended that was called after a send that did
+ * not.
  */
 static int are_independent(const struct wait_graph *graph)
 {
@@ -89,7 +98,7 @@ static int are_independent(const struct wait_graph *graph)
     return 0;
 }
 
-/* Of a sender, a receive behind that its other end has called; -1. */
+/* An open receive of the sender, called after its send, whose other end has called it; -1: none. */
 static int32_t find_held(const struct wait_graph *graph, int32_t send, int32_t receiver)
 {
     const struct job *job = graph->job;
@@ -111,7 +120,7 @@ static int is_behind_send(const struct job *job, int32_t receive)
            !before->unfinished;
 }
 
-/* The pair that a rank receives in; 0: it is in none. */
+/* The pair that a rank receives in; 0: none. */
 static int find_pair(const struct wait_graph *graph, int32_t receiver, int independent,
                      struct stuck_pair *pair)
 {
@@ -140,7 +149,7 @@ static int accuse(const struct wait_graph *graph, const struct stuck_pair *pair,
         return -1;
     finding->stops_job = finding->never_ended = 1;
     finding->called = pair->send;
-    /* Where only the receiver is known to be ready, the network may keep the data as well. */
+    /* If only the receiver is known to be ready, the network may be holding the data as well. */
     finding->confidence = pair->held >= 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     struct buffer *text = &finding->evidence;
     if (finding_add_peer(finding, receiver) ||
@@ -170,18 +179,18 @@ int find_stuck_sender(const struct wait_graph *graph, struct findings *findings)
             found = pair;
             count++;
         }
-    /* Several at once have another cause. */
+    /* Several pairs at the same time have another cause. */
     return count == 1 ? accuse(graph, &found, findings) : 0;
 }
 
-/* How far the ranks of one communicator came with making it. */
+/* How far the ranks of one communicator came with its creation. */
 struct making {
     const struct job *job;
     int32_t communicator;
-    const struct job_start *starts; /* borrowed: of this communicator */
+    const struct job_start *starts; /* borrowed: those of this communicator */
     size_t count;
-    size_t complete; /* of those */
-    int has_met;     /* some rank is past the bootstrap, which none leaves before all have come */
+    size_t complete; /* number of them that are complete */
+    int has_met;     /* a rank got past the bootstrap, which none does before all have arrived */
 };
 
 static struct making making_of(const struct job *job, size_t begin)
@@ -197,7 +206,7 @@ static struct making making_of(const struct job *job, size_t begin)
     return making;
 }
 
-/* By communicator, how many operations of several ranks there are on it. NULL: no memory. */
+/* By communicator, the number of operations of several ranks on it. NULL when memory runs out. */
 static int64_t *count_uses(const struct job *job)
 {
     int64_t *uses = array_new(job->communicator_count, sizeof *uses);
@@ -206,8 +215,10 @@ static int64_t *count_uses(const struct job *job)
     return uses;
 }
 
-/* Who has no line about its making: of a communicator of all ranks each of those lacks; of another some one.
- * Both are in order of rank. */
+/*
+ * Adds the ranks without a line about this communicator. If it has all ranks of the job, every rank without a
+ * line is missing; otherwise only some are. Both lists are ascending.
+ */
 static int take_absent(const struct making *making, struct finding *finding, int *has_trace)
 {
     const struct job *job = making->job;
@@ -227,7 +238,7 @@ static int take_absent(const struct making *making, struct finding *finding, int
 static enum unmade unmade_of(const struct making *making, const struct finding *finding, int has_trace)
 {
     const struct job *job = making->job;
-    if (!finding->candidate_count) /* who lacks is in no list of ranks */
+    if (!finding->candidate_count) /* which ranks are missing is not known */
         return UNMADE_STUCK;
     if ((int64_t)job->rank_count != job->communicators[making->communicator].size)
         return UNMADE_ONE_OF;
@@ -251,7 +262,9 @@ static int take_waiting(const struct making *making, struct finding *finding)
     return 0;
 }
 
-/* "ncclCommInitRank on communicator {0-7}: 4 of 8 ranks reached Init COMPLETE, 4 are stuck after Init START"
+/*
+ * Appends "ncclCommInitRank on communicator {0-7}: 4 of 8 ranks reached Init COMPLETE, 4 are stuck after Init
+ * START".
  */
 static int append_counts(const struct making *making, struct finding *finding)
 {
@@ -307,7 +320,7 @@ static int name_stuck(const struct making *making, struct findings *findings)
     return append_counts(making, finding) || append_meaning(finding->unmade, &finding->evidence);
 }
 
-/* The last of a rank's largest communicators that all its ranks of whom logs tell got through with. */
+/* The last of a rank's largest communicators that all its logged ranks finished creating. */
 struct unmade_made {
     int32_t communicator;
     int64_t size; /* 0: none */
@@ -325,7 +338,7 @@ static void take_made(const struct making *making, struct unmade_made *made)
     }
 }
 
-/* By rank. NULL: no memory. */
+/* By rank. NULL when memory runs out. */
 static struct unmade_made *collect_made(const struct job *job)
 {
     struct unmade_made *made = array_new(job->rank_count, sizeof *made);
@@ -337,8 +350,10 @@ static struct unmade_made *collect_made(const struct job *job)
     return made;
 }
 
-/* Whether its ranks made one as large together later, as after a restart whose log goes on behind the first:
- * who is stuck makes no other. */
+/*
+ * Whether its ranks together created a communicator of the same size later, as after a restart that appends
+ * to the same log. A stuck rank creates no other.
+ */
 static int is_made_anew(const struct making *making, const struct unmade_made *made)
 {
     const struct unmade_made *first = &made[making->starts[0].rank];
@@ -352,7 +367,7 @@ static int is_made_anew(const struct making *making, const struct unmade_made *m
     return 1;
 }
 
-/* Whether a rank is stuck in it, and it is neither over nor merely lines of it that are lost. */
+/* Whether a rank is stuck in it, it was not created after all, and lines of the log are not just lost. */
 static int is_unmade(const struct making *making, const int64_t *uses, const struct unmade_made *made)
 {
     return making->complete < making->count &&
@@ -367,7 +382,7 @@ static int64_t first_order(const struct making *making)
     return first;
 }
 
-/* The first of them that a log has, and how many. */
+/* The first of these in the order of the log, and their number. */
 static size_t find_first(const struct job *job, const int64_t *uses, const struct unmade_made *made,
                          struct making *first)
 {
@@ -395,7 +410,7 @@ static int append_others(size_t count, struct findings *findings)
 int find_unmade(const struct job *job, struct findings *findings)
 {
     struct making first = {0};
-    /* Who surely stopped the job does not come to communicators, either. */
+    /* If another rank clearly stopped the job, ranks do not get to the next communicator either. */
     if (findings_explain_stop_confidently(findings))
         return 0;
     int64_t *uses = count_uses(job);

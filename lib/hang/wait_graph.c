@@ -1,3 +1,7 @@
+/*
+ * Builds the graph of which rank waits for which (internal.h), from the state of each rank's oldest open
+ * call. waited_for.c, stuck_sender.c and divergence.c read it.
+ */
 #include "base/base.h"
 #include "hang/internal.h"
 #include "job/job.h"
@@ -6,10 +10,13 @@
 
 #include <stdlib.h>
 
-/* Calls launched at once that are looked at: more are launched by nobody. */
+/* At most this many calls of one launch are examined; no program launches more at once. */
 enum { LAUNCHED_MOST = 1024 };
 
-/* Waits that are held: 256 calls of 16,384 ranks have as many, where ranks of a job wait in a few. */
+/*
+ * Limit of stored waits: as many as 256 calls of 16,384 ranks have, while the ranks of a real job wait in a
+ * few calls.
+ */
 enum { WAITS_MOST = 1 << 22 };
 
 static const int64_t ALWAYS_SURE = INT64_MIN, NEVER_SURE = INT64_MAX;
@@ -65,7 +72,7 @@ static int add_wait(struct wait_graph *graph, struct wait_call *call, struct wai
     return 0;
 }
 
-/* What the oldest open call of a rank is launched with, is as old. */
+/* Calls that were launched together with the oldest open call of a rank are equally old. */
 static int is_as_old(const struct wait_graph *graph, int32_t rank, int32_t operation)
 {
     int32_t oldest = graph->states.oldest[rank];
@@ -112,7 +119,9 @@ static int waits_in(const struct wait_graph *graph, int32_t rank, int32_t operat
            job->calls[oldest].number == job->calls[operation].number;
 }
 
-/* Who waits does not wait for itself: what of the call's ends is its own is taken off in its waiter. */
+/*
+ * A rank that waits does not wait for itself. Its own end of the call is subtracted later, in settle_waiter.
+ */
 static int note_member(struct wait_graph *graph, struct wait_call *call, int32_t operation, int32_t to)
 {
     struct wait_call before = *call;
@@ -128,7 +137,7 @@ static int note_member(struct wait_graph *graph, struct wait_call *call, int32_t
     return 0;
 }
 
-/* Where nothing tells how many members there are, those that recorded something are all. */
+/* If the number of members is not known, those that recorded something are all. */
 static int note_members(struct wait_graph *graph, struct wait_call *call, int32_t operation)
 {
     const struct job *job = graph->job;
@@ -262,7 +271,7 @@ static int has_sure_wait(const struct wait_graph *graph, int32_t rank)
     return 0;
 }
 
-/* Of what a call waits for, what one of its waiters does, whose own ends are taken off already. */
+/* Computes what one rank waits for: the waits of its call, less its own ends. */
 static void settle_waiter(struct wait_graph *graph, int32_t rank)
 {
     struct waiter *waiter = &graph->waiters[rank];
@@ -289,7 +298,7 @@ int wait_graph_init(struct wait_graph *graph, const struct job *job)
         graph->waits_for[i] = -1;
     }
     for (size_t i = 0; i < job->rank_count && !graph->is_cut; i++)
-        /* What a record says that is older than others' ends is not where its rank is now. */
+        /* A record that is older than ends on other ranks does not show where its rank is now. */
         if (!graph->states.is_stale[i] && note_waits(graph, (int32_t)i))
             return -1;
     link_waits(graph);

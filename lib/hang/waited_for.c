@@ -1,3 +1,7 @@
+/*
+ * Finds the rank that a stopped job waits for from the graph of waits (find_waited_for), for jobs whose
+ * recorder says how far each call came, such as Flight Recorder dumps.
+ */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
@@ -8,35 +12,40 @@
 #include <stdlib.h>
 
 /*
- * In this order, as each explains the waiting of the next:
+ * The culprit is, in this order, as each explains why the next ones wait:
  *
- * - who made another call than the others (divergence.c);
- * - whose own GPU has not finished what all others of the call have;
- * - who has nothing open and is waited for;
- * - who left no record of its calls, where somebody waits for nobody else, and most ranks left one;
- * - who went on past a call that another one waits in, where they wait for each other;
- * - whose GPU has not begun a call that all made, where others' have;
- * - whose GPU is stuck before a send, with all others behind that (stuck_sender.c).
+ * - a rank that made a different call than the others (divergence.c);
+ * - a rank whose own GPU has not finished a call that all others have finished;
+ * - a rank that has no open call and is waited for;
+ * - a rank without a record of its calls, if some rank waits for no other and most ranks left a record;
+ * - a rank that went past a call that another one waits in, where ranks wait for each other;
+ * - a rank whose GPU has not started a call that all made, while GPUs of others have;
+ * - a rank whose GPU is stuck before a send, with all others behind it (stuck_sender.c).
  */
 
 struct accused {
-    int32_t operation; /* that it never made, or never finished; -1: it is not accused */
+    int32_t operation; /* the operation that it never made or never finished; -1: it is not blamed */
     int is_own_gpu;
     int is_unsure;
-    int is_lost;   /* a peer of it: what it does not do is an effect */
-    int has_ended; /* as its launcher, or NCCL's RAS, says */
+    int is_lost;   /* it lost a peer, so that what it does not do is an effect */
+    int has_ended; /* its launcher or NCCL's RAS says that it ended */
 };
 
-/* Whom those in a call may wait for that are sure to wait for none of the others: the waits from the first to
- * the last for one of them, and how many they are. */
+/*
+ * The ranks that a call may wait for, where it certainly waits for no other: the first and the last wait for
+ * one of them, and their number.
+ */
 struct absentees {
     int32_t first;
     int32_t last;
     size_t count;
-    int has_accused; /* of several, one is accused: that explains why all wait */
+    int has_accused; /* one of several is already blamed, which explains why all wait */
 };
 
-/* Who waits in a call is named in a finding of several candidates, of a kind and a step. */
+/*
+ * The ranks that wait in a call are named once in a finding with several candidates of the same kind and
+ * step.
+ */
 struct named_call {
     int is_named;
     enum finding_kind kind;
@@ -47,11 +56,11 @@ struct trial {
     const struct job *job;
     struct wait_graph graph;
     struct unrecorded unrecorded;
-    struct accused *accused;     /* owned: of each rank */
-    struct absentees *absentees; /* owned, as those below: of each call */
+    struct accused *accused;     /* owned, by rank */
+    struct absentees *absentees; /* owned, like the following two: by call */
     struct named_call *named;
-    int32_t *next_waits; /* the first wait for a rank that waits itself */
-    size_t count;        /* that are accused */
+    int32_t *next_waits; /* the first wait for a rank that itself waits */
+    size_t count;        /* number of ranks that are blamed */
     struct findings *findings;
 };
 
@@ -73,14 +82,16 @@ static void accuse(struct trial *trial, int32_t rank, int32_t operation, int is_
     accused->is_unsure = is_unsure;
 }
 
-/* It has nothing open in a record that may lack its end, and that does not say how far it came. */
+/* Whether a rank has no open call, but its record may lack its end and does not say how far the rank came. */
 static int is_in_doubt(const struct trial *trial, int32_t rank)
 {
     return trial->job->ranks[rank].process_id >= 0 && call_is_cut(trial->job, rank) &&
            trial->graph.states.oldest[rank] < 0 && !trial->graph.states.has_told[rank];
 }
 
-/* It made no call that is open, by a record that is not older than what others wait in, nor cut before that.
+/*
+ * Whether a rank has no open call, by a record that is neither older than the calls that others wait in nor
+ * cut before them.
  */
 static int is_idle(const struct trial *trial, int32_t rank)
 {
@@ -90,8 +101,8 @@ static int is_idle(const struct trial *trial, int32_t rank)
 }
 
 /*
- * All others have it behind them. Where some are with it, one of them may have kept the data from the rest; a
- * receive may have been kept by the network.
+ * Blames ranks whose call all others have finished. Where several have not, one of them may have kept the
+ * data from the rest; and the network may be holding the data of a receive.
  */
 static void accuse_own_gpus(struct trial *trial)
 {
@@ -104,7 +115,7 @@ static void accuse_own_gpus(struct trial *trial)
     }
 }
 
-/* How well what somebody waits in fits what a rank usually calls next. */
+/* How well an operation that others wait in fits what a rank usually calls next. */
 static int fits_usual(const struct job *job, int32_t operation, int32_t usual)
 {
     if (usual < 0 || job->operations[operation].communicator != job->operations[usual].communicator)
@@ -118,9 +129,9 @@ static int fits_usual(const struct job *job, int32_t operation, int32_t usual)
                : 1;
 }
 
-/* The best of what others wait in, for a rank to be accused of. */
+/* The best operation, of those that others wait in, to name for a rank. */
 struct choice {
-    int fit; /* with what it usually calls next; -1: nothing yet */
+    int fit; /* with what it usually calls next; -1: none yet */
     int32_t operation;
     int32_t from;
 };
@@ -136,7 +147,10 @@ static void consider(const struct job *job, int32_t usual, int32_t operation, in
         *best = (struct choice){fit, operation, from};
 }
 
-/* Of what others wait in, a rank is accused of what it usually calls next, else of the first. */
+/*
+ * Blames a rank for the operation, of those that others wait in, that it usually calls next; otherwise for
+ * the first.
+ */
 static void accuse_idle_rank(struct trial *trial, int32_t rank)
 {
     const struct wait_graph *graph = &trial->graph;
@@ -156,7 +170,7 @@ static void accuse_idle_rank(struct trial *trial, int32_t rank)
         accuse(trial, rank, best.operation, 0, 0);
 }
 
-/* Whether somebody is sure to wait for a rank. */
+/* Whether it is certain that some rank waits for this one. */
 static int is_waited_for(const struct trial *trial, int32_t rank)
 {
     const struct wait_graph *graph = &trial->graph;
@@ -178,7 +192,7 @@ static void accuse_idle(struct trial *trial)
             accuse_idle_rank(trial, i);
 }
 
-/* Of whom nothing tells whether it came: one that left no record, or has nothing open. */
+/* Whether a rank may be missing: it left no record, or has no open call. */
 static int may_be_absent(const struct trial *trial, int32_t rank)
 {
     if (trial->accused[rank].is_lost)
@@ -194,7 +208,7 @@ static struct absentees find_absentees(const struct trial *trial, const struct w
         int32_t to = trial->graph.waits[i].to;
         if (!may_be_absent(trial, to))
             continue;
-        /* What was launched at once may wait for the same. */
+        /* The calls of one launch may wait for the same rank; it counts once. */
         found.count += to != latest;
         latest = to;
         found.first = found.first < 0 ? i : found.first;
@@ -223,8 +237,10 @@ static void accuse_absentees(struct trial *trial, const struct absentees *absent
     }
 }
 
-/* The only one that a rank may wait for is waited for; and so explains those that may wait for it or another
- * one. Where several are left, all are candidates. */
+/*
+ * A rank that is the only one a call may wait for is waited for, and that explains the calls that may wait
+ * for it or another one. Where several remain, all are candidates.
+ */
 static void accuse_absent(struct trial *trial, int want_several)
 {
     for (size_t i = 0; i < trial->job->rank_count; i++) {
@@ -242,7 +258,7 @@ static void accuse_absent(struct trial *trial, int want_several)
     }
 }
 
-/* Of several that left no record, some may only have lost it. */
+/* Of several ranks without a record, some may only have lost it. */
 static void doubt_absent(struct trial *trial)
 {
     size_t count = 0;
@@ -255,7 +271,7 @@ static void doubt_absent(struct trial *trial)
         }
 }
 
-/* From a wait of a call on, the first for a rank that waits itself. */
+/* The first wait of a call, from `from` on, for a rank that itself waits. */
 static int32_t skip_resting(const struct trial *trial, const struct wait_call *call, int32_t from)
 {
     while (from < call->first + call->count && !trial->graph.waiters[trial->graph.waits[from].to].count)
@@ -263,7 +279,7 @@ static int32_t skip_resting(const struct trial *trial, const struct wait_call *c
     return from;
 }
 
-/* The wait of a waiting rank for one that waits itself; NULL: it only waits for others. */
+/* The wait of a waiting rank for one that itself waits; NULL: it only waits for others. */
 static const struct wait *next_wait(const struct trial *trial, int32_t rank)
 {
     const struct wait_graph *graph = &trial->graph;
@@ -279,8 +295,7 @@ static const struct wait *next_wait(const struct trial *trial, int32_t rank)
     return NULL;
 }
 
-/* Whether the one that is waited for went on past it: it waits in a collective that the other has not come
- * to. */
+/* Whether the rank waited for went past the call: it waits in a collective that the other has not reached. */
 static int went_past(const struct trial *trial, const struct wait *wait, int32_t from)
 {
     const struct job *job = trial->job;
@@ -293,7 +308,10 @@ static int went_past(const struct trial *trial, const struct wait *wait, int32_t
            job->calls[other].number > reach->greatest;
 }
 
-/* From a rank that is in a circle around it: who went past what another waits in; else all are candidates. */
+/*
+ * Examines a circle of ranks that wait for each other, from one of them on: blames those that went past a
+ * call that another waits in; if there are none, all are candidates.
+ */
 static void accuse_circle(struct trial *trial, int32_t first)
 {
     size_t past = 0;
@@ -310,7 +328,10 @@ static void accuse_circle(struct trial *trial, int32_t first)
         }
 }
 
-/* They wait for each other in a circle, which the way from any waiting rank leads to. */
+/*
+ * Finds the circles of ranks that wait for each other. Following the waits from any remaining rank leads into
+ * one.
+ */
 static void accuse_circles(struct trial *trial)
 {
     size_t steps = 0;
@@ -328,7 +349,7 @@ static void accuse_circles(struct trial *trial)
         accuse_circle(trial, rank);
 }
 
-/* All called it, some GPUs began it, and others did not. */
+/* Blames GPUs that did not start a call that all hosts made and some GPUs started. */
 static void accuse_unstarted(struct trial *trial)
 {
     const struct job *job = trial->job;
@@ -346,7 +367,10 @@ static void accuse_unstarted(struct trial *trial)
         }
 }
 
-/* Candidates of one finding are waited for by the same: those in a call are named of the first candidate. */
+/*
+ * Names the ranks that wait. The candidates of one finding are waited for by the same ranks, so those of a
+ * call are named at the first candidate only.
+ */
 static int name_peers(const struct trial *trial, int32_t rank, struct finding *finding)
 {
     const struct wait_graph *graph = &trial->graph;
@@ -381,7 +405,7 @@ static int append_why(const struct trial *trial, int32_t rank, struct finding *f
            append_call(job, accused->operation, text);
 }
 
-/* Whose record is lacking, and why, where a file tells that. */
+/* Appends which rank has no record, and why, if a file shows that. */
 static int append_unrecorded(const struct job *job, int32_t rank, struct finding *finding)
 {
     struct buffer *text = &finding->evidence;
@@ -451,7 +475,7 @@ static int add_findings(struct trial *trial)
     return findings_unite_candidates(trial->findings, before);
 }
 
-/* Nobody can be named: the first call in which all stand, else that somebody waits in. */
+/* Where no rank can be named: records the first call that all wait in, or else one that any rank waits in. */
 static void note_standstill(const struct trial *trial)
 {
     const struct job *job = trial->job;
@@ -468,7 +492,9 @@ static void note_standstill(const struct trial *trial)
             (struct unexplained_hang){.is_known = 1, .instance = job->operations[first].instance};
 }
 
-/* Dumps of all ranks, written right behind their last calls. Where a rank left none, it may be why they were.
+/*
+ * Whether the dumps are of all ranks and were written right after their last calls. If a rank left none, that
+ * may be the reason for the dumps.
  */
 static int is_snapshot(const struct job *job)
 {
@@ -483,7 +509,10 @@ static int has_open(const struct trial *trial)
     return 0;
 }
 
-/* Whoever lost a peer, or was aborted, stopped for that; who ended may be why. */
+/*
+ * Marks ranks that stopped because they lost a peer or were aborted, and ranks that ended, which may be the
+ * reason.
+ */
 static void note_warnings(struct trial *trial)
 {
     const struct job *job = trial->job;
@@ -495,7 +524,7 @@ static void note_warnings(struct trial *trial)
     }
 }
 
-/* A rank that left no record, and of which it is said that it ended. */
+/* Blames a rank that left no record and is reported to have ended. */
 static void accuse_ended(struct trial *trial)
 {
     for (int32_t i = 0; i < (int32_t)trial->job->rank_count; i++)
@@ -516,14 +545,14 @@ static int judge(struct trial *trial)
         return -1;
     if (findings_explain_stop_confidently(trial->findings))
         return 0;
-    /* Between two calls, and in the middle of one, all jobs look as if somebody were waited for. */
+    /* Between two calls, or in the middle of one, every running job looks as if some rank is waited for. */
     if (is_snapshot(trial->job)) {
         trial->findings->is_snapshot = has_open(trial);
         return 0;
     }
     accuse_own_gpus(trial);
     accuse_idle(trial);
-    /* Where a record tells whose fault it is, that another one is lost is no more than that. */
+    /* If a record shows which rank is at fault, a missing record of another one means no more than that. */
     if (!trial->count)
         accuse_ended(trial);
     if (!trial->count) {
