@@ -303,7 +303,7 @@ int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, c
         return error_no_memory(error);
     for (; plan->source_count < count; plan->source_count++)
         plan->sources[plan->source_count].given = paths[plan->source_count];
-    /* Open one store first: it sets up what all threads of the process share (store.c). */
+    /* Open one store first: it sets up what all threads of the process share (lib/store/store.c). */
     struct looking looking = {.plan = plan, .into = into};
     while (looking.next < count && (looking.next == 0 || !plan->sources[looking.next - 1].store))
         if (look_into(&plan->sources[looking.next++], into, 1, error))

@@ -6,7 +6,7 @@
  * - lib/model/event.h: its struct and enumerator, and a member of struct event
  * - lib/model/record.c: its columns and a line
  * - schemas/store/NNN_what.sql: its table, and one for rows that joins change (lib/store/migrate.c says what
- * a new version of the schema takes)
+ *   a new version of the schema takes)
  * - lib/format/foo: a reader that produces such events
  * - a fixture that contains some, and its expected outputs
  */
