@@ -236,8 +236,8 @@ double function_busbw_factor(enum function function, int64_t ranks);
 
 /*
  * The record tables of the store, one for each kind of event, indexed by the kind. This description drives
- * how files are written, removed and renumbered, how stores are merged and how joins are undone (lib/store:
- * batch.c, insert.c, unload.c, record_tables.c). A kind that is added here takes part in all of these.
+ * how files are written, removed and renumbered, how stores are merged and how joins are undone (all in
+ * lib/store). A kind that is added here takes part in all of these.
  * lib/model/record.c lists what a new kind takes.
  */
 

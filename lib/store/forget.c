@@ -1,6 +1,6 @@
 /*
  * Removes files from a store: the steps that the writer uses to replace a file, and the removal of whole runs
- * (`ncclprof forget`). Also restores the rows that a join changed.
+ * (`ncclprof ingest --forget`). Also restores the rows that a join changed.
  */
 
 #include "base/base.h"
