@@ -34,8 +34,7 @@ struct file_result {
     int is_read_again;  /* the store had it, as an earlier version of its reader read it */
     const char *remark; /* why it may contain no event; NULL: it contains events, or the reason is unknown */
     char *reason;       /* owned: why it failed or is not a trace, or what could not be read; NULL */
-    char newer_version[LEDGER_EXAMPLE_BYTES +
-                       1]; /* its format version, if newer than known; hostile; "" if not */
+    char newer_version[LEDGER_EXAMPLE_BYTES + 1]; /* if newer than known; hostile */
 };
 
 /* The caller's callbacks: the library itself prints nothing. */
@@ -78,7 +77,7 @@ struct ingest {
  * `walk`, and *count is the number removed. Of two equal files the one at the lesser depth is read first and
  * the other last, when the store already has its content. A file that is used lists its copies (struct
  * walk_file). Inspector logs are kept: they may overlap in other ways, and their records are joined one by
- * one (lib/join/join.h). If there are several files, the beginning of each is read, and all of those that
+ * one (lib/join/logs.h). If there are several files, the beginning of each is read, and all of those that
  * begin alike, up to `limits`. -1 if memory is out or `limits` asks to stop.
  */
 int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t *count,

@@ -116,7 +116,7 @@ void pipeline_done(struct pipeline *pipeline);
 
 /*
  * Closes the gate: files that were started are completed, no other is started. Returns the number of parts
- * still to come of started files. When it is 0, all parts below *taken are completed.
+ * being read, plus those still to come of started files. When it is 0, all parts below *taken are completed.
  */
 size_t pipeline_close_gate(struct pipeline *pipeline, size_t *taken);
 void pipeline_open_gate(struct pipeline *pipeline);

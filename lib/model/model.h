@@ -410,9 +410,10 @@ int unpack_next_step(struct unpack *unpack, struct proxy_step *step);
 int varint_put(struct buffer *buffer, uint64_t value);
 int varint_put_signed(struct buffer *buffer, int64_t value);
 
-/* Writes a number to memory with room for VARINT_BYTES; returns the end of the number. */
+/* Most bytes of a number. */
 enum { VARINT_BYTES = 10 };
 
+/* Writes a number to memory with room for VARINT_BYTES; returns the end of the number. */
 static inline char *varint_write(char *at, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)

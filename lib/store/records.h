@@ -158,11 +158,10 @@ size_t batch_size_bytes(const struct batch *batch);
  */
 struct batch_builder {
     struct intern hosts;
-    struct map processes;     /* host number, pid -> process */
-    struct map communicators; /* hash -> communicator */
-    struct map members;       /* communicator, process, rank -> member */
-    struct batch_communicator
-        *known; /* facts already emitted for each communicator; of the name only whether it was */
+    struct map processes;             /* host number, pid -> process */
+    struct map communicators;         /* hash -> communicator */
+    struct map members;               /* communicator, process, rank -> member */
+    struct batch_communicator *known; /* facts emitted so far; of the name only whether it was */
     size_t known_capacity;
     int64_t ordinals[EVENT_TABLES]; /* next ordinal of each table */
     int is_full;                    /* a table has more rows than ids */

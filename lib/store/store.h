@@ -44,6 +44,10 @@ const struct ledger_entry *ledger_first_damage(const struct ledger *ledger);
  * one row for each shard: its name, and whether all of it was merged.
  */
 
+/*
+ * Complete; some of its files could not be read; its ingest or merge did not end; not found. A later value is
+ * a worse state.
+ */
 enum shard_state { SHARD_WHOLE, SHARD_LACKING, SHARD_UNFINISHED, SHARD_MISSING, SHARD_STATES };
 
 struct shard {
