@@ -132,10 +132,7 @@ static int append_id(int64_t **ids, size_t *count, size_t *capacity, int64_t id,
     return 0;
 }
 
-/*
- * If a format gives neither host nor pid, processes cannot be distinguished, and each file counts as one
- * process.
- */
+/* If a format gives neither host nor pid, each file counts as one process. */
 static int put_process(struct inserter *inserter, struct insert_target *target, const char *host,
                        const struct batch_process *process, struct error *error)
 {
@@ -417,10 +414,7 @@ static int is_ordered(const struct place *places, size_t count)
     return 1;
 }
 
-/*
- * Groups the operations by member (a number below `members`), each group in the order of the batch. -1 if
- * memory is out.
- */
+/* Groups the operations by member, each group in the order of the batch. -1 if memory is out. */
 static int group_by_member(const struct batch *batch, size_t members, struct place *places)
 {
     size_t *next = array_new(members + 1, sizeof *next);
@@ -436,10 +430,7 @@ static int group_by_member(const struct batch *batch, size_t members, struct pla
     return 0;
 }
 
-/*
- * The operations sorted by member, then by ordinal; most batches have this order already. NULL if memory is
- * out.
- */
+/* The operations by member and ordinal, the order that most batches have. NULL if memory is out. */
 static struct place *order_by_member(const struct batch_builder *builder, const struct batch *batch)
 {
     size_t count = batch->operations.count, members = builder->members.count;
@@ -535,10 +526,7 @@ static void sum_up(struct summary *block, const struct batch_operation *row)
         block->clock_distance_ns = distance;
 }
 
-/*
- * How many operations, starting at `from`, fit into one block: all of one member, with ordinals less than
- * BLOCK_SPAN apart.
- */
+/* Operations from `from` on that fit into one block: of one member, within BLOCK_SPAN ordinals. */
 static size_t extent_of(const struct place *places, size_t count, size_t from)
 {
     size_t to = from + 1;
