@@ -1,3 +1,9 @@
+/*
+ * Removes files from a walk whose records would be read twice: copies and incomplete copies of other files
+ * (drop_prefix_files), and second recordings of the same operations in another format (drop_second_formats).
+ * Runs before the remaining files are read.
+ */
+
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/ingest.h"
@@ -8,26 +14,28 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is shorter has too little in it to be told from others' beginnings. */
+/* Shorter files have too little content to be compared with the beginnings of others. */
 enum { HEAD_BYTES = 1024 };
 
-/* A file is held against so many others that begin alike, whatever there is. */
+/* Limits how many files with the same beginning each file is compared with. */
 enum { MOST_COMPARED = 16 };
 
 enum relation { ARE_DIFFERENT, ARE_ALIKE, IS_BEGINNING, HAS_BEGINNING };
 
-/* Files of one job mostly begin alike for longer than that: who differs within these parts is not read again.
+/*
+ * Files of one job often have equal beginnings longer than HEAD_BYTES. Files that differ within these parts
+ * are not read a second time.
  */
 enum { PART_BYTES = 2048, PARTS_MOST = 32 };
 
 /* A file that may have copies. */
 struct candidate {
-    uint64_t head;              /* a hash of its first bytes */
-    uint64_t parts[PARTS_MOST]; /* hashes of all up to the end of each part that it has */
+    uint64_t head;              /* hash of its first HEAD_BYTES */
+    uint64_t parts[PARTS_MOST]; /* hash of its content up to the end of each part */
     size_t part_count;
-    size_t file;   /* in the walk */
-    size_t depth;  /* folders */
-    size_t length; /* of its path */
+    size_t file;   /* index in the walk */
+    size_t depth;  /* number of directories in its path */
+    size_t length; /* length of its path */
 };
 
 static int is_regular(const char *path)
@@ -56,14 +64,14 @@ static void note_head(struct candidate *candidate, const char *bytes, size_t len
     }
 }
 
-/* What differs in what both have is neither a copy nor the beginning of one. */
+/* If two files differ in a part that both have, neither is a copy or prefix of the other. */
 static int differ_early(const struct candidate *one, const struct candidate *other)
 {
     size_t parts = one->part_count < other->part_count ? one->part_count : other->part_count;
     return parts && one->parts[parts - 1] != other->parts[parts - 1];
 }
 
-/* What cannot be read here is the reader's to complain about. 1: it is a candidate. */
+/* A file that cannot be read is left to the reader, which reports it. 1: it is a candidate. */
 static int look_at(const char *path, const struct input_limits *limits, struct candidate *candidate,
                    struct error *error)
 {
@@ -84,7 +92,7 @@ static int is_stopped(const struct input_limits *limits)
     return limits->stopped && limits->stopped(limits->context);
 }
 
-/* Inspector's logs are none to compare, nor is what is no trace. */
+/* Inspector logs and files that are not traces are not compared. */
 static int is_compared(struct input *input, struct error *error)
 {
     static const char inspector[] = "inspector";
@@ -92,7 +100,7 @@ static int is_compared(struct input *input, struct error *error)
     return format && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
 }
 
-/* The next line; 0 at the end, or where it cannot be read any further, as of a packed file that was cut. */
+/* The next line; 0 at the end, or when no more can be read, e.g. of a truncated gzip file. */
 static int next_line(struct input *input, struct input_line *line, struct error *error)
 {
     int more = input_line(input, line, error);
@@ -102,7 +110,9 @@ static int next_line(struct input *input, struct input_line *line, struct error 
     return 0;
 }
 
-/* What two lines of two files, the last so far, say; `more` and `other_more` whether there is one. */
+/*
+ * Compares the last lines of two files read so far; `more` and `other_more` say whether there is such a line.
+ */
 static enum relation compare_lines(const struct input_line *line, int more, const struct input_line *other,
                                    int other_more)
 {
@@ -157,7 +167,7 @@ static size_t count_folders(const char *path)
     return count;
 }
 
-/* What begins alike stands together, and of that what lies less deep first. */
+/* Groups candidates with the same beginning; in a group the least depth comes first. */
 static int by_head(const void *a, const void *b)
 {
     const struct candidate *left = a, *right = b;
@@ -173,13 +183,13 @@ static int by_head(const void *a, const void *b)
 struct search {
     struct walk *walk;
     const struct input_limits *limits;
-    struct candidate *candidates; /* owned, as are the next two */
+    struct candidate *candidates; /* owned, as are the next two arrays */
     size_t count;
-    unsigned char *is_left_out; /* of each file */
-    size_t *original;           /* of each file, 1 + the one that it is a copy of; 0: of none */
+    unsigned char *is_left_out; /* for each file of the walk */
+    size_t *original; /* for each file of the walk: 1 + the index of the file that it is a copy of; 0: none */
 };
 
-/* A file has a copy, which may have had some itself. */
+/* Counts a copy of `file`, including the copies found of the copy itself. */
 static int note_copy(struct walk_file *file, struct walk_file *copy)
 {
     if (!file->copy)
@@ -192,7 +202,7 @@ static int note_copy(struct walk_file *file, struct walk_file *copy)
     return file->copy ? 0 : -1;
 }
 
-/* Holds a candidate against one before it that is still to be read. */
+/* Compares a candidate with an earlier one that is still to be read. */
 static int settle(struct search *search, size_t before, size_t at, struct error *error)
 {
     struct walk_file *files = search->walk->files;
@@ -246,7 +256,7 @@ static int find_candidates(struct search *search, struct error *error)
     return 0;
 }
 
-/* The copies of what turned out to be the beginning of another are so, too. */
+/* The original of a file. Copies of a file that turned out to be a prefix of another are left out as well. */
 static size_t original_of(struct search *search, size_t file)
 {
     size_t at = file;
@@ -257,7 +267,10 @@ static size_t original_of(struct search *search, size_t file)
     return at;
 }
 
-/* A copy that is to be read says the same as the original would: either may be the one that is used. */
+/*
+ * A copy that is still to be read gets the same information as its original, because either may end up in the
+ * store.
+ */
 static int tell_copy(struct search *search, size_t file)
 {
     struct walk_file *files = search->walk->files;
@@ -269,12 +282,12 @@ static int tell_copy(struct search *search, size_t file)
     return files[file].copy ? 0 : -1;
 }
 
-/* The folders that files lie in, and which of them hold the same. */
+/* The directories of the files, grouped by common content. */
 struct folders {
     struct intern names;
-    int32_t *of_file; /* owned, as are the others */
+    int32_t *of_file; /* owned, as are the other arrays */
     int32_t *parent;
-    int32_t *least; /* of each set, the one that lies least deep */
+    int32_t *least; /* of each group, the directory at the least depth */
 };
 
 static int list_folders(struct folders *folders, const struct walk *walk)
@@ -318,8 +331,8 @@ static void find_least(struct folders *folders)
 }
 
 /*
- * A folder that holds copies of another's files is one with that: a process has several files, some of which
- * may be in the one alone, and others be the fuller ones in the other.
+ * Directories that hold copies of the same files are treated as one: a process may have several files, some
+ * only in one directory, others more complete in the other.
  */
 static int unite_folders(struct search *search, struct folders *folders)
 {
@@ -351,7 +364,7 @@ static int settle_folders(struct search *search)
     return failed ? -1 : 0;
 }
 
-/* What is to be read: copies last, in `sorted`, which has room for all. */
+/* Puts the files to be read into `sorted`, which has room for all, copies last. */
 static void sort_out(struct search *search, struct walk_file *sorted)
 {
     struct walk *walk = search->walk;
@@ -399,7 +412,7 @@ int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size
     return failed ? -1 : 0;
 }
 
-/* The first line says who wrote it within so many bytes. */
+/* The first line names its writer within this many bytes. */
 enum { TWINS_HEAD_BYTES = 4096 };
 
 static int ends_with(const char *text, size_t length, const char *end)
@@ -408,11 +421,12 @@ static int ends_with(const char *text, size_t length, const char *end)
     return length > end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-/* Two files of one name that hold the same, one of which says less. */
+/* Two files with the same base name that record the same operations; one has fewer details. */
 struct twin {
-    const char *less;        /* how the name ends of that */
-    const char *const *more; /* ... of the other, ended by NULL */
-    const char *format;      /* that both are of; NULL: the other is of any, and that is ours (is_ours) */
+    const char *less;        /* suffix of the file with fewer details */
+    const char *const *more; /* suffixes of the other file, ended by NULL */
+    const char *format; /* format of both; NULL: the other may have any format, and this one was written by
+                           our plugin (is_ours) */
 };
 
 static const char *const chrome_ends[] = {".json", ".json.gz", NULL};
@@ -423,7 +437,7 @@ static const struct twin twins[] = {
     {".json", pickle_ends, "flight-recorder"},
 };
 
-/* Bytes of the path before the ending; 0 if it is no such name. */
+/* Length of the path without the suffix; 0 if it does not have this suffix. */
 static size_t stem_of(const char *path, const char *end)
 {
     size_t length = strlen(path);
@@ -438,7 +452,9 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
-/* Whether a trace of that format is recognised in it (NULL: of any), which one that was cut at once has not.
+/*
+ * Whether the file is recognised as a trace of this format (NULL: of any). A file that was truncated near its
+ * beginning is not.
  */
 static int is_trace(const char *path, const char *name, struct error *error)
 {
@@ -451,7 +467,7 @@ static int is_trace(const char *path, const char *name, struct error *error)
     return !name || strcmp(format->name, name) == 0;
 }
 
-/* Nothing is left out for a trace that nobody brings in. */
+/* A file is only left out in favour of a trace that is in the walk or in the store. */
 static int comes_in(const struct walk *walk, const struct known *known, const char *path)
 {
     return walk_has(walk, path) || known_has_path(known, path);
@@ -473,7 +489,7 @@ static int has_twin(const struct walk *walk, const struct known *known, const ch
     return found;
 }
 
-/* What cannot be read here is the reader's to complain about. */
+/* A file that cannot be read is left to the reader, which reports it. */
 static int is_ours(const char *path, struct error *error)
 {
     static const char words[] = "\"git_rev\":\"ncclprof-";

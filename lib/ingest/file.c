@@ -1,3 +1,9 @@
+/*
+ * Reads one file, or a part of a large one: skips it if the store has its content, detects its format, and
+ * sends its rows through the pipeline to the thread that writes the store. Also splits large files into
+ * parts.
+ */
+
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/ingest.h"
@@ -16,23 +22,23 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* The reason in a file's ledger: how many copies of it there were, or of its beginning. */
+/* Reason in the ledger of a file that has copies, or incomplete copies. */
 #define COPIES_NOTE "another file is a copy of this one, or of its beginning"
 
-/* A worker adds what it has read to the progress bar's figure in steps of this. */
+/* A worker updates the progress figure after this many bytes. */
 enum { PROGRESS_BYTES = 1 << 18 };
 
-/* A file being read, for the callbacks. */
+/* A file that is being read; context of the callbacks. */
 struct reading {
     const struct ingest *ingest;
     struct pipeline *pipeline;
     size_t number;
-    const char *path; /* the real one */
+    const char *path; /* its real path */
     const struct walk_file *file;
     const struct part *part;
     struct input *input;
     const struct format *format;
-    const char *stranger; /* what it looks like that is none of ours; NULL */
+    const char *stranger; /* kind of file that it looks like, if no supported format; NULL */
     struct intake intake;
     uint64_t told_bytes;
 };
@@ -56,8 +62,9 @@ static int must_stop(void *context)
     return stopped(context);
 }
 
-/* Whether a file became more already than what was read of it accounts for. Tables are not read from front to
- * back.
+/*
+ * Whether the records take more space than the bytes read so far can account for. Not for databases, which
+ * are not read from front to back.
  */
 static int is_beyond(const struct reading *reading)
 {
@@ -93,7 +100,7 @@ static int send_rows(void *context, struct batch **batch, struct error *error)
     return 0;
 }
 
-/* The file is at fault: that goes into the result, and the ingest goes on. */
+/* The file is at fault: writes the error to the result, and the ingest continues. */
 static enum message_kind file_failed(struct file_result *result, enum file_status status, struct error *error)
 {
     size_t length = 1;
@@ -116,7 +123,7 @@ static enum message_kind file_failed(struct file_result *result, enum file_statu
     return MESSAGE_PASSED;
 }
 
-/* Takes up to `most` bytes into the digest. How many there were; -1 when reading failed or was stopped. */
+/* Adds up to `most` bytes to the digest. Returns the number of bytes; -1 if reading failed or was stopped. */
 static int64_t digest_bytes(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
                             void *context)
 {
@@ -136,8 +143,8 @@ static int64_t digest_bytes(int file, uint64_t most, struct digest *digest, int 
 }
 
 /*
- * What the store holds of the content of the file at `path`, of `size_bytes`; NULL when it has to be read: it
- * is new, cannot be told, is to be read in any case, or `stop` said so.
+ * The file in the store with the content of the file at `path`, whose size is `size_bytes`. NULL if it must
+ * be read: it is new, could not be read, is read in any case (--force), or `stop` returned true.
  */
 static const struct known_file *ingest_known(const struct ingest *ingest, const char *path,
                                              uint64_t size_bytes, int (*stop)(void *context), void *context)
@@ -154,11 +161,13 @@ static const struct known_file *ingest_known(const struct ingest *ingest, const 
     close(file);
     digest_hex(&digest, text);
     const struct known_file *known = taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
-    /* Under another name it may be there no longer: what else comes takes its place. The writer knows. */
+    /*
+     * The known path may no longer exist, in which case this file takes its place; the writer decides that.
+     */
     return known && strcmp(known->path, path) == 0 ? known : NULL;
 }
 
-/* Whether the reader of a file that the store holds has improved since. */
+/* Whether the format's reader was improved since it read the stored file. */
 static int ingest_is_outdated(const struct known_file *known)
 {
     return format_is_improved(known->reader, known->reader_version);
@@ -184,7 +193,9 @@ int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, 
     return first ? tell_lost(result, ledger_damage(ledger), first->reason, first->first_offset, error) : 0;
 }
 
-/* 1 when the store has this content already, with what it says of it in *result; -1 when memory is out. */
+/*
+ * 1 if the store has this content already; *result then gets what the store knows of it. -1 if memory is out.
+ */
 static int is_known(struct reading *reading, const char *path, struct file_result *result,
                     struct error *error)
 {
@@ -209,8 +220,9 @@ static int is_whole(const struct part *part)
 }
 
 /*
- * Of a file in parts, which nobody reads from front to back. One that is not now what it was when it was cut
- * may have been read only in part, and gets a digest that no file has: the next ingest reads it again.
+ * Computes the digest of a file in parts, which no single thread reads from front to back. If the file
+ * changed after it was split, it may have been read only in part; it then gets a digest that no file has, so
+ * that the next ingest reads it again.
  */
 static int digest_again(struct reading *reading, char text[33])
 {
@@ -248,7 +260,7 @@ static int take_digest(struct reading *reading, struct file_facts *facts, struct
     return 0;
 }
 
-/* What came through a pipe lies in no directory. */
+/* Input from a pipe has no directory. */
 static int is_elsewhere(const char *one, const char *other)
 {
     const char *end = strrchr(one, '/'), *other_end = strrchr(other, '/');
@@ -265,8 +277,8 @@ static const struct known_file *known_content(const struct reading *reading, con
 }
 
 /*
- * A directory stands for the host where a trace names none: of what has left it nothing may stay there, or
- * what comes to it next would be of the same processes.
+ * If a trace does not name its host, its directory stands for the host. So nothing may stay in the store of a
+ * file that left its directory, or files that come there later would be assigned to the same processes.
  */
 static int has_moved(struct reading *reading, const struct file_facts *facts)
 {
@@ -278,14 +290,14 @@ static int has_moved(struct reading *reading, const struct file_facts *facts)
            !ingest_known(reading->ingest, known->path, (uint64_t)status.st_size, must_stop, reading);
 }
 
-/* Of a copy in another directory nothing is read again: the file that came in first may be given, too. */
+/* A copy in another directory is not read again, because the user may have given the first file as well. */
 static int is_read_again(const struct reading *reading, const struct file_facts *facts)
 {
     const struct known_file *known = known_content(reading, facts);
     return known && ingest_is_outdated(known) && !is_elsewhere(known->path, reading->path);
 }
 
-/* The ledger outlives the intake: the thread that writes needs it. */
+/* Passes on the ledger, which the writing thread needs after the intake is gone. */
 static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
     const struct walk_file *file = reading->file;
@@ -301,7 +313,7 @@ static int hand_over(struct reading *reading, struct file_facts *facts, struct e
     return 0;
 }
 
-/* Where all that can be read is of a kind that is not known, the file is not of the format it looked like. */
+/* If all readable content is of unknown kind, the file does not have the format that it seemed to have. */
 static int tell_strange(const struct reading *reading, struct file_result *result, struct error *error)
 {
     const char *kind = reading->format->unknown;
@@ -332,7 +344,7 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     if ((is_whole(reading->part) && ingest_tell_ledger(&intake->ledger, result, error)) ||
         tell_strange(reading, result, error))
         return MESSAGE_ABANDON;
-    /* A dump may tell of its process alone: all that it called has ended. */
+    /* A dump may contain only its process, if all its calls ended. */
     if (result->events == 0 && result->reason && intake->builder.ordinals[EVENT_PROCESS] == 0) {
         result->status = FILE_FAILED;
         batch_clear(intake->batch);
@@ -364,10 +376,13 @@ static enum message_kind read_events(struct reading *reading, const struct forma
                     sizeof result->dialect, error)) {
         if (reading->intake.failed || stopped(reading) || error->is_no_memory)
             return MESSAGE_ABANDON;
-        /* SQLite does not tell damage from a fault of the machine for sure: all of it, or nothing. */
+        /*
+         * SQLite does not reliably distinguish damage from a failure of the machine, so a database is read
+         * completely or not at all.
+         */
         if (format->read_tables)
             return file_failed(result, FILE_FAILED, error);
-        /* Reading failed in the middle: what came before it is good. */
+        /* Reading failed in the middle; the records before that point are valid. */
         const char *cause = error->depth ? error->cause[0] : "reading failed";
         if (intake_note(&reading->intake, "unreadable rest of the file", 1,
                         input_bytes_unpacked(reading->input), cause, strlen(cause), error))
@@ -377,7 +392,7 @@ static enum message_kind read_events(struct reading *reading, const struct forma
     return finish(reading, result, facts, error);
 }
 
-/* Whether a path leads to the store that is being written. */
+/* Whether the path leads to the store that is being written. */
 static int ingest_is_store(const struct ingest *ingest, const char *path)
 {
     struct stat status;
@@ -417,7 +432,7 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
                               struct error *error)
 {
     *result = (struct file_result){.path = file->path, .start = file->start, .status = FILE_FAILED};
-    /* Not even opened: closing it would drop the locks that SQLite holds on it. */
+    /* Do not even open the store: closing it would drop the locks that SQLite holds on it. */
     if (ingest_is_store(ingest, file->realpath)) {
         error_set(error, "it is the store itself");
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
@@ -446,15 +461,15 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
     return last;
 }
 
-/* A part is about so long; the build may say otherwise (make torture does). */
+/* Approximate size of a part; the build may change it (make torture does). */
 #ifndef PART_BYTES
 #define PART_BYTES (UINT64_C(32) << 20)
 #endif
 
-/* It is cut in the first bytes from there on. */
+/* The file is split at the first possible place within this many bytes. */
 static const uint64_t LOOK_BYTES = 64 << 10;
 
-/* Records of greater files, counted by bytes, would get numbers past those that a store has. */
+/* Records of larger files, counted by bytes, would get numbers above the largest of a store. */
 static const uint64_t MOST_BYTES = (uint64_t)FORMAT_RECORD_BYTES << 32;
 
 void parts_release(struct parts *parts)
@@ -471,7 +486,7 @@ static int add(struct parts *parts, struct part part)
     return 0;
 }
 
-/* Regular, of a size that is worth it, and not the store. */
+/* Whether the file is regular, large enough to be split, and not the store. */
 static int is_great(const struct ingest *ingest, const char *path, struct stat *status)
 {
     if (strcmp(path, "-") == 0 || stat(path, status) || !S_ISREG(status->st_mode) ||
@@ -481,7 +496,10 @@ static int is_great(const struct ingest *ingest, const char *path, struct stat *
     return size >= 2 * PART_BYTES && size < MOST_BYTES;
 }
 
-/* Its format, if that can be cut; NULL. A packed file shows as one that cannot be read from its middle. */
+/*
+ * The format of the file if it can be split, else NULL. A compressed file counts as one that cannot be read
+ * from the middle.
+ */
 static const struct format *format_to_cut(const char *path)
 {
     struct error error = ERROR_INIT;
@@ -492,7 +510,7 @@ static const struct format *format_to_cut(const char *path)
     return format && format->cut ? format : NULL;
 }
 
-/* The first place from `from` on where the file can be cut; 0 for none near. */
+/* The first offset at or after `from` where the file can be split; 0 if there is none nearby. */
 static uint64_t find_cut(const struct format *format, const char *path, uint64_t from)
 {
     struct error error = ERROR_INIT;

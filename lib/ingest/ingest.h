@@ -19,47 +19,51 @@ enum file_status {
     FILE_PARTIAL,
     FILE_FAILED,
     FILE_NOT_A_TRACE,
-    FILE_FORGOTTEN /* it was in the store */
+    FILE_FORGOTTEN /* was in the store and was removed */
 };
 
-/* What became of one file. */
+/* The result for one file. */
 struct file_result {
-    const char *path; /* borrowed from the walk, or from who forgot it */
-    size_t start;     /* which of the paths given led to it */
+    const char *path; /* borrowed from the walk, or from the list of forgotten files */
+    size_t start;     /* index of the given path that led to this file */
     char dialect[64];
     enum file_status status;
     int64_t events;
     int64_t skipped;
     uint64_t bytes;
-    int is_read_again;  /* the store had it, from an earlier version of its reader */
-    const char *remark; /* why it may hold no event; NULL: it does, or nobody knows */
-    char *reason;       /* owned: why it failed or is no trace, or what of it could not be read; NULL */
-    char newer_version[LEDGER_EXAMPLE_BYTES + 1]; /* of its format, where later than is known; hostile; "" */
+    int is_read_again;  /* the store had it, as an earlier version of its reader read it */
+    const char *remark; /* why it may contain no event; NULL: it contains events, or the reason is unknown */
+    char *reason;       /* owned: why it failed or is not a trace, or what could not be read; NULL */
+    char newer_version[LEDGER_EXAMPLE_BYTES + 1]; /* if newer than known; hostile */
 };
 
-/* Who asks for an ingest, and hears of it: the library prints nothing. */
+/* The caller's callbacks: the library itself prints nothing. */
 struct ingest_hooks {
     void *context;
-    /* Whether everything is to stop; any thread asks, often. */
+    /* Returns true to stop the ingest. Called often, from any thread. */
     int (*interrupted)(void *context);
-    /* The others are called by the thread of crew_run alone. Some times a second: so many files are done
-     * with, so many bytes read. */
+    /*
+     * The other callbacks are only called by the thread that called crew_run. Reports the files and bytes
+     * read so far, some times per second.
+     */
     void (*progress)(void *context, size_t files, uint64_t bytes);
-    /* A file is done with, though not yet safe in the store. */
+    /* A file was read; its records may not be committed yet. */
     void (*tell)(void *context, const struct file_result *result);
-    /* At the end, in the walk's order: what became of each file that was begun. Takes over what it owns; -1
-     * with `error` set where it cannot. */
+    /*
+     * Called at the end, in the order of the walk, with the result of each file that was started. Takes over
+     * what the result owns. -1, with `error` set, on failure.
+     */
     int (*take)(void *context, struct file_result *result, struct error *error);
 };
 
-/* What holds for all files; only read while workers run. */
+/* Settings for all files; read-only while workers run. */
 struct ingest {
     const struct known *known;
     struct input_limits limits;
-    const char *store_path; /* of the store, or where one is to be made */
-    dev_t store_device;     /* the store itself is no input */
+    const char *store_path; /* path of the store, which may not exist yet */
+    dev_t store_device;     /* the store itself is skipped as input */
     ino_t store_inode;
-    char *const *named; /* paths that were asked for: what is wrong with one of these is told */
+    char *const *named; /* paths given by the user: problems with these are reported */
     size_t named_count;
     int force;
     struct ingest_hooks hooks;
@@ -68,42 +72,42 @@ struct ingest {
 /* -------------------- duplicates.c -------------------- */
 
 /*
- * Traces lie beside backups, half-copied files and older states of themselves. Of two files of which one is
- * the beginning of the other, packed or not, the longer one is used: the other is taken out of `walk`, *count
- * of them. Of two that are alike the one that lies less deep is read first, and the other comes last: its
- * content is there by then. What is used is told of its copies (walk_file). Inspector's logs stay: they may
- * overlap otherwise, too, and are joined record by record (join/logs.h). Of each file, where there are
- * several, the beginning is read, and all of those that begin alike, as far as `limits` have it read. -1 when
- * memory is out, or `limits` say to stop.
+ * Trace directories often also contain backups, incomplete copies and earlier states of the same files. If
+ * one file is a prefix of another, compressed or not, only the longer one is used: the other is removed from
+ * `walk`, and *count is the number removed. Of two equal files the one at the lesser depth is read first and
+ * the other last, when the store already has its content. A file that is used lists its copies (struct
+ * walk_file). Inspector logs are kept: they may overlap in other ways, and their records are joined one by
+ * one (lib/join/logs.h). If there are several files, the beginning of each is read, and all of those that
+ * begin alike, up to `limits`. -1 if memory is out or `limits` asks to stop.
  */
 int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t *count,
                       struct error *error);
 
 /*
- * The bundled plugin can write a Chrome trace and Inspector lines of the same operations at once: NAME.json
- * and NAME.jsonl, packed or not. Flight Recorder's dumps are often written twice: NAME, NAME.pkl or
- * NAME.pickle, and NAME.json, which lacks the stacks. Takes the latter out of `walk` where the former is
- * beside it, which says more, and is in `walk`, too, or in the store already; *left_out of them. -1 when
- * memory is out.
+ * The bundled plugin can write the same operations as a Chrome trace and as Inspector lines: NAME.json and
+ * NAME.jsonl, compressed or not. Flight Recorder dumps are often stored twice: as NAME, NAME.pkl or
+ * NAME.pickle, and as NAME.json, which lacks the stacks. Removes the second file from `walk` if the first,
+ * which has more detail, is beside it, in `walk` or already in the store. *left_out is the number removed. -1
+ * if memory is out.
  */
 int drop_second_formats(struct walk *walk, const struct known *known, size_t *left_out, struct error *error);
 
 /* -------------------- read_files.c -------------------- */
 
 /*
- * Of the files of a walk those whose place in it is `number` modulo `count`: tasks that see the same files
- * divide them so without talking. The others go. After what is left out for another's sake
- * (duplicates.c, duplicates.c) has gone, or tasks would not agree.
+ * Keeps every `count`th file of the walk, from position `number` on, and removes the others, so that tasks
+ * that see the same files can divide them without communication. Call it after duplicates were removed
+ * (duplicates.c), so that all tasks see the same list.
  */
 void partition_take(struct walk *walk, int64_t number, int64_t count);
 
 /* -------------------- reader_threads.c -------------------- */
 
 /*
- * Reads all files of a walk with `jobs` threads, writes their rows into *store with this one, and hands what
- * became of each to the hook `take`, in the walk's order. A *store that is NULL is made once there is
- * something to write; it is the caller's in any case. Returns -1 when the store failed or the user stopped
- * it: files that were said to be ingested are in the store nevertheless.
+ * Reads all files of a walk with `jobs` threads. The calling thread writes their rows into *store and then
+ * passes the result of each file to the callback `take`, in the order of the walk. If *store is NULL, the
+ * store is created when there is something to write; the caller owns it in any case. -1 if the store failed
+ * or the user stopped the ingest; files reported as ingested are in the store all the same.
  */
 int crew_run(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
              struct error *error);
@@ -112,39 +116,42 @@ int crew_run(const struct ingest *ingest, const struct walk *walk, struct store 
 
 /* A store that is merged. */
 struct merge_source {
-    const char *given; /* borrowed: its path as it was asked for */
-    char *path;        /* owned: absolute, as far as that can be told */
-    char *node;        /* owned: whose disk its files lie on; "": all see them */
+    const char *given; /* borrowed: its path as given */
+    char *path;        /* owned: its absolute path, if that can be determined */
+    char *node;        /* owned: the node on whose disk its files are; "": all nodes see them */
     struct shards shards;
     struct stored_files files;
-    struct store *store; /* open still, of the first ones; NULL. Whoever reads it takes it over */
-    char *why_lost;      /* owned: why it cannot be read; NULL: it can */
-    char *why_damaged;   /* owned: why some file of it could not be read; NULL: all could */
+    struct store *store; /* still open, for the first ones; else NULL. The reader takes it over */
+    char *why_lost;      /* owned: why it cannot be read; NULL if it can */
+    char *why_damaged;   /* owned: why some of its files could not be read; NULL if all could */
 };
 
-/* A file of one of them. */
+/* A file of one of the sources. */
 struct merge_file {
     size_t source;
     const struct stored_file *stored;
-    char *path;     /* owned: as it is called from now on */
+    char *path;     /* owned: its path in the merged store */
     char *file_set; /* owned */
-    int is_copy;    /* of one that comes before it */
+    int is_copy;    /* copy of an earlier file */
 };
 
 /*
- * What is to be merged, in the order in which one ingest of all files would have numbered them: by path,
- * copies last. The same path on two nodes is two files; the same path that all nodes see is one, which had
- * grown when the later shard was made.
+ * What to merge, in the order in which one ingest of all files would number them: by path, copies last. The
+ * same path on two nodes is two files. The same path that all nodes see is one file, which had grown when the
+ * later shard was made.
  */
 struct merge_plan {
     struct merge_source *sources; /* owned */
     size_t source_count;
     struct merge_file *files; /* owned */
     size_t file_count;
-    size_t stale_count; /* files that are left out: another shard has a later content of the same path */
+    size_t stale_count; /* files left out because another shard has a later content of the same path */
 };
 
-/* Looks into all stores; one that cannot be read is lost. `into` is the path of the one that is written. */
+/*
+ * Opens all stores; one that cannot be read is marked as lost. `into` is the path of the store that is
+ * written.
+ */
 int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, const char *into,
                     struct error *error);
 void merge_plan_release(struct merge_plan *plan);
@@ -152,21 +159,21 @@ void merge_plan_release(struct merge_plan *plan);
 /* -------------------- merge.c -------------------- */
 
 /*
- * Brings the files of other stores into *store, by the rules by which an ingest brings in files: what their
- * tables hold of them is the same as if one ingest had read them all. Each file goes in whole or not at all;
- * what a merge that ended early has brought stays, and the next one brings the rest. The tables are not
- * joined. As long as it has not ended, the store says of each shard that it is not all there.
+ * Merges the files of other stores into *store, by the same rules as an ingest: the tables are the same as if
+ * one ingest had read all files. A file is merged completely or not at all. After an interrupted merge the
+ * files merged so far stay, and the next merge adds the rest. The tables are not joined. Until the merge
+ * ends, the store marks each shard as incomplete.
  */
 struct merge {
     struct merge_plan plan;
-    int stays_shard;  /* the store is one itself afterwards: it is merged again */
-    int64_t expected; /* so many shards there are to be, whatever they say; 0: as many as they say */
+    int stays_shard;  /* the result is itself a shard, to be merged again */
+    int64_t expected; /* expected number of shards, whatever they state; 0: the number that they state */
     struct ingest_hooks hooks;
 };
 
 /*
- * *store is NULL where there is none; it is made at `path` once there is something to write. Paths in what
- * the hooks get are the plan's. -1: the store failed, or the user stopped it.
+ * If *store is NULL, it is created at `path` when there is something to write. Paths in the arguments of the
+ * callbacks belong to the plan. -1: the store failed, or the user stopped the merge.
  */
 int merge_run(struct merge *merge, struct store **store, const char *path, struct error *error);
 

@@ -1,3 +1,8 @@
+/*
+ * Merges stores: copies the files of a merge plan (merge_plan.c) into one store with the same writer that an
+ * ingest uses. Threads read ahead from the sources while the calling thread writes.
+ */
+
 #include "base/base.h"
 #include "ingest/ingest.h"
 #include "ingest/internal.h"
@@ -10,17 +15,17 @@
 #include <string.h>
 
 enum {
-    AHEAD = 4,        /* files */
-    MOST_READERS = 64 /* stores that are open at once: of more, those that were opened first are closed */
+    AHEAD = 4,        /* files read ahead */
+    MOST_READERS = 64 /* open stores at most; beyond that, those opened first are closed */
 };
 
-/* A store that is open. */
+/* An open store. */
 struct reader {
     struct store *store;
     struct unloader *unloader;
 };
 
-/* A file that has been read, or cannot be. */
+/* A file that was read or cannot be read. */
 struct slot {
     struct unload load;
     struct error error;
@@ -31,16 +36,16 @@ struct merge_ahead {
     struct merge_plan *plan;
     pthread_t thread;
     int has_thread;
-    pthread_mutex_t mutex; /* of what follows, up to the slots */
+    pthread_mutex_t mutex; /* protects the following members, up to the slots */
     pthread_cond_t changed;
-    size_t read; /* files */
+    size_t read; /* number of files */
     size_t done;
     int stopped;
-    struct slot slots[AHEAD];  /* of files from `done` on, by their numbers */
-    pthread_mutex_t reading;   /* one thread at a time reads; of what follows */
-    struct reader *readers;    /* owned: one a source */
-    size_t open[MOST_READERS]; /* sources, in a ring */
-    size_t opened;             /* ever */
+    struct slot slots[AHEAD];  /* files from `done` on, indexed by file number */
+    pthread_mutex_t reading;   /* held by the thread that reads; protects the following members */
+    struct reader *readers;    /* owned: one for each source */
+    size_t open[MOST_READERS]; /* ring of source numbers */
+    size_t opened;             /* total number opened so far */
 };
 
 static void merge_ahead_free(struct merge_ahead *ahead);
@@ -80,7 +85,7 @@ static int read_file(struct merge_ahead *ahead, size_t number, struct slot *slot
     return failed;
 }
 
-/* The next file to read; the count of all: there is none, or nobody wants it. */
+/* The next file to read; the number of files if there is none or the merge was stopped. */
 static size_t next_file(struct merge_ahead *ahead)
 {
     pthread_mutex_lock(&ahead->mutex);
@@ -106,7 +111,7 @@ static void *read_all(void *context)
     return NULL;
 }
 
-/* Borrows the plan. NULL with `error` set. */
+/* Borrows the plan. NULL with `error` set on failure. */
 static struct merge_ahead *merge_ahead_new(struct merge_plan *plan, struct error *error)
 {
     struct merge_ahead *ahead = calloc(1, sizeof *ahead);
@@ -119,7 +124,7 @@ static struct merge_ahead *merge_ahead_new(struct merge_plan *plan, struct error
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_mutex_init(&ahead->reading, NULL);
     pthread_cond_init(&ahead->changed, NULL);
-    /* Ctrl-C is the main thread's affair. */
+    /* Only the main thread handles Ctrl-C. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -155,8 +160,8 @@ static void merge_ahead_free(struct merge_ahead *ahead)
 }
 
 /*
- * The beginning of the next file, number 0, 1, 2 ..., when it has been read; it stays ahead's, until
- * merge_ahead_done. NULL with `error` set: the store that it is in is at fault, or memory is out.
+ * Waits for the first piece of the next file (files are taken in the order 0, 1, 2 ...). It stays owned by
+ * `ahead` until merge_ahead_done. NULL with `error` set if the source is at fault or memory is out.
  */
 static struct unload *merge_ahead_take(struct merge_ahead *ahead, size_t file, struct error *error)
 {
@@ -171,7 +176,7 @@ static struct unload *merge_ahead_take(struct merge_ahead *ahead, size_t file, s
     return NULL;
 }
 
-/* Reads on. -1 likewise. */
+/* Reads the next piece of the file. -1 as for merge_ahead_take. */
 static int merge_ahead_more(struct merge_ahead *ahead, size_t file, struct unload *load, struct error *error)
 {
     pthread_mutex_lock(&ahead->reading);
@@ -181,7 +186,7 @@ static int merge_ahead_more(struct merge_ahead *ahead, size_t file, struct unloa
     return failed ? -1 : 0;
 }
 
-/* The file is done with, whatever merge_ahead_take said. */
+/* Ends the file, whatever merge_ahead_take returned. */
 static void merge_ahead_done(struct merge_ahead *ahead, size_t file)
 {
     struct slot *slot = &ahead->slots[file % AHEAD];
@@ -197,9 +202,9 @@ struct merging {
     struct store *store;
     struct writer *writer;
     struct merge_ahead *ahead;
-    struct file_result *results; /* owned: one a file */
-    size_t done;                 /* files */
-    size_t safe;                 /* of these, are committed */
+    struct file_result *results; /* owned: one for each file */
+    size_t done;                 /* number of files */
+    size_t safe;                 /* number of files committed */
     uint64_t bytes;
 };
 
@@ -213,13 +218,13 @@ static int is_same_shard(const struct shard *one, const struct shard *other)
     return strcmp(one->path, other->path) == 0;
 }
 
-/* A number that no one came for is found anew each time. */
+/* A missing shard number without a path is not copied; shards_add_missing adds it again. */
 static int is_carried(const struct shard *shard)
 {
     return shard->state != SHARD_MISSING || *shard->path;
 }
 
-/* Whether another source says of the same shard that more of it is there. */
+/* Whether another source has a better state of the same shard. */
 static int is_said_better(const struct merge *merge, size_t source, const struct shard *shard)
 {
     for (size_t i = 0; i < merge->plan.source_count; i++)
@@ -232,7 +237,7 @@ static int is_said_better(const struct merge *merge, size_t source, const struct
     return 0;
 }
 
-/* What is to be said of a source, or of a shard that it was merged of itself. */
+/* The row to write for a source, or for a shard that was merged into it earlier. */
 static struct shard what_is_said(const struct merge_source *source, const struct shard *of, int has_ended)
 {
     static char none[] = "", not_ended[] = "its merge did not finish; merge it again";
@@ -269,7 +274,7 @@ static int write_shards_of(struct merging *merging, size_t number, int has_ended
     return 0;
 }
 
-/* What the store says of its shards before the first file comes, or after the last one. */
+/* Writes the rows of all shards: before the first file, and again after the last one with `has_ended` set. */
 static int write_shards(struct merging *merging, int has_ended, struct error *error)
 {
     const struct merge *merge = merging->merge;
@@ -290,7 +295,7 @@ static int write_shards(struct merging *merging, int has_ended, struct error *er
 
 /* ---- files ---- */
 
-/* Of a file that cannot be read: the first one of a source speaks for it. */
+/* Records why a file cannot be read. The first such file of a source becomes the reason of its shard. */
 static int tell_fault(struct merge_source *source, struct file_result *result, struct error *error)
 {
     if (error->is_no_memory)
@@ -332,7 +337,7 @@ static int finish_file(struct merging *merging, const struct merge_file *file, s
     return ingest_tell_ledger(ledger, result, error);
 }
 
-/* All rows of a file. 1, with `error` set: the source is at fault. */
+/* Copies all rows of a file. 1, with `error` set: the source is at fault. */
 static int copy_rows(struct merging *merging, size_t number, struct unload *load, struct writer_file *target,
                      struct error *error)
 {
@@ -345,7 +350,7 @@ static int copy_rows(struct merging *merging, size_t number, struct unload *load
     }
 }
 
-/* 1, with `error` set: the source is at fault, and nothing of the file is kept. */
+/* Copies a file. 1, with `error` set: the source is at fault, and nothing of the file is kept. */
 static int copy_file(struct merging *merging, size_t number, struct file_result *result, struct error *error)
 {
     const struct merge_file *file = &merging->merge->plan.files[number];
@@ -413,7 +418,7 @@ static int is_new(enum file_status status)
     return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
 }
 
-/* What is not committed is not in the store. */
+/* Passes on the results; a file that was not committed is not in the store. */
 static int give_results(struct merging *merging, struct error *error)
 {
     const struct merge *merge = merging->merge;
@@ -426,7 +431,7 @@ static int give_results(struct merging *merging, struct error *error)
     return 0;
 }
 
-/* A store that cannot be read is a file that failed. */
+/* Reports each store that cannot be read as a failed file. */
 static int give_lost(const struct merge *merge, struct error *error)
 {
     for (size_t i = 0; i < merge->plan.source_count; i++) {

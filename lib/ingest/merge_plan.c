@@ -1,3 +1,8 @@
+/*
+ * Plans a merge: opens the source stores, lists their files, sorts these as one ingest would number them, and
+ * drops stale contents and duplicates. merge.c carries the plan out.
+ */
+
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/ingest.h"
@@ -12,15 +17,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is shorter has too little in it to be told from others' beginnings (duplicates.c). */
+/* Shorter files have too little content to be compared with others (as in duplicates.c). */
 enum { COPY_BYTES = 1024 };
 
 enum {
-    MOST_OPEN = 64, /* stay open until they are read */
-    LOOKERS = 3     /* threads that look into stores, beside the one that asks */
+    MOST_OPEN = 64, /* stores that stay open until they are read */
+    LOOKERS = 3     /* threads that open stores, besides the calling one */
 };
 
-/* A shard is read file by file, each once: nothing is gained by keeping its pages. Many are open at once. */
+/* Each file of a shard is read once, so its pages need no cache; many shards are open at the same time. */
 static const char small_cache[] = "PRAGMA cache_size=-256";
 
 char *merge_tell_error(const struct error *error)
@@ -68,7 +73,7 @@ static int is_same_file(const char *path, const char *other)
            status.st_dev == other_status.st_dev && status.st_ino == other_status.st_ino;
 }
 
-/* A store that cannot be read is no failure of the merge. */
+/* A store that cannot be read is not a failure of the merge. */
 static int look_into(struct merge_source *source, const char *into, int stays_open, struct error *error)
 {
     source->path = realpath(source->given, NULL);
@@ -88,7 +93,7 @@ static int look_into(struct merge_source *source, const char *into, int stays_op
     return source->why_lost ? 0 : error_no_memory(error);
 }
 
-/* Sources that several threads look into, each the next one. */
+/* Sources opened by several threads; each takes the next one. */
 struct looking {
     struct merge_plan *plan;
     const char *into;
@@ -108,7 +113,7 @@ static void *look_on(void *context)
     return NULL;
 }
 
-/* Each store is opened in about a millisecond, or as long as a shared file system takes. */
+/* Opening a store takes about a millisecond, on a shared file system much longer. */
 static int look_into_all(struct looking *looking)
 {
     pthread_t threads[LOOKERS];
@@ -126,7 +131,7 @@ static int look_into_all(struct looking *looking)
     return looking->failed ? -1 : 0;
 }
 
-/* Pipes have no directory: what came through those of one ingest is told from others by what it was. */
+/* Pipes have no directory: those of one ingest form a file set, which is named by their content. */
 static char *set_of_pipe(const struct merge_source *source, const struct stored_file *file)
 {
     static const size_t digest_length = 32;
@@ -167,7 +172,7 @@ static int list_files(struct merge_plan *plan)
     return 0;
 }
 
-/* As a walk meets them: a directory's entries by name, each with all that is below it. */
+/* Orders paths as a walk does: the entries of a directory by name, each followed by everything below it. */
 static int compare_paths(const char *left, const char *right)
 {
     while (*left && *left == *right)
@@ -202,7 +207,7 @@ int merge_is_snapshot(const char *dialect)
     return 0;
 }
 
-/* Whether another shard has a later content of the path: the newest is what the file holds. */
+/* Whether another shard has a later content of the same path; the newest one is used. */
 static int is_stale(const struct merge_file *file, const struct merge_file *next)
 {
     return strcmp(file->path, "-") != 0 && strcmp(file->path, next->path) == 0 &&
@@ -210,7 +215,7 @@ static int is_stale(const struct merge_file *file, const struct merge_file *next
            !merge_is_snapshot(file->stored->dialect);
 }
 
-/* Files are by path, and of one path by age. */
+/* Files must be sorted by path, those of one path by age. */
 static void drop_stale(struct merge_plan *plan)
 {
     size_t kept = 0;
@@ -239,7 +244,7 @@ static size_t count_folders(const char *path)
     return count;
 }
 
-/* Which of two that are alike is the original: the one that lies less deep (duplicates.c). */
+/* Of two equal files the original is the one at the lesser depth (as in duplicates.c). */
 static int by_content(const void *a, const void *b)
 {
     const struct merge_file *left = *(struct merge_file *const *)a, *right = *(struct merge_file *const *)b;
@@ -256,7 +261,7 @@ static int by_content(const void *a, const void *b)
     return order ? order : by_age(left, right);
 }
 
-/* Inspector's logs are none to compare. */
+/* Inspector logs are not compared. */
 static int may_be_copy(const struct merge_file *file)
 {
     static const char inspector[] = "inspector";
@@ -298,7 +303,7 @@ int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, c
         return error_no_memory(error);
     for (; plan->source_count < count; plan->source_count++)
         plan->sources[plan->source_count].given = paths[plan->source_count];
-    /* Once a store is open, none that is opened sets up what all of a process share (store.c). */
+    /* Open one store first: it sets up what all threads of the process share (lib/store/store.c). */
     struct looking looking = {.plan = plan, .into = into};
     while (looking.next < count && (looking.next == 0 || !plan->sources[looking.next - 1].store))
         if (look_into(&plan->sources[looking.next++], into, 1, error))

@@ -1,3 +1,8 @@
+/*
+ * The pipeline from the threads that parse files to the thread that writes the store, the call of a format's
+ * reader, and the selection of files for one of several ingest tasks.
+ */
+
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/ingest.h"
@@ -41,14 +46,14 @@ void pipeline_release(struct pipeline *pipeline)
     pthread_mutex_destroy(&pipeline->mutex);
 }
 
-/* Whether the next part belongs to a file of which others have been taken. */
+/* Whether the next part belongs to a file of which other parts were taken already. */
 static int is_inside_file(const struct pipeline *pipeline)
 {
     return pipeline->taken < pipeline->parts->count &&
            pipeline->parts->items[pipeline->taken].first < pipeline->taken;
 }
 
-/* A file that has been begun goes on though the gate is closed. */
+/* A file that was started continues even if the gate is closed. */
 static int must_wait(const struct pipeline *pipeline)
 {
     return pipeline->gate_closed && !pipeline->stopped && pipeline->taken < pipeline->parts->count &&
@@ -172,7 +177,7 @@ void pipeline_open_gate(struct pipeline *pipeline)
     pthread_mutex_unlock(&pipeline->mutex);
 }
 
-/* All bytes go through the digest, whoever read them. */
+/* Reads the rest of the input, so that the digest includes all bytes. */
 static int read_to_end(struct input *input, struct error *error)
 {
     struct input_line line;

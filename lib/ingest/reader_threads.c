@@ -1,3 +1,8 @@
+/*
+ * Runs an ingest: worker threads read the files of a walk, and the calling thread writes their rows into the
+ * store, commits, and reports the results in the order of the walk.
+ */
+
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/ingest.h"
@@ -10,29 +15,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whoever asked for it hears how far it is at least so often. */
+/* Longest time between two progress reports. */
 enum { LOOK_MS = 200 };
 
-/* One part: its worker fills it, and the writer reads it once the worker has sent its last message. */
+/* One part of a file. Its worker fills it; the writer reads it after the worker's last message. */
 struct slot {
-    struct file_result result; /* in the end, of a file's first part: what became of the file */
+    struct file_result result; /* in the first part of a file: finally the result for the whole file */
     struct file_facts facts;
-    struct writer_file target; /* the writer's */
-    int begun;                 /* rows of it are in the store's transaction */
-    enum message_kind last;    /* the worker is through with it; MESSAGE_NONE: it is not */
+    struct writer_file target; /* used by the writer */
+    int begun;                 /* some of its rows are in the transaction */
+    enum message_kind last;    /* last message of its worker; MESSAGE_NONE while it is being read */
 };
 
 struct reader_threads {
     const struct ingest *ingest;
     const struct walk *walk;
-    const char **named; /* owned: the paths asked for, sorted: looked through for each file */
+    const char **named; /* owned: the paths given by the user, sorted, because each file is looked up */
     struct parts parts;
     struct pipeline pipeline;
-    struct slot *slots; /* one a part */
+    struct slot *slots; /* one for each part */
     struct store **store;
-    struct writer *writer; /* NULL: nothing is to be written so far */
-    size_t concluded;      /* files */
-    size_t safe;           /* slots below are committed */
+    struct writer *writer; /* NULL until there is something to write */
+    size_t concluded;      /* number of files */
+    size_t safe;           /* slots before this one are committed */
 };
 
 static int by_text(const void *a, const void *b)
@@ -89,7 +94,7 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* What cannot be read leaves no empty store behind. */
+/* Creates the store only when there is something to write, so unreadable input leaves no empty store. */
 static int need_writer(struct reader_threads *reader_threads, struct error *error)
 {
     if (!*reader_threads->store)
@@ -119,7 +124,7 @@ static int begin_part(struct reader_threads *reader_threads, size_t number, stru
     return outcome;
 }
 
-/* When a file was last written; 0: it is none, or the time makes no sense. */
+/* Time of the last modification; 0 if it is not a file or the time is invalid. */
 static int64_t modified_ns(const char *path)
 {
     struct stat status;
@@ -163,7 +168,7 @@ static int finish_file(struct reader_threads *reader_threads, size_t first, stru
     return 0;
 }
 
-/* Takes away what parts of a file have brought; one of those that have speaks for all. */
+/* Removes the rows of all parts of a file, by abandoning one of them. */
 static int drop_file(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
     for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++)
@@ -172,7 +177,7 @@ static int drop_file(struct reader_threads *reader_threads, size_t first, struct
     return 0;
 }
 
-/* Adds what the other parts found to what the first one did. */
+/* Adds the results of the other parts to that of the first one. */
 static int add_up(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
     struct slot *whole = &reader_threads->slots[first];
@@ -191,7 +196,7 @@ static int add_up(struct reader_threads *reader_threads, size_t first, struct er
     return count > 1 ? ingest_tell_ledger(whole->facts.ledger, &whole->result, error) : 0;
 }
 
-/* The first part tells for the file why one of the others could not be read. */
+/* Copies the reason why another part could not be read to the first part. */
 static void move_failure(struct reader_threads *reader_threads, size_t first)
 {
     struct file_result *whole = &reader_threads->slots[first].result;
@@ -205,7 +210,7 @@ static void move_failure(struct reader_threads *reader_threads, size_t first)
     }
 }
 
-/* Whether all parts of a file ended like that. */
+/* Whether all parts of a file ended with this message. */
 static int all_ended(const struct reader_threads *reader_threads, size_t first,
                      int (*like)(enum message_kind last))
 {
@@ -238,7 +243,7 @@ static void free_ledger(struct slot *slot)
     slot->facts.ledger = NULL;
 }
 
-/* Nothing of the file is on its way any more. */
+/* Releases the parts of a completed file. */
 static void forget(struct reader_threads *reader_threads, size_t first)
 {
     for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++) {
@@ -248,7 +253,7 @@ static void forget(struct reader_threads *reader_threads, size_t first)
     }
 }
 
-/* All parts of a file are through. */
+/* Ends a file all of whose parts were read. */
 static int conclude(struct reader_threads *reader_threads, size_t first, struct error *error)
 {
     int outcome;
@@ -266,7 +271,7 @@ static int conclude(struct reader_threads *reader_threads, size_t first, struct 
     return outcome ? -1 : 0;
 }
 
-/* Files of which parts were never taken, since everything was stopped, must not stay half in. */
+/* Removes files that were stopped before all their parts were taken. */
 static int drop_unfinished(struct reader_threads *reader_threads, struct error *error)
 {
     for (size_t i = 0; i < reader_threads->parts.count; i += reader_threads->parts.items[i].count) {
@@ -277,7 +282,7 @@ static int drop_unfinished(struct reader_threads *reader_threads, struct error *
     return 0;
 }
 
-/* Does what a message asks for, unless the store has failed already. */
+/* Handles a message, unless the store failed before. */
 static int handle(struct reader_threads *reader_threads, const struct message *message, struct error *error)
 {
     struct slot *slot = &reader_threads->slots[message->part];
@@ -291,7 +296,7 @@ static int handle(struct reader_threads *reader_threads, const struct message *m
     return all_ended(reader_threads, first, is_over) ? conclude(reader_threads, first, error) : 0;
 }
 
-/* Commits when it is time and no file is half in. */
+/* Commits if a commit is due and no file is incomplete. */
 static int commit_if_due(struct reader_threads *reader_threads, struct error *error)
 {
     size_t taken;
@@ -328,7 +333,7 @@ static int write_all(struct reader_threads *reader_threads, struct error *error)
     return outcome;
 }
 
-/* Ctrl-C is the main thread's affair. */
+/* Only the main thread handles Ctrl-C. */
 static int start(struct reader_threads *reader_threads, pthread_t *threads, int jobs, struct error *error)
 {
     sigset_t all, before;
@@ -345,8 +350,7 @@ static int start(struct reader_threads *reader_threads, pthread_t *threads, int 
     return started;
 }
 
-/* Runs the workers and writes what they read. Afterwards everything that was finished is committed, or lost.
- */
+/* Runs the workers and writes what they read. Afterwards all finished files are committed or lost. */
 static int run_threads(struct reader_threads *reader_threads, int jobs, struct error *error)
 {
     pthread_t *threads = array_new((size_t)jobs, sizeof *threads);
@@ -377,7 +381,7 @@ static int is_new(enum file_status status)
     return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
 }
 
-/* What is not committed is not in the store. */
+/* Passes on the results; a file that was not committed is not in the store. */
 static int give_results(struct reader_threads *reader_threads, struct error *error)
 {
     const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;

@@ -1,3 +1,8 @@
+/*
+ * Packs up to BLOCK_ROWS rows of a table into a block of bytes, column by column, and unpacks single columns
+ * of it. The store keeps operations and the results of joins in such blocks.
+ */
+
 #include "base/base.h"
 #include "model/internal.h"
 #include "model/model.h"
@@ -22,14 +27,14 @@ void block_reader_release(struct block_reader *reader)
     block_reader_init(reader, reader->layout);
 }
 
-/* Where reading is in the reader's copy of the block. */
+/* Reading position in the reader's copy of the block. */
 struct position {
     const unsigned char *begin;
     const unsigned char *at;
     const unsigned char *end;
 };
 
-/* A length, and that many bytes: where they stand. */
+/* Reads a length and sets where that many bytes begin. */
 static int get_piece(struct position *position, size_t *at, size_t *length)
 {
     uint64_t bytes;
@@ -87,7 +92,7 @@ int block_open(struct block_reader *reader, const void *block, size_t length, in
     return get_all(reader, &position);
 }
 
-/* Gives back what block.c took away. */
+/* Adds the values of the earlier column that differences() subtracted. */
 static int add_base(struct block_reader *reader, int column, int *no_memory)
 {
     int base = reader->layout->columns[column].minus - 1;
@@ -110,7 +115,7 @@ static int check_texts(const struct block_reader *reader, int column)
     return 0;
 }
 
-/* Lengths become ends, in the reader's copy. */
+/* Turns the lengths in the reader's copy into end offsets. */
 static int add_up(struct block_reader *reader, int column)
 {
     uint64_t end = reader->bytes_at;
@@ -125,8 +130,8 @@ static int add_up(struct block_reader *reader, int column)
 }
 
 /*
- * For as many rows as there are: many readers are open at once where many ranks are, most of them on short
- * blocks where the blocks of so many are short.
+ * Allocates only for the rows of the block: with many ranks many readers are open, most of them with short
+ * blocks.
  */
 static int make_room(struct block_reader *reader, int column)
 {
@@ -138,7 +143,7 @@ static int make_room(struct block_reader *reader, int column)
     return 0;
 }
 
-/* A column that is younger than the block. */
+/* The column was added after the block was written: all its values are absent. */
 static void leave_absent(struct block_reader *reader, int column)
 {
     memset(reader->values[column], 0, reader->count * sizeof *reader->values[column]);
@@ -216,7 +221,9 @@ void block_writer_release(struct block_writer *writer)
     *writer = (struct block_writer){.layout = writer->layout};
 }
 
-/* The number of a text among those of the block. The newest comes first: texts mostly repeat. */
+/*
+ * The index of a text among the texts of the block. Searches the newest first, because texts tend to repeat.
+ */
 static size_t find_text(struct block_writer *writer, const char *text)
 {
     for (size_t i = writer->text_count; i-- > 0;)
@@ -241,7 +248,7 @@ void block_set_bytes(struct block_writer *writer, int column, const void *bytes,
     writer->failed |= buffer_append(&writer->bytes, bytes, length);
 }
 
-/* Takes the values of the column that it lies near away from a column's; from absent ones nothing. */
+/* Subtracts the values of the similar earlier column; where that is absent, nothing is subtracted. */
 static const int64_t *differences(const struct block_writer *writer, size_t column, int64_t *scratch)
 {
     const int64_t *values = writer->values + column * BLOCK_ROWS;

@@ -1,3 +1,8 @@
+/*
+ * Packs a column of 64-bit integers into as few bytes as its range of values allows, and unpacks it exactly.
+ * Also the variable-length numbers that block.c and pack.c use.
+ */
+
 #include "base/base.h"
 #include "model/internal.h"
 #include "model/model.h"
@@ -39,7 +44,7 @@ enum form { FORM_NOTHING = 0, FORM_OFFSETS = 1, FORM_DIFFERENCES = 2, FORM_MASK 
 
 enum { WIDTH_SHIFT = 4, WIDTH_MOST = 8 };
 
-/* Least and greatest of the values, and of the steps from each to the next (wrapping). */
+/* Least and greatest of the values, and of the differences between neighbours (modulo 2^64). */
 struct extent {
     int64_t least;
     int64_t most;
@@ -77,7 +82,7 @@ static int put_offsets(struct buffer *buffer, const int64_t *values, size_t coun
 {
     if (buffer_reserve(buffer, count * width + WIDTH_MOST))
         return -1;
-    /* A whole word each time: the next one covers what is too much of it. */
+    /* Writes a full word each time; the next write replaces its excess bytes. */
     for (size_t i = 0; i < count && width; i++, buffer->length += width) {
         uint64_t offset = htole64((uint64_t)values[i] - (uint64_t)base);
         memcpy(buffer->data + buffer->length, &offset, sizeof offset);
@@ -89,7 +94,7 @@ static int put_offsets(struct buffer *buffer, const int64_t *values, size_t coun
 static int put_differences(struct buffer *buffer, const int64_t *values, size_t count, int64_t base,
                            unsigned width)
 {
-    int64_t steps[COLUMN_ROWS] = {0}; /* as in column_pack() */
+    int64_t steps[COLUMN_ROWS] = {0}; /* differences, as in column_pack() */
     for (size_t i = 1; i < count; i++)
         steps[i - 1] = step_between(values[i - 1], values[i]);
     return put_offsets(buffer, steps, count - 1, base, width);
@@ -98,7 +103,7 @@ static int put_differences(struct buffer *buffer, const int64_t *values, size_t 
 static size_t count_absent(const uint8_t *absent, size_t count)
 {
     size_t found = 0;
-    /* Mostly all are alike. */
+    /* In most columns all flags are equal. */
     if (memcmp(absent, absent + 1, count - 1) == 0)
         return absent[0] ? count : 0;
     for (size_t i = 0; i < count; i++)
@@ -106,7 +111,7 @@ static size_t count_absent(const uint8_t *absent, size_t count)
     return found;
 }
 
-/* The values that are there, together; `bitmap` tells the others. */
+/* Copies the present values without gaps; `bitmap` marks the absent ones. */
 static void gather(const int64_t *values, const uint8_t *absent, size_t count, int64_t *present,
                    unsigned char *bitmap)
 {
@@ -129,7 +134,7 @@ static int put_head(struct buffer *buffer, unsigned form, unsigned width, const 
                : 0;
 }
 
-/* What is present of a column, after its head and bitmap. */
+/* Packs the present values of a column, after its head and bitmap. */
 static int put_present(struct buffer *buffer, const int64_t *present, size_t count,
                        const unsigned char *bitmap, size_t bitmap_bytes)
 {
@@ -150,7 +155,8 @@ static int put_present(struct buffer *buffer, const int64_t *present, size_t cou
 
 int column_pack(struct buffer *buffer, const int64_t *values, const uint8_t *absent, size_t count)
 {
-    int64_t present[COLUMN_ROWS + 1] = {0}; /* clang's analyser does not see how far gather() fills it */
+    int64_t present[COLUMN_ROWS + 1] = {
+        0}; /* zeroed because clang's analyser does not see how much of it gather() fills */
     unsigned char bitmap[COLUMN_ROWS / 8];
     size_t missing = count_absent(absent, count);
     if (missing == count)
@@ -161,7 +167,7 @@ int column_pack(struct buffer *buffer, const int64_t *values, const uint8_t *abs
     return put_present(buffer, present, count - missing, bitmap, (count + 7) / 8) ? -1 : 0;
 }
 
-/* Where reading is: the bytes left, and what the first byte said. */
+/* Reading position: the bytes left, and the fields of the first byte. */
 struct reading {
     const unsigned char *at;
     const unsigned char *end;
@@ -191,7 +197,7 @@ static void take_offsets(struct reading *reading, int64_t base, int64_t *values,
     reading->at = at;
 }
 
-/* The offsets of `count` values, and nothing behind them. */
+/* Whether exactly the offsets of `count` values are left. */
 static int fits(const struct reading *reading, size_t count)
 {
     return (size_t)(reading->end - reading->at) == count * reading->width;
@@ -218,7 +224,7 @@ static int get_differences(struct reading *reading, int64_t *values, size_t coun
     return 0;
 }
 
-/* Reads the bitmap into absent[]. Returns how many are present, -1 when the bytes end. */
+/* Reads the bitmap into absent[]. Returns the number of present values; -1 if the bytes end early. */
 static int get_absent(struct reading *reading, size_t count, uint8_t *absent)
 {
     size_t bytes = (count + 7) / 8;
@@ -233,7 +239,7 @@ static int get_absent(struct reading *reading, size_t count, uint8_t *absent)
     return found;
 }
 
-/* Moves the first values to the rows where they belong, from the back. */
+/* Moves the present values to their rows, starting from the last. */
 static void spread(int64_t *values, const uint8_t *absent, size_t count, size_t found)
 {
     for (size_t i = count; i-- > 0;)

@@ -12,12 +12,12 @@ int table_set_json(struct table *table, size_t column, const char *json, struct 
 
 /* -------------------- column.c -------------------- */
 
-/* Appends `count` values; absent[i] is true where values[i] says nothing. -1 when memory is out. */
+/* Appends the packed form of `count` values; values[i] is absent if absent[i] is set. -1 if memory is out. */
 int column_pack(struct buffer *buffer, const int64_t *values, const uint8_t *absent, size_t count);
 
 /*
- * Reads the column of `count` rows that fills the bytes exactly; absent values come as 0. -1 when the bytes
- * were not made here: what stands in the arrays is then anything.
+ * Unpacks a column of `count` rows, which must use all `length` bytes; absent values become 0. -1 if the
+ * bytes are not a valid column; the arrays then hold anything.
  */
 int column_unpack(const void *bytes, size_t length, size_t count, int64_t *values, uint8_t *absent);
 

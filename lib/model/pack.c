@@ -1,35 +1,40 @@
+/*
+ * Packs the kernel channels, network steps and proxy states of an operation into the blobs that the store
+ * keeps, and unpacks them.
+ */
+
 #include "base/base.h"
 #include "model/event.h"
 #include "model/internal.h"
 #include "model/model.h"
 
-/* The first number of every blob: its form. */
+/* The first number of each blob: its form. */
 enum { FORM_CHANNELS = 1, FORM_STEPS = 2, FORM_STEPS_RECEIVE = 3, FORM_STATES = 4 };
 
-/* What a channel's flag byte says. */
+/* Bits of a channel's flag byte. */
 enum {
-    CHANNEL_NEXT = 1, /* its number is the one before plus one */
+    CHANNEL_NEXT = 1, /* its number is the previous one plus one */
     CHANNEL_HOST_BEGIN = 2,
     CHANNEL_HOST_END = 4,
     CHANNEL_GPU_BEGIN = 8,
     CHANNEL_GPU_END = 16,
 };
 
-/* What a step's flag byte says above the bits of the waits that it has. */
+/* Bits of a step's flag byte; the lower bits are the waits that it has. */
 enum {
     STEP_WAITS = (1 << WAIT_KINDS) - 1,
-    STEP_NEXT = 1 << 5,       /* its number is the one before plus one */
-    STEP_CONTIGUOUS = 1 << 6, /* each wait begins where the one before ended: no gaps written */
-    STEP_PARTIAL = 1 << 7,    /* a number follows with two bits a wait kind: begin, end is known */
+    STEP_NEXT = 1 << 5,       /* its number is the previous one plus one */
+    STEP_CONTIGUOUS = 1 << 6, /* each wait begins where the previous one ended: no gaps are stored */
+    STEP_PARTIAL = 1 << 7, /* followed by a number with two bits for each wait kind: begin known, end known */
 };
 
-/* The order in which the waits of a step follow one another in time. */
+/* The order of a step's waits in time. */
 static const enum wait_kind wait_order[2][WAIT_KINDS] = {
     {WAIT_BUFFER, WAIT_GPU, WAIT_PEER, WAIT_NETWORK, WAIT_FLUSH},
     {WAIT_BUFFER, WAIT_NETWORK, WAIT_FLUSH, WAIT_GPU, WAIT_PEER},
 };
 
-/* Differences wrap around, so that they are exact for any two values. */
+/* Differences wrap around, so they are exact for any two values. */
 static int64_t add(int64_t base, int64_t difference)
 {
     return (int64_t)((uint64_t)base + (uint64_t)difference);
@@ -48,7 +53,7 @@ static int get_byte(struct unpack *unpack, unsigned *byte)
     return 0;
 }
 
-/* Reads form and count. Everything counted takes a byte at least, which bounds a hostile count. */
+/* Reads form and count. Each item takes at least one byte, which limits a hostile count. */
 static int unpack_start(struct unpack *unpack, const void *blob, size_t length, uint64_t *form)
 {
     *unpack = (struct unpack){.at = blob, .end = (const unsigned char *)blob + length, .number = -1};
@@ -109,7 +114,7 @@ static char *write_channel(char *at, const struct kernel_channel *channel, int64
 int pack_channels(struct buffer *buffer, int64_t base_ns, uint64_t gpu_base,
                   const struct kernel_channel *channels, size_t count)
 {
-    /* The flags, the number, and the times. */
+    /* Flags, number and times. */
     enum { CHANNEL_MOST_BYTES = 1 + 5 * VARINT_BYTES };
     int64_t previous = -1;
     if (buffer_reserve(buffer, 2 * VARINT_BYTES + count * CHANNEL_MOST_BYTES))
@@ -186,7 +191,7 @@ int unpack_next_channel(struct unpack *unpack, struct kernel_channel *channel)
     return 1;
 }
 
-/* Steps with one of these forms follow each other; the first step that tells decides. */
+/* All steps of a blob use one order; the first step that shows it decides. */
 static int is_receive_order(const struct proxy_step *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -200,7 +205,7 @@ static int is_receive_order(const struct proxy_step *steps, size_t count)
     return 0;
 }
 
-/* What is known of a step: two bits a wait kind, begin and end. */
+/* Two bits for each wait kind: begin known, end known. */
 static unsigned known_ends(const struct proxy_step *step)
 {
     unsigned known = 0;
@@ -264,7 +269,7 @@ static char *write_step(char *at, const struct proxy_step *step, int64_t previou
 
 int pack_steps(struct buffer *buffer, int64_t base_ns, const struct proxy_step *steps, size_t count)
 {
-    /* The flags, the number, what is known, and the times. */
+    /* Flags, number, known ends and times. */
     enum { STEP_MOST_BYTES = 1 + VARINT_BYTES * (2 + 2 * WAIT_KINDS) };
     int receive = is_receive_order(steps, count);
     int64_t previous = -1;
@@ -288,7 +293,7 @@ int unpack_steps(struct unpack *unpack, const void *blob, size_t length, int64_t
     return 0;
 }
 
-/* Of a step that says which ends it has: what is known of which waits. */
+/* Reads a step with STEP_PARTIAL: the known ends of its waits. */
 static int get_partial_waits(struct unpack *unpack, struct proxy_step *step, unsigned flags)
 {
     const enum wait_kind *order = wait_order[unpack->receive_order];
@@ -315,7 +320,7 @@ static int get_partial_waits(struct unpack *unpack, struct proxy_step *step, uns
     return 0;
 }
 
-/* Of one that has both ends of each of its waits. */
+/* Reads a step that has both ends of each of its waits. */
 static int get_waits(struct unpack *unpack, struct proxy_step *step, unsigned flags)
 {
     const enum wait_kind *order = wait_order[unpack->receive_order];

@@ -1,3 +1,16 @@
+/*
+ * The record tables of the store: for each kind of event its table, the columns, and where in struct event
+ * their values are. The store is written, merged and restored by this description (lib/store).
+ *
+ * A new kind takes
+ * - lib/model/event.h: its struct and enumerator, and a member of struct event
+ * - lib/model/record.c: its columns and a line
+ * - schemas/store/NNN_what.sql: its table, and one for rows that joins change (lib/store/migrate.c says what
+ *   a new version of the schema takes)
+ * - lib/format/foo: a reader that produces such events
+ * - a fixture that contains some, and its expected outputs
+ */
+
 #include "base/base.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -111,7 +124,7 @@
 #define TEXT(name, member) FIELD(name, FIELD_TEXT, member)
 #define AT_OFFSET WHOLE("byte_offset", origin.offset)
 
-/* Of a block of operations: store/batch_pack.c makes the rows. */
+/* The row of a block of operations; lib/store/insert.c makes these rows. */
 #define STORED_BLOCK                                                                              \
     ID("block_id"), OF_MEMBER, OF_NO_MEMBER("operations", FIELD_WHOLE, 0),                        \
         OF_NO_MEMBER("tagged", FIELD_WHOLE, 0), OF_NO_MEMBER("earliest_ns", FIELD_WHOLE, 0),      \

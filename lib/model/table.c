@@ -1,3 +1,8 @@
+/*
+ * The table that an analysis fills and a renderer prints: columns, cells, warnings, sorting and filtering of
+ * rows.
+ */
+
 #include "base/base.h"
 #include "model/internal.h"
 #include "model/model.h"
@@ -147,7 +152,7 @@ void table_keep_rows(struct table *table,
     table->row_count = kept;
 }
 
-/* A row by the cell that it is ordered by. */
+/* A row and the cell that it is sorted by. */
 struct ordered {
     const struct cell *cell;
     size_t row;

@@ -1,3 +1,8 @@
+/*
+ * NCCL's vocabulary: words for functions, data types, algorithms and protocols as traces spell them; sizes
+ * and bandwidth factors of functions; torch.distributed calls; hashes and successions of communicators.
+ */
+
 #include "base/base.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -5,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indexed by number; the spellings are compared without case, underscores and NCCL's prefix. */
+/* Indexed by number. Spellings are compared without case, underscores and NCCL's prefix. */
 static const char *const functions[FUNCTION_COUNT] = {
     [FUNCTION_OTHER] = "other",
     [FUNCTION_ALL_REDUCE] = "AllReduce",
@@ -69,7 +74,7 @@ static const char *const protocols[PROTOCOL_COUNT] = {
     [PROTOCOL_SIMPLE] = "SIMPLE",
 };
 
-/* Other words for the same things: ncclDataType_t's aliases and what older versions print. */
+/* Other words for the same: aliases of ncclDataType_t, and words of older versions. */
 struct synonym {
     const char *text;
     int number;
@@ -82,7 +87,7 @@ static const struct synonym datatype_synonyms[] = {
 
 static const struct synonym function_synonyms[] = {
     {"bcast", FUNCTION_BROADCAST},
-    {"alltoallv", FUNCTION_ALL_TO_ALL}, /* RCCL, as the next */
+    {"alltoallv", FUNCTION_ALL_TO_ALL}, /* RCCL, as is the next */
     {"allreducewithbias", FUNCTION_ALL_REDUCE},
     {NULL, 0},
 };
@@ -94,7 +99,7 @@ static int lower(char byte)
     return byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte;
 }
 
-/* Compares `text` with `word`, both without case and underscores. */
+/* Compares `text` with `word` without case and underscores. */
 static int is_word(const char *text, size_t length, const char *word)
 {
     size_t at = 0;
@@ -110,7 +115,7 @@ static int is_word(const char *text, size_t length, const char *word)
     }
 }
 
-/* The word as we write it ourselves, which is how most traces write it. */
+/* Our own spelling, which most traces use, is compared first. */
 static int find_exactly(const char *text, size_t length, const char *const *words, int word_count)
 {
     for (int i = 2; i < word_count; i++)
@@ -119,7 +124,7 @@ static int find_exactly(const char *text, size_t length, const char *const *word
     return 0;
 }
 
-/* 0 for an empty text and for the "Unknown" that NCCL prints when it does not know, 1 for a strange word. */
+/* 0 for an empty text and for NCCL's "Unknown"; 1 for an unknown word. */
 static int find_word(const char *text, size_t length, const char *const *words, int word_count,
                      const struct synonym *synonyms)
 {
@@ -239,7 +244,7 @@ int function_is_full_exchange(enum function function)
     }
 }
 
-/* Functions whose API count is what one rank gives or gets, a size of n times that for all of them. */
+/* Functions whose API count is that of one rank: n times that is the size for all ranks. */
 static int counts_one_rank(enum function function)
 {
     switch (function) {
@@ -274,7 +279,7 @@ double function_busbw_factor(enum function function, int64_t ranks)
     return counts_one_rank(function) ? (n - 1) / n : 1;
 }
 
-/* The longest element that NCCL knows: a barrier is an AllReduce of one, of whichever type. */
+/* The largest element of NCCL: a barrier is an AllReduce of one element of any type. */
 enum { ELEMENT_BYTES_MOST = 8 };
 
 struct call_kind call_kind_of(const char *name)
@@ -307,7 +312,7 @@ struct call_kind call_kind_of(const char *name)
     return (struct call_kind){FUNCTION_UNKNOWN, 0};
 }
 
-/* How many times what NCCL gets a message is. */
+/* The ratio of a described message to what NCCL receives. */
 static int64_t messages(enum function function, int64_t ranks)
 {
     if (function == FUNCTION_ALL_GATHER)
@@ -374,10 +379,10 @@ uint64_t communicator_hash_of(const char *name, const int64_t *members, size_t c
     return hash ? hash : 1;
 }
 
-/* So many that live side by side are told apart, of the same members, whatever a trace claims. */
+/* Limits how many communicators of the same members may exist at the same time, whatever a trace contains. */
 enum { MOST_ABREAST = 64 };
 
-/* A communicator by its members and when it was first used. */
+/* A communicator with its members and first use. */
 struct birth {
     uint64_t members;
     int64_t first_used;
@@ -394,13 +399,16 @@ static int by_members_then_birth(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-/* The successions of some members, by when each one's first was born: their latest communicators. */
+/* The successions of communicators with the same members, ordered by first use; of each the latest one. */
 struct abreast {
     int32_t latest[MOST_ABREAST];
     size_t count;
 };
 
-/* The earliest succession whose latest communicator was done with before this one; count: there is none. */
+/*
+ * The earliest succession whose latest communicator was last used before `first_used`; `count` if there is
+ * none.
+ */
 static size_t find_ended(const struct abreast *abreast, const struct communicator_life *lives,
                          int64_t first_used)
 {

@@ -1,3 +1,8 @@
+/*
+ * Turns the events of one file into batches of rows in memory, with numbers local to the file. insert.c
+ * writes the batches into the store, in another thread.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/records.h"
@@ -7,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an event takes in a store beside its texts and lists, about. */
+/* Approximate size of a stored event without its texts and lists. */
 enum { BATCH_ROW_BYTES = 64 };
 
-/* An id in the store is a file's number and an ordinal of 32 bits (schemas/store). */
+/* An id in the store consists of the file's id and a 32-bit ordinal (schemas/store). */
 static const int64_t MOST_RECORDS = INT64_C(0xffffffff);
 
 void batch_init(struct batch *batch)
@@ -64,8 +69,7 @@ void batch_builder_release(struct batch_builder *builder)
     builder->known = NULL;
 }
 
-/* A new item at the end of one of the batch's lists, to be filled: it holds anything. NULL when memory is
- * out. */
+/* Appends an uninitialised item to one of the batch's lists and returns it. NULL if memory is out. */
 #define LIST_ADD(list)                                                                                   \
     (array_reserve((void **)&(list)->items, &(list)->capacity, (list)->count + 1, sizeof *(list)->items) \
          ? NULL                                                                                          \
@@ -96,7 +100,7 @@ static int64_t find_process(struct batch_builder *builder, struct batch *batch, 
     return *number;
 }
 
-/* Hands on what this origin says of its communicator and no line before did. */
+/* Emits the facts about the communicator that this origin gives and no earlier line gave. */
 static int tell_communicator(struct batch_builder *builder, struct batch *batch, uint32_t number, int is_new,
                              const struct origin *origin)
 {
@@ -161,7 +165,7 @@ static int64_t look_member_up(struct batch_builder *builder, struct batch *batch
     return *number;
 }
 
-/* Whether a record speaks of the same member as the last one, and says nothing new of its communicator. */
+/* Whether a record has the same member as the last one and no new facts about the communicator. */
 static int is_last_member(const struct batch_builder *builder, const struct origin *origin)
 {
     if (builder->last.member < 0 || origin->communicator_hash != builder->last.hash ||
@@ -216,7 +220,7 @@ static int add_operation(struct batch_builder *builder, struct batch *batch, con
     return rows_put_bytes(&batch->rows, at, failed, &row->channels);
 }
 
-/* In decimal: of a job's ranks there are many, in each of its files. */
+/* Appends a decimal number. Faster than printf, because each file lists all ranks of the job. */
 static int put_decimal(struct buffer *bytes, int64_t number)
 {
     char digits[20], *end = digits + sizeof digits, *at = end;
@@ -240,7 +244,7 @@ static int put_members(struct batch *batch, const int64_t *members, size_t count
     return rows_put_bytes(&batch->rows, at, failed, span);
 }
 
-/* What a communicator is as a whole is kept once. */
+/* Emits facts about a communicator as a whole, once. */
 static int add_communicator(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     if (find_member(builder, batch, &event->origin) < 0)
@@ -266,7 +270,7 @@ static int add_communicator(struct batch_builder *builder, struct batch *batch, 
                : 0;
 }
 
-/* How many calls of each function there had been. */
+/* Appends the number of calls of each function. */
 static int put_calls(struct buffer *bytes, const int64_t *calls)
 {
     int failed = 0;
@@ -275,7 +279,7 @@ static int put_calls(struct buffer *bytes, const int64_t *calls)
     return failed;
 }
 
-/* What no member holds as it is kept; nothing where there is none. */
+/* Computes a value that no single member holds; not present if there is nothing to store. */
 static int make(struct batch *batch, const struct event *event, enum made made, struct span *span)
 {
     const struct proxy_operation *proxy = &event->proxy;
@@ -309,13 +313,13 @@ static int is_of_process(enum registration_kind kind)
     return kind == REGISTRATION_HOOK_ON || kind == REGISTRATION_HOOK_OFF;
 }
 
-/* A snapshot is of a process that it does not name. */
+/* A snapshot belongs to a process that it does not name. */
 static int is_of_nobody(enum registration_kind kind)
 {
     return kind == REGISTRATION_SNAPSHOT || kind == REGISTRATION_SEGMENT || kind == REGISTRATION_EXPANDABLE;
 }
 
-/* Whether a record is of a process, and of a member. */
+/* Whether a record belongs to a process; has_member: to a member. */
 static int has_process(const struct event *event)
 {
     int is_printed = !event->origin.host && event->origin.pid == COUNT_UNKNOWN;
@@ -433,7 +437,7 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
                                                : add_record(builder, batch, event);
 }
 
-/* What no line says by itself. */
+/* Records that no line of the input stands for, so they are not counted as events. */
 static int is_mark(enum registration_kind kind)
 {
     return kind == REGISTRATION_WATCHED || kind == REGISTRATION_SNAPSHOT || is_of_process(kind);

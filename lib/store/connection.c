@@ -1,3 +1,5 @@
+/* Transactions, execution of SQL, and error messages of a store's connection. */
+
 #include "base/base.h"
 #include "store/internal.h"
 #include "store/sqlite.h"
@@ -10,9 +12,8 @@
 #include <unistd.h>
 
 /*
- * The process that holds a lock on the store, as /proc/locks tells; 0 when nobody is seen, or no path is
- * known. The file itself must not be opened for this: closing it again would drop the locks of our own
- * connection (POSIX).
+ * The process that holds a lock on the store, from /proc/locks; 0 if none is found or the path is unknown.
+ * The file itself must not be opened for this: closing it would drop the locks of our own connection (POSIX).
  */
 static long lock_holder(const char *path)
 {
@@ -24,7 +25,9 @@ static long lock_holder(const char *path)
     long pid, holder = 0;
     unsigned long long inode;
     while (!holder && fgets(line, sizeof line, list))
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers; a line that is none names no holder */
+        /*
+         * NOLINTNEXTLINE(cert-err34-c): numbers from the kernel; a line that does not match names no holder
+         */
         if (sscanf(line, "%*s POSIX %*s %*s %ld %*x:%*x:%llu", &pid, &inode) == 2 && inode == status.st_ino &&
             pid != (long)getpid())
             holder = pid;

@@ -1,3 +1,8 @@
+/*
+ * The ledger of a file, which counts skipped input by reason, and the snapshot of the files that a store
+ * holds.
+ */
+
 #include "base/base.h"
 #include "store/records.h"
 #include "store/store.h"
@@ -183,7 +188,7 @@ static int is_smaller(const void *file, const void *bytes)
     return ((const struct known_file *)file)->bytes < *(const uint64_t *)bytes;
 }
 
-/* The first file of at least that size. */
+/* The index of the first file of at least this size. */
 static size_t first_of(const struct known *known, uint64_t bytes)
 {
     return lower_bound(known->files, known->count, sizeof *known->files, is_smaller, &bytes);

@@ -1,3 +1,8 @@
+/*
+ * Opens the SQLite database of another program, read-only, for the formats that read tables (lib/format). The
+ * database is hostile input.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -8,18 +13,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A row takes a pointer, its length, its number and a header at least. */
+/* A row takes at least a pointer, its length, its number and a header. */
 enum { ROW_BYTES = 5 };
 
-/* SQLite's instructions between two looks whether to stop: some milliseconds. */
+/* SQLite instructions between two calls of `stopped`: some milliseconds. */
 enum { INSTRUCTIONS_A_LOOK = 20000 };
 
 struct foreign {
     sqlite3 *handle;
     sqlite3_stmt *rows;
     struct foreign_tables tables;
-    const char *table;          /* that may be read; NULL: the list of tables */
-    int place[FOREIGN_COLUMNS]; /* of each column asked for, in the statement; -1: there is none */
+    const char *table;          /* the only table that may be read; NULL: the list of tables */
+    int place[FOREIGN_COLUMNS]; /* position of each requested column in the statement; -1: the table lacks it
+                                 */
     size_t column_count;
     int64_t row_count;
     int64_t rows_most;
@@ -36,8 +42,7 @@ static int fail(const struct foreign *foreign, struct error *error)
     return error_set(error, "SQLite: %s", sqlite3_errmsg(foreign->handle));
 }
 
-/* Reading of the one table that was asked for, or of the list of them, and of its columns; nothing is called.
- */
+/* Authorizer: allows reading the requested table, or the list of tables and columns; no functions. */
 static int allow(void *context, int action, const char *first, const char *second, const char *database,
                  const char *trigger)
 {
@@ -82,7 +87,10 @@ static int distrust(struct foreign *foreign, struct error *error)
     return 0;
 }
 
-/* Immutable: SQLite then looks for no journal and takes no lock. A path is any bytes. */
+/*
+ * Makes a URI with immutable=1, so that SQLite takes no lock and looks for no journal. The path may contain
+ * any bytes.
+ */
 static int make_name(const char *path, struct buffer *name)
 {
     int failed = buffer_append_text(name, "file:");
@@ -114,7 +122,7 @@ static void leave_table(struct foreign *foreign)
     foreign->row_count = 0;
 }
 
-/* Whether it is a table that lies in the file: no view, and none that code makes up. */
+/* Whether it is a table stored in the file, not a view or a virtual table. */
 static int is_table(struct foreign *foreign, const char *table, struct error *error)
 {
     static const char made_up[] = "CREATE VIRTUAL";
@@ -135,7 +143,7 @@ static int is_table(struct foreign *foreign, const char *table, struct error *er
     return failed ? -1 : is;
 }
 
-/* What a column is: numbers that SQLite answers, of which the others are made up when they are read. */
+/* Values of SQLite's table_xinfo for `hidden`; other values mark columns that are computed when read. */
 enum { COLUMN_PLAIN = 0, COLUMN_STORED = 3, XINFO_NAME = 1, XINFO_HIDDEN = 6 };
 
 static void mark_column(sqlite3_stmt *list, const char *const *columns, size_t count, int *is_there)
@@ -147,7 +155,10 @@ static void mark_column(sqlite3_stmt *list, const char *const *columns, size_t c
             (what == COLUMN_PLAIN || what == COLUMN_STORED) && sqlite3_stricmp(name, columns[i]) == 0;
 }
 
-/* Which of the columns lie in the file: what an expression makes of others would be called. */
+/*
+ * Finds which of the columns are stored in the file. Computed columns are skipped, because their expressions
+ * would run code of the file.
+ */
 static int find_columns(struct foreign *foreign, const char *table, const char *const *columns, size_t count,
                         int *is_there, struct error *error)
 {
@@ -166,7 +177,7 @@ static int find_columns(struct foreign *foreign, const char *table, const char *
     return failed;
 }
 
-/* "SELECT a, b FROM table", of those that are there; the first one stands alone where none is. */
+/* Writes "SELECT a, b FROM table" with the columns that exist; if none does, with the first stored column. */
 static int write_query(struct foreign *foreign, const char *table, const char *const *columns,
                        const int *is_there, struct buffer *sql)
 {
@@ -180,7 +191,7 @@ static int write_query(struct foreign *foreign, const char *table, const char *c
     return failed || buffer_printf(sql, " FROM main.\"%s\"", table);
 }
 
-/* Names come from the program, and have no quotes. */
+/* Table names come from our code and contain no quotes. */
 static int open_table(void *context, const char *table, const char *const *columns, size_t count,
                       struct error *error)
 {

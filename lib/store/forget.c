@@ -1,3 +1,8 @@
+/*
+ * Removes files from a store: the steps that the writer uses to replace a file, and the removal of whole runs
+ * (`ncclprof ingest --forget`). Also restores the rows that a join changed.
+ */
+
 #include "base/base.h"
 #include "store/records.h"
 #include "store/store.h"
@@ -60,7 +65,7 @@ int recorded_restore(struct store *store, struct error *error)
                : 1;
 }
 
-/* The runs to be forgotten. */
+/* The runs to remove. */
 struct wanted {
     const int64_t *runs;
     size_t count;
@@ -101,7 +106,7 @@ static int take_file(struct forgotten *forgotten, struct statement *row, struct 
     return 0;
 }
 
-/* A file may be known already, from one of the runs before. */
+/* The file may be in the list already because of an earlier run. */
 static int list_files(struct store *store, int64_t run, size_t runs_before, struct forgotten *forgotten,
                       struct error *error)
 {
@@ -131,7 +136,7 @@ static int refuse(const struct forgotten_file *file, struct statement *row, stru
                      name ? ")" : "");
 }
 
-/* `others` is bound to a run among the wanted ones. */
+/* `others` is a prepared statement that lists the runs of a file. */
 static int check_file(struct statement *others, const struct wanted *wanted,
                       const struct forgotten_file *file, struct error *error)
 {
@@ -153,7 +158,10 @@ static int check_files(struct store *store, const struct wanted *wanted, const s
     return failed ? -1 : 0;
 }
 
-/* 1: of the runs whose files lie nearest to `path` all are wanted; 0: some is not; -1. */
+/*
+ * 1: all runs whose files are nearest to `path` in the directory tree are to be removed; 0: not all; -1:
+ * error.
+ */
 static int is_of_wanted(struct statement *folders, const struct wanted *wanted, const char *path,
                         struct error *error)
 {
@@ -169,7 +177,7 @@ static int is_of_wanted(struct statement *folders, const struct wanted *wanted, 
     return row < 0 ? -1 : is_of;
 }
 
-/* Memory snapshots and averages name no process. */
+/* Lists files that name no process, such as memory snapshots and metrics. */
 static int list_files_of_nobody(struct store *store, const struct wanted *wanted, struct forgotten *forgotten,
                                 struct error *error)
 {
@@ -187,7 +195,10 @@ static int list_files_of_nobody(struct store *store, const struct wanted *wanted
     return row;
 }
 
-/* All are noted before the first one goes: what a file speaks of may be known by another's rows. */
+/*
+ * Marks the jobs of all files before it removes the first one, because a file's records may be found by the
+ * rows of another.
+ */
 static int remove_files(struct store *store, const struct forgotten *forgotten, struct error *error)
 {
     struct removal removal;

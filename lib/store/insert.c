@@ -1,3 +1,8 @@
+/*
+ * Inserts batches of rows (batch.c) into the store and translates the numbers of a file into ids of the
+ * store. Also packs the operations of a batch into blocks.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -10,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many rows go in at once, where there are so many. */
+/* Number of rows per bulk insert. */
 enum { BULK_ROWS = 20 };
 
 static const char *const lookup_sql[LOOKUPS] = {
@@ -91,7 +96,7 @@ void insert_target_release(struct insert_target *target)
     *target = (struct insert_target){.file_id = 0};
 }
 
-/* Finds a row by the parameters bound to both statements, or adds it. Returns its id, -1 on error. */
+/* Finds a row by the parameters bound to both statements, or adds it. Returns its id; -1 on error. */
 static int64_t find_or_add(struct inserter *inserter, enum lookup find, struct error *error)
 {
     struct statement *statement = inserter->lookups[find];
@@ -127,7 +132,7 @@ static int append_id(int64_t **ids, size_t *count, size_t *capacity, int64_t id,
     return 0;
 }
 
-/* A dialect that names neither host nor pid cannot tell processes apart: then each file is one. */
+/* If a format gives neither host nor pid, each file counts as one process. */
 static int put_process(struct inserter *inserter, struct insert_target *target, const char *host,
                        const struct batch_process *process, struct error *error)
 {
@@ -154,8 +159,10 @@ static int put_process(struct inserter *inserter, struct insert_target *target, 
     return append_id(&target->processes, &target->process_count, &target->process_capacity, *id, error);
 }
 
-/* Of names that many jobs have: those of two directories are taken to be of two. The ranks of a job write
- * into the same one on each node. */
+/*
+ * Communicator names are the same in many jobs, so the directory is made part of the hash. The path is taken
+ * without its node, because the ranks of a job use the same directory on each node.
+ */
 static uint64_t hash_in(const char *file_set, uint64_t named_hash)
 {
     uint64_t hash = named_hash;
@@ -249,7 +256,7 @@ static int put_member(struct inserter *inserter, struct insert_target *target,
     return 0;
 }
 
-/* What a number of the file's is in the store. */
+/* The store's id for a number of the file. */
 static int64_t id_of(const struct insert_target *target, enum field_kind kind, int64_t number)
 {
     switch (kind) {
@@ -265,7 +272,7 @@ static int64_t id_of(const struct insert_target *target, enum field_kind kind, i
     }
 }
 
-/* The rows outlive the statement's step, so SQLite need not copy. */
+/* The rows outlive the execution of the statement, so SQLite need not copy. */
 static int bind_cell(sqlite3_stmt *handle, int parameter, const struct rows *rows,
                      const struct row_cell *cell)
 {
@@ -285,7 +292,7 @@ static int bind_cell(sqlite3_stmt *handle, int parameter, const struct rows *row
     }
 }
 
-/* Failures can only be lack of memory. */
+/* Binding can only fail if memory is out. */
 static int bind_rows(sqlite3_stmt *handle, const struct rows *rows, const struct insert_target *target,
                      enum event_kind kind, size_t first, size_t count)
 {
@@ -356,7 +363,7 @@ static int tell_peers(struct inserter *inserter, struct insert_target *target, c
     }
     for (size_t i = 0; i < target->member_count; i++) {
         struct target_member *member = &target->members[i];
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): where there are no members, the count is 0 */
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): without members the count is 0 */
         if (member->has_news && (statement_bind_integer(tell, 1, target->file_id, error) ||
                                  statement_bind_integer(tell, 2, member->id, error) ||
                                  statement_bind_integer(tell, 3, member->greatest_peer, error) ||
@@ -378,10 +385,10 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
     return tell_peers(inserter, target, &batch->rows, error);
 }
 
-/* An operation of the batch, in the order in which they are packed. */
+/* An operation of the batch, for sorting. */
 struct place {
     uint32_t member;
-    uint32_t at; /* in the batch's list */
+    uint32_t at; /* index in the batch's list */
     int64_t ordinal;
 };
 
@@ -407,7 +414,7 @@ static int is_ordered(const struct place *places, size_t count)
     return 1;
 }
 
-/* Puts operations by member, as they come; members are numbers below `members`. -1 when memory is out. */
+/* Groups the operations by member, each group in the order of the batch. -1 if memory is out. */
 static int group_by_member(const struct batch *batch, size_t members, struct place *places)
 {
     size_t *next = array_new(members + 1, sizeof *next);
@@ -423,10 +430,7 @@ static int group_by_member(const struct batch *batch, size_t members, struct pla
     return 0;
 }
 
-/*
- * The operations member by member, each by its ordinals, which mostly is as they come. NULL when memory is
- * out.
- */
+/* The operations by member and ordinal, the order that most batches have. NULL if memory is out. */
 static struct place *order_by_member(const struct batch_builder *builder, const struct batch *batch)
 {
     size_t count = batch->operations.count, members = builder->members.count;
@@ -444,7 +448,7 @@ static struct place *order_by_member(const struct batch_builder *builder, const 
     return places;
 }
 
-/* Absent where the value is the one that stands for unknown. */
+/* Sets a value unless it equals `unknown`. */
 static void set_known(struct block_writer *rows, int column, int64_t value, int64_t unknown)
 {
     if (value != unknown)
@@ -482,7 +486,7 @@ static void add_row(struct block_writer *rows, const struct batch *batch, const 
                     row->channels.length);
 }
 
-/* An operation counts as issued when its call began, or as soon as the record says. */
+/* The time when an operation was issued: begin of its call, or the earliest time in the record. */
 static int64_t issued_ns(const struct operation *operation)
 {
     const int64_t times[] = {operation->api.begin_ns, operation->enqueue.begin_ns, operation->device.begin_ns,
@@ -493,14 +497,15 @@ static int64_t issued_ns(const struct operation *operation)
     return 0;
 }
 
-/* What a block's row says of its operations. */
+/* Summary of a block's operations, stored in its row. */
 struct summary {
     int64_t operations;
-    int64_t tagged;      /* those that carry a tag */
-    int64_t earliest_ns; /* when they were issued */
+    int64_t tagged;      /* operations with a tag */
+    int64_t earliest_ns; /* of the times when they were issued */
     int64_t latest_ns;
-    int64_t greatest_peer;     /* COUNT_UNKNOWN: no point-to-point operation among them */
-    int64_t clock_distance_ns; /* TIME_UNKNOWN: nowhere both clocks */
+    int64_t greatest_peer;     /* COUNT_UNKNOWN: no point-to-point operation */
+    int64_t clock_distance_ns; /* least distance from GPU clock to host clock; TIME_UNKNOWN: no operation has
+                                  both */
 };
 
 static void sum_up(struct summary *block, const struct batch_operation *row)
@@ -521,8 +526,7 @@ static void sum_up(struct summary *block, const struct batch_operation *row)
         block->clock_distance_ns = distance;
 }
 
-/* How many operations from `from` on go into one block: all of one member, none BLOCK_SPAN beyond the first.
- */
+/* Operations from `from` on that fit into one block: of one member, within BLOCK_SPAN ordinals. */
 static size_t extent_of(const struct place *places, size_t count, size_t from)
 {
     size_t to = from + 1;

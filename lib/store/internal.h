@@ -10,7 +10,10 @@ struct store;
 
 /* -------------------- connection.c -------------------- */
 
-/* Sets `error` to "FORMAT: what SQLite says of its last failure, and who holds the store". Returns -1. */
+/*
+ * Sets `error` to the formatted text, followed by SQLite's last error message and, if the store is locked,
+ * the process that holds the lock. Returns -1.
+ */
 int store_error(struct store *store, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -21,53 +24,62 @@ enum { STORE_APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
 
 /* -------------------- migrate.c -------------------- */
 
-/* What the header of the file says of it. */
+/* State of the schema in the file. */
 enum schema_state {
-    SCHEMA_CURRENT, /* a store of this schema */
-    SCHEMA_OLDER,   /* a store that migrate_run can bring up to date */
-    SCHEMA_EMPTY    /* no table in it: migrate_run makes it a store */
+    SCHEMA_CURRENT, /* our schema */
+    SCHEMA_OLDER,   /* an older schema, which migrate_run can update */
+    SCHEMA_EMPTY    /* no tables; migrate_run creates them */
 };
 
-/* Refuses another program's database and a newer schema. */
+/* Reads the state of the schema. Refuses the database of another program and a schema newer than ours. */
 int migrate_check(struct store *store, enum schema_state *state, struct error *error);
 
-/* Brings an older or empty store to this schema, in one transaction. */
+/* Updates an older or empty store to our schema, in one transaction. */
 int migrate_run(struct store *store, struct error *error);
 
 /*
- * The views that the connection reads: those in the file, where they are ours and there are no others. Else
- * ours in SQLite's temporary schema, which is looked into first, and none of the file's.
+ * Chooses the views that the connection reads. If the file contains exactly our views, these are used. Else
+ * our views are created in SQLite's temporary schema, which takes precedence, and those of the file are never
+ * read.
  */
 int migrate_make_views(struct store *store, struct error *error);
 
 /* -------------------- roster.c -------------------- */
 
-/* Those of a run that recorded nothing. */
+/* The ranks of a run that recorded nothing. */
 struct silent_ranks {
     size_t count;
-    int32_t last; /* one of them; -1 */
+    int32_t last; /* one of them; -1: none */
 };
 
 struct silent_ranks run_silent_ranks(const struct run_ranks *run);
 
-/* Numbers come in ascending order; the last of several wins, and one that the size rules out has no seat. */
+/*
+ * Adds a member; call it in ascending order of numbers. If a number comes twice, the last rank wins. A number
+ * outside the communicator's size is ignored. -1 if memory is out.
+ */
 int communicator_set_member(struct job_communicator *communicator, int64_t number, int32_t rank);
 
-/* The members that recorded something are seated: adds those that files list beside them, where the list does
- * not contradict the seats. -1: out of memory. */
+/*
+ * Adds members that recorded nothing from the list in a file, unless the list contradicts the recorded
+ * members. Call it when all recorded members were added. -1: out of memory.
+ */
 int communicator_add_listed_members(const struct run_ranks *run, struct job_communicator *communicator);
 
-/* All members are seated: says where the ranks are that recorded nothing. */
+/*
+ * Places ranks that recorded nothing if their number follows from the communicator's size. Call it when all
+ * other members were added.
+ */
 void job_member_silent(const struct run_ranks *run, struct silent_ranks silent,
                        struct job_communicator *communicator);
 
 /* -------------------- packed_table.c -------------------- */
 
 /*
- * Tables that a store keeps packed, up to BLOCK_ROWS rows in one (model/block.h). A row's id is its block's
- * number plus its ordinal, the first column of each; rows stand by id, and no block spans more than
- * BLOCK_SPAN ids, so that a row is found in the blocks of so many numbers up to its own. SQL sees them as
- * virtual tables (packed_table.c).
+ * Tables that the store keeps packed, up to BLOCK_ROWS rows in a block (lib/model/block.c). The id of a row
+ * is the id of its block plus its ordinal, which is the first packed column. Rows are sorted by id, and a
+ * block spans at most BLOCK_SPAN ids, so a row can only be in a block whose id is at most BLOCK_SPAN below
+ * its own. SQL sees these tables as virtual tables (packed_table.c).
  */
 
 enum { BLOCK_SPAN = 4096 };
@@ -75,27 +87,36 @@ enum { BLOCK_SPAN = 4096 };
 /* Registers the virtual tables operation, operation_join and instance. */
 int packed_tables_register(struct store *store, struct error *error);
 
-/* What virtual tables let SQLite hand down: equality on an id, ranges of ids, and equality on an owner. */
+/*
+ * Constraints that SQLite may pass to our virtual tables: equality of the id, ranges of ids, and equality of
+ * the owner.
+ */
 
-/* Ways to look rows up: bits of a plan's number, one argument each, in this order. */
+/* Bits of the plan number. Each adds one argument, in this order. */
 enum lookup_way {
     LOOKUP_BY_ID = 1,
     LOOKUP_FROM_ID = 2,
     LOOKUP_UP_TO_ID = 4,
     LOOKUP_BY_OWNER = 8,
-    LOOKUP_WAYS = 4 /* how many there are */
+    LOOKUP_WAYS = 4 /* number of bits */
 };
 
-/* Where a table has them: the id in column 0; the owner in column `owner`, 0: it has none. */
+/* The id is column 0; the owner is column `owner`, 0 if the table has none. */
 struct lookup_columns {
     int owner;
     int rowid_is_id;
 };
 
-/* Says in `info` which constraints are arguments of the plan, and returns it: bits of enum lookup_way. */
+/*
+ * Marks in `info` the constraints that become arguments of the plan. Returns the plan: bits of enum
+ * lookup_way.
+ */
 int lookup_choose(sqlite3_index_info *info, struct lookup_columns columns);
 
-/* Binds the plan's arguments to parameters 1 to LOOKUP_WAYS: each way has its own. An SQLite code. */
+/*
+ * Binds the arguments of the plan to parameters 1 to LOOKUP_WAYS, one parameter for each bit. Returns an
+ * SQLite code.
+ */
 int lookup_bind(sqlite3_stmt *source, int plan, int count, sqlite3_value **values);
 
 /* -------------------- step_table.c -------------------- */
@@ -104,8 +125,8 @@ int lookup_bind(sqlite3_stmt *source, int plan, int count, sqlite3_value **value
 int step_table_register(struct store *store, struct error *error);
 
 /*
- * What SQLite calls when a program loads ncclprof_views.so (lib/store/module.mk): the virtual tables that a
- * store's views stand on are there then, and function ncclprof_version().
+ * The entry point that SQLite calls when a program loads ncclprof_views.so (lib/store/module.mk). It
+ * registers the virtual tables that a store's views need, and the function ncclprof_version().
  */
 __attribute__((visibility("default"))) int sqlite3_ncclprofviews_init(sqlite3 *handle, char **reason,
                                                                       const sqlite3_api_routines *routines);

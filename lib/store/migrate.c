@@ -1,3 +1,23 @@
+/*
+ * Creates the schema of a store and updates older ones. PRAGMA application_id marks an SQLite file as a
+ * store, PRAGMA user_version is the version of its schema. Views are dropped and created again at each change
+ * of the version, so schemas/view/ contains only their present form.
+ *
+ * A change of the schema takes a file in schemas/store (a new view a line in `views`) and what follows; `make
+ * check` says what is missing.
+ * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
+ * - tests/check/published.sha256: its digest: it never changes from then on
+ * - schemas/view/: behind each column of a view its type, unit and meaning, which lib/store/views.c takes
+ * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
+ * - lib/model/record.c: a record table, with the tables in which joins save and extend its rows, so that its
+ *   rows are added, removed and merged with their file; lib/model/event.h: a new column of operations
+ * - lib/store/record_tables.c: any other table with rows of a file; schemas/ingest/write.sql, sweep: a table
+ *   with facts about a process, a communicator or a member
+ * - tests/unit/store/test_store.c: the number
+ * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test updates a
+ *   store of version 2
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -59,7 +79,7 @@ static int write_words(struct statement *insert, size_t at, struct error *error)
     return 0;
 }
 
-/* Fills table vocabulary with the words of lib/model/model.h. */
+/* Fills the table vocabulary with the words of lib/model/vocabulary.c. */
 static int vocabulary_write(struct store *store, struct error *error)
 {
     struct statement *insert = store_prepare(store, schema_meta_meta_add_word, error);
@@ -72,30 +92,11 @@ static int vocabulary_write(struct store *store, struct error *error)
     return outcome;
 }
 
-/*
- * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. Views are
- * dropped and made anew whenever the version changes, so that schemas/view/ holds their present form only.
- *
- * A change of the schema takes a file in schemas/store (a new view a line in `views`) and what follows; `make
- * check` says what is missing.
- * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
- * - tests/check/published.sha256: its digest: it never changes from then on
- * - schemas/view/: behind each column of a view its type, unit and meaning, which lib/store/views.c takes
- * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
- * - lib/model/record.c: a table of records, with what joins keep and make of them: its rows come, go and are
- *   merged with their file; lib/model/model.h: a column of one
- * - lib/store/record_tables.c: another table that goes with a file; schemas/ingest/write.sql, sweep: one that
- *   says something of a process, a communicator or a member
- * - tests/unit/store/test_store.c: the number
- * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
- *   store of version 2 brought up to date
- */
-
 static const char *const migrations[] = {SCHEMA_MIGRATIONS};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call};
 
-/* The version that the first of the migrations makes. Older stores cannot be brought up to date. */
+/* The version that the first migration creates. Older stores cannot be updated. */
 enum { OLDEST = 2, VIEWS = sizeof views / sizeof *views };
 enum { NEWEST = OLDEST + sizeof migrations / sizeof *migrations - 1 };
 
@@ -168,7 +169,7 @@ static int drop_views(struct store *store, struct error *error)
 
 #define CREATE_VIEW "CREATE VIEW "
 
-/* The text of views, each made temporary. */
+/* Appends the SQL of the views, with each view made temporary. */
 static int put_temporary(struct buffer *sql, const char *text)
 {
     for (const char *at; (at = strstr(text, CREATE_VIEW)); text = at + sizeof CREATE_VIEW - 1)
@@ -177,7 +178,7 @@ static int put_temporary(struct buffer *sql, const char *text)
     return buffer_append_text(sql, text);
 }
 
-/* Whether it is a view as we make it: SQLite keeps the statement without what ends it. */
+/* Whether the SQL is that of one of our views; SQLite stores it without the final semicolon. */
 static int is_ours(const char *sql)
 {
     size_t length = strlen(sql);
@@ -198,7 +199,7 @@ static int count_ours(void)
     return count;
 }
 
-/* 1: the file has our views, and no others; 0; -1. */
+/* 1: the file contains our views and no others; 0: not so; -1: error. */
 static int has_ours_alone(struct store *store, struct error *error)
 {
     struct statement *list = store_prepare(store, schema_meta_meta_list_views, error);
@@ -256,7 +257,7 @@ static int apply(struct store *store, int64_t version, struct error *error)
 
 int migrate_run(struct store *store, struct error *error)
 {
-    /* Another process may have done it since we looked: look again under the lock. */
+    /* Another process may have updated the schema meanwhile: check again under the lock. */
     enum schema_state state = SCHEMA_CURRENT;
     int64_t version = 0;
     if (store_begin(store, error))

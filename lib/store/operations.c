@@ -1,3 +1,8 @@
+/*
+ * Reads operations from the store for the analyses: row by row, merged from the open blocks
+ * (operation_cursor_*), or block by block and by column (scan_*).
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/records.h"
@@ -8,25 +13,25 @@
 
 #include <stdlib.h>
 
-/* A block that has begun and is not through. */
+/* A block that was opened and has rows left. */
 struct open_block {
     int64_t id;
     int64_t member_id;
-    size_t row; /* that comes next */
+    size_t row; /* the next row */
     struct block_reader rows;
     struct block_reader joined;
 };
 
 struct operation_cursor {
     struct statement *source;
-    int has_next; /* the source stands on a block that is not open */
+    int has_next; /* the source is at a block that is not open yet */
     struct open_block **open;
     size_t open_count;
     size_t open_capacity;
-    struct open_block *spare; /* one that is through */
-    int is_given;             /* open[given] has given its row away */
+    struct open_block *spare; /* a finished block, for reuse */
+    int is_given;             /* the current row of open[given] was returned to the caller */
     size_t given;
-    operation_wanted is_wanted; /* NULL: all are */
+    operation_wanted is_wanted; /* NULL: all steps are wanted */
     const void *context;
 };
 
@@ -99,7 +104,7 @@ static int unpack(struct block_reader *reader, struct statement *source, int col
     return 0;
 }
 
-/* Goes on to the next row that is wanted, or to the end of the block. */
+/* Skips rows that are not wanted, up to the end of the block. */
 static void pass_unwanted(const struct operation_cursor *cursor, struct open_block *block)
 {
     while (cursor->is_wanted && block->row < block->joined.count &&
@@ -107,7 +112,7 @@ static void pass_unwanted(const struct operation_cursor *cursor, struct open_blo
         block->row++;
 }
 
-/* A block without a row that is wanted is through before its operations are unpacked. */
+/* If no row of the block is wanted, its operations are not unpacked. */
 static int read_block(struct operation_cursor *cursor, struct open_block *block, struct error *error)
 {
     block->id = statement_integer(cursor->source, SOURCE_ID);
@@ -127,7 +132,7 @@ static int read_block(struct operation_cursor *cursor, struct open_block *block,
     return row < 0 ? -1 : 0;
 }
 
-/* A block that is through gives its room to the next. */
+/* Closes a finished block and keeps its memory for the next one. */
 static void close_block(struct operation_cursor *cursor, size_t at)
 {
     free_block(cursor->spare);
@@ -135,7 +140,7 @@ static void close_block(struct operation_cursor *cursor, size_t at)
     cursor->open[at] = cursor->open[--cursor->open_count];
 }
 
-/* Opens the block that the source stands on, if any of its rows is wanted. */
+/* Opens the source's block if any of its rows is wanted. */
 static int open_next(struct operation_cursor *cursor, struct error *error)
 {
     if (array_reserve((void **)&cursor->open, &cursor->open_capacity, cursor->open_count + 1,
@@ -153,7 +158,7 @@ static int open_next(struct operation_cursor *cursor, struct error *error)
     return 0;
 }
 
-/* Goes past the operation that was given away last. */
+/* Moves past the operation returned last. */
 static void go_on(struct operation_cursor *cursor)
 {
     if (!cursor->is_given)
@@ -171,7 +176,7 @@ static int64_t next_id(const struct open_block *block)
     return block->id + block->rows.values[OPERATION_ORDINAL][block->row];
 }
 
-/* The open block whose operation comes next; open_count when none is open. */
+/* The index of the open block with the next operation; open_count if none is open. */
 static size_t least(const struct operation_cursor *cursor)
 {
     size_t best = 0;

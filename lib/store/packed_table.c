@@ -1,3 +1,10 @@
+/*
+ * The virtual tables operation, operation_join and instance, through which SQL reads the rows of packed
+ * blocks. They are read-only and need not be created: every connection that this library opens has them. The
+ * first column is the id; then come columns of the block's own row, then those inside the block. SQLite
+ * passes down equality of the id or the owner (member or communicator) and ranges of ids.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -62,7 +69,7 @@ static int is_id(const struct sqlite3_index_constraint *constraint, struct looku
     return constraint->iColumn == 0 || (columns.rowid_is_id && constraint->iColumn < 0);
 }
 
-/* The way that a constraint can be handed down, 0 for none. */
+/* The bit of enum lookup_way for a constraint; 0 if it cannot be passed down. */
 static int way_of(const struct sqlite3_index_constraint *constraint, struct lookup_columns columns)
 {
     if (!constraint->usable)
@@ -107,27 +114,20 @@ int lookup_bind(sqlite3_stmt *source, int plan, int count, sqlite3_value **value
     return code;
 }
 
-/*
- * Virtual tables operation, operation_join and instance: the rows of tables that are kept packed
- * (packed_table.c). They are read-only and there without being created, in every connection that this library
- * opens.
- *
- * The first column is the id; some columns of the packed row itself follow, then those inside the block.
- * Equality on the id or on the owner (member or communicator) and ranges of ids are handed down.
- */
+/* One of the virtual tables. */
 
 struct packed_table {
     const char *name;
     const char *declaration;
     const struct block_layout *layout;
-    const char *source; /* columns: block_id, packed, then those that are the same for all rows */
-    int shared;         /* how many these are */
-    int owner;          /* which of the table's columns is `owner_name`; 0: none */
+    const char *source; /* its columns: block_id, packed, then those with one value for all rows of a block */
+    int shared;         /* number of columns with one value for all rows */
+    int owner;          /* index of `owner_name` among the table's columns; 0: none */
     const char *owner_name;
-    int ordered; /* blocks do not overlap and hold their rows by id */
+    int ordered; /* blocks do not overlap, and their rows are sorted by id */
 };
 
-/* Of what is packed. */
+/* SQL types of the packed columns. */
 #define SQL_INTEGER "INTEGER"
 #define SQL_TEXT "TEXT"
 #define SQL_BYTES "BLOB"
@@ -176,11 +176,11 @@ struct packed_cursor {
     sqlite3_vtab_cursor base;
     const struct packed_table *table;
     sqlite3_stmt *source;
-    int plan; /* of the source; -1 none */
+    int plan; /* plan of the source; -1: none */
     struct block_reader reader;
-    int has_block; /* the reader holds the block `block_id` */
+    int has_block; /* the reader has opened the block `block_id` */
     sqlite3_int64 block_id;
-    sqlite3_int64 wanted_id; /* LOOKUP_BY_ID */
+    sqlite3_int64 wanted_id; /* for LOOKUP_BY_ID */
     size_t row;
     int at_end;
 };
@@ -251,7 +251,7 @@ static int packed_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Unpacks a column. */
+/* Unpacks a column unless that was done. */
 static int need(struct packed_cursor *cursor, int column)
 {
     int no_memory;
@@ -260,7 +260,7 @@ static int need(struct packed_cursor *cursor, int column)
     return no_memory ? SQLITE_NOMEM : SQLITE_CORRUPT_VTAB;
 }
 
-/* Goes to the first row of the source's next block. */
+/* Moves to the first row of the next block. */
 static int next_block(struct packed_cursor *cursor)
 {
     int code = sqlite3_step(cursor->source), no_memory;
@@ -285,7 +285,10 @@ static sqlite3_int64 id_at(const struct packed_cursor *cursor, size_t row)
     return cursor->block_id + cursor->reader.values[0][row];
 }
 
-/* Whether the block at hand holds the wanted id; its row then. Mostly all ids follow one another. */
+/*
+ * Whether the open block contains the wanted id; sets `row`. First tries the row that the id has if no ids
+ * are missing.
+ */
 static int find_in_block(struct packed_cursor *cursor)
 {
     sqlite3_int64 at = cursor->wanted_id - cursor->block_id;
@@ -300,7 +303,7 @@ static int find_in_block(struct packed_cursor *cursor)
     return 0;
 }
 
-/* Blocks are looked through from the one that begins nearest before the id. */
+/* Searches the blocks, starting with the one whose id is nearest below the wanted id. */
 static int packed_table_find_id(struct packed_cursor *cursor)
 {
     int code = SQLITE_OK;
@@ -328,7 +331,7 @@ static int prepare(struct packed_cursor *cursor, int plan)
     cursor->source = NULL;
     cursor->plan = plan;
     char *owner = sqlite3_mprintf(plan & LOOKUP_BY_OWNER ? " AND %s = ?4" : "", cursor->table->owner_name);
-    /* ?5: how far before its own id the block of a row may begin. */
+    /* ?5 is the largest distance between the id of a row and that of its block. */
     char *sql = sqlite3_mprintf("%s WHERE 1%s%s%s%s%s", cursor->table->source,
                                 plan & LOOKUP_BY_ID ? " AND block_id BETWEEN ?1 - ?5 AND ?1" : "",
                                 plan & LOOKUP_FROM_ID ? " AND block_id >= ?2 - ?5" : "",
@@ -343,7 +346,7 @@ static int prepare(struct packed_cursor *cursor, int plan)
     return code;
 }
 
-/* Begins the source anew for these arguments. */
+/* Restarts the source with these arguments. */
 static int start(struct packed_cursor *cursor, int plan, int count, sqlite3_value **values)
 {
     int code = SQLITE_OK;
@@ -364,7 +367,7 @@ static int packed_filter(sqlite3_vtab_cursor *base, int plan, const char *name, 
 {
     struct packed_cursor *cursor = (struct packed_cursor *)base;
     cursor->at_end = 0;
-    /* One lookup after the other, from a table beside this one, mostly stays in a block. */
+    /* Successive lookups from a joined table mostly hit the same block. */
     if (plan == LOOKUP_BY_ID) {
         cursor->wanted_id = sqlite3_value_int64(values[0]);
         if (cursor->plan == plan && find_in_block(cursor))
@@ -396,7 +399,7 @@ static void put_bytes(sqlite3_context *context, const struct packed_cursor *curs
         sqlite3_result_blob64(context, bytes, length, SQLITE_TRANSIENT);
 }
 
-/* A column inside the block. */
+/* Returns a packed column to SQLite. */
 static int put_packed(struct packed_cursor *cursor, sqlite3_context *context, int column)
 {
     int code = need(cursor, column);
@@ -432,7 +435,7 @@ static int packed_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     return SQLITE_OK;
 }
 
-/* Without xCreate it is eponymous only: nobody can make another one in the file. */
+/* Without xCreate the table is eponymous only: nobody can create another one in the file. */
 static const sqlite3_module module = {
     .iVersion = 1,
     .xConnect = packed_connect,

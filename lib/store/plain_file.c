@@ -1,3 +1,8 @@
+/*
+ * Writes an SQLite file for other tools: plain tables with the rows of the store's views, indexes and
+ * descriptions of the columns.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -14,18 +19,19 @@
 #include <unistd.h>
 
 /*
- * SQLite writes a database into a file that is open already, and may have no name: nobody else knows of it,
- * so that there are no locks and nothing is synchronised. Temporary files are SQLite's as always. One
- * database for each of these; all that is in here stays where it is until descriptor_file_release.
+ * An SQLite VFS that writes a database to an open file descriptor, which may have no name. No other process
+ * knows the file, so there is no locking and no syncing. Temporary files use SQLite's default VFS. One of
+ * these for each database; it must not move until descriptor_file_release.
  */
 struct descriptor_file {
-    sqlite3_vfs vfs;  /* its name goes to sqlite3_open_v2; the database's own name there says nothing */
-    sqlite3_vfs *own; /* the usual one */
+    sqlite3_vfs
+        vfs; /* its name is passed to sqlite3_open_v2; the name of the database itself has no meaning */
+    sqlite3_vfs *own; /* SQLite's default VFS */
     int descriptor;   /* borrowed: open for reading and writing, seekable */
     char name[48];
 };
 
-/* What SQLite's open file is here. */
+/* SQLite's open file in this VFS. */
 struct opened {
     sqlite3_file base;
     int descriptor;
@@ -41,7 +47,7 @@ static int close_nothing(sqlite3_file *file)
     return SQLITE_OK;
 }
 
-/* What is beyond the end reads as zeros. */
+/* Bytes after the end of the file read as zeros. */
 static int read_bytes(sqlite3_file *file, void *bytes, int length, sqlite3_int64 at)
 {
     size_t done = 0;
@@ -155,7 +161,7 @@ static int descriptor_file_init(struct descriptor_file *file, int descriptor)
     return code;
 }
 
-/* When the database is closed; also one that is all 0. */
+/* Call it after the database is closed; also allowed on a zeroed struct. */
 static void descriptor_file_release(struct descriptor_file *file)
 {
     if (file->own)
@@ -164,7 +170,7 @@ static void descriptor_file_release(struct descriptor_file *file)
 }
 
 struct plain_file {
-    struct store store; /* the connection; no store in the sense of store.c */
+    struct store store; /* the connection; not a store as store.c opens it */
     struct descriptor_file file;
 };
 
@@ -287,7 +293,7 @@ static struct statement *prepare_insert(struct plain_file *file, const struct vi
     return insert;
 }
 
-/* Others refuse text that is no UTF-8, as a file's name may be. */
+/* Replaces invalid UTF-8, which file names may contain and other tools refuse. */
 static int copy_text(struct statement *rows, struct statement *insert, int column, struct error *error)
 {
     size_t length;

@@ -1,3 +1,8 @@
+/*
+ * Runs untrusted SQL (`ncclprof query`): an authorizer allows only reading, and limits bound time, memory and
+ * the size of values.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -9,13 +14,13 @@
 #include <string.h>
 #include <time.h>
 
-/* One look at the clock in so many of SQLite's instructions: some milliseconds. */
+/* SQLite instructions between two checks of the time limit: some milliseconds. */
 enum { INSTRUCTIONS_A_LOOK = 20000 };
 
-/* No single value, so no single function call, may grow or last beyond these. */
+/* Limits of single values, so that no single function call uses much memory or time. */
 enum { LONGEST_VALUE_BYTES = 64 << 20, LONGEST_PATTERN_BYTES = 256, LONGEST_SQL_BYTES = 1 << 20 };
 
-/* Memory of SQLite altogether while a stranger's query runs. */
+/* Limit of SQLite's total memory while an untrusted query runs. */
 static const int64_t HEAP_BYTES = INT64_C(1) << 30;
 
 struct query {
@@ -28,7 +33,7 @@ struct query {
     struct table head;
     char **names;
     struct cell *cells;
-    struct buffer *blobs; /* one a column: text of its blob */
+    struct buffer *blobs; /* one for each column: the text form of a blob */
 };
 
 static int allow(void *context, int action, const char *first, const char *second, const char *database,
@@ -40,7 +45,7 @@ static int allow(void *context, int action, const char *first, const char *secon
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
-        /* The one loads code, the other tells addresses of it. */
+        /* The first loads code, the second reveals addresses of code. */
         return sqlite3_stricmp(second, "load_extension") == 0 ||
                        sqlite3_stricmp(second, "fts3_tokenizer") == 0
                    ? SQLITE_DENY
@@ -93,7 +98,7 @@ static int fail(struct query *query, struct error *error)
     return store_error(query->store, error, "the query failed");
 }
 
-/* What follows the statement may only be blanks and comments. */
+/* Only blanks and comments may follow the statement. */
 static int check_rest(struct query *query, const char *rest, struct error *error)
 {
     while (*rest) {
@@ -107,7 +112,7 @@ static int check_rest(struct query *query, const char *rest, struct error *error
     return 0;
 }
 
-/* The first statement of *sql, which moves behind it; no handle where there is none. */
+/* Prepares the first statement of *sql and moves *sql past it. The handle is NULL if no statement is left. */
 static int prepare(struct query *query, const char **sql, struct error *error)
 {
     while (**sql && !query->handle)
@@ -126,7 +131,7 @@ static int is_taken(const struct query *query, const char *name)
     return 0;
 }
 
-/* The name of column `at`, made unlike those before it. NULL when memory is out. */
+/* The name of column `at`, made different from all earlier names. NULL if memory is out. */
 static char *unique_name(const struct query *query, int at)
 {
     const char *given = sqlite3_column_name(query->handle, at);

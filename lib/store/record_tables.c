@@ -1,3 +1,8 @@
+/*
+ * Generates SQL over all record tables from their description (lib/model/record.c): statements with markers
+ * from schemas/, removal and renumbering of files, and moving records to another process or member.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/records.h"
@@ -13,7 +18,7 @@ static int put_processes_of_file(struct buffer *sql, const struct record_table *
                          table->name, record_table_id(table));
 }
 
-/* Rows of which an earlier form is kept count by that. */
+/* For rows that a join changed, the saved earlier form counts. */
 static int put_recorded_of_file(struct buffer *sql, const struct record_table *table)
 {
     const char *kept = table->kept, *id = record_table_id(table);
@@ -90,7 +95,7 @@ static int put_moving(struct buffer *sql, const struct record_table *table)
 
 static const struct {
     const char *marker;
-    int (*put)(struct buffer *sql, const struct record_table *table); /* NULL: about blocks alone */
+    int (*put)(struct buffer *sql, const struct record_table *table); /* NULL: for blocks only */
 } forms[] = {{"/* columns of a block */", NULL},
              {"/* processes of file ?1 */", put_processes_of_file},
              {"/* processes that file ?1 recorded */", put_recorded_of_file},
@@ -114,7 +119,7 @@ static int put_tables(struct buffer *sql, int form)
     return failed;
 }
 
-/* The form of the first marker in the text, and where that is; -1: there is none. */
+/* Finds the first marker in the text and returns its index; -1 if there is none. */
 static int find_marker(const char *text, const char **at)
 {
     int found = -1;
@@ -157,7 +162,7 @@ int record_tables_execute(struct store *store, const char *sql, struct error *er
     return failed;
 }
 
-/* Tables that have rows by the id of a record: of each kind up to so many. */
+/* Number of tables, for each kind of record, that use the record's id. */
 enum { PLACES = 3 };
 
 static const char *place_of(const struct record_table *table, int place)
@@ -165,12 +170,12 @@ static const char *place_of(const struct record_table *table, int place)
     return place == 0 ? table->name : place == 1 ? table->kept : table->joined;
 }
 
-/* By the number of the file; file itself is the last. */
+/* Tables with a file_id; the file's own row is last. */
 static const char *const file_tables[] = {"file_member", "ledger", "file"};
 
 enum { FILE_TABLES = sizeof file_tables / sizeof *file_tables };
 
-/* Runs a sentence about ?1 and ?2, which it releases. */
+/* Runs a statement with parameters ?1 and ?2 and releases its text. */
 static int run(struct store *store, struct buffer *sql, int failed, int64_t one, int64_t two,
                struct error *error)
 {
@@ -183,7 +188,7 @@ static int run(struct store *store, struct buffer *sql, int failed, int64_t one,
     return failed ? -1 : 0;
 }
 
-/* Traffic names the operation that it is of, which is of the same file. */
+/* Network traffic refers to its operation, which belongs to the same file. */
 static int renumber_place(struct store *store, const struct record_table *table, int place, int64_t from,
                           int64_t to, struct error *error)
 {
@@ -218,7 +223,7 @@ int record_tables_move(struct store *store, enum field_kind whose, int64_t from,
     const char *column = whose == FIELD_PROCESS ? "process_id" : "member_id";
     for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++) {
         const struct record_table *table = &record_tables[kind];
-        /* Most tables find the records of a process at once, those of a member not. */
+        /* Most tables have an index by process but none by member. */
         const char *of_process =
             whose == FIELD_MEMBER && record_table_has(table, FIELD_PROCESS)
                 ? " AND process_id = (SELECT process_id FROM member WHERE member_id = ?1)"

@@ -1,3 +1,8 @@
+/*
+ * The ranks, communicators and members of a joined store, in memory, with the rules that place ranks which
+ * recorded nothing.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -9,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number and the byte behind it; NULL: it is none, or beyond a C int. */
+/* Reads a number and returns the position after it. NULL if there is none, or it is larger than a C int. */
 static const char *read_rank(const char *text, int64_t *rank)
 {
     *rank = 0;
@@ -20,7 +25,7 @@ static const char *read_rank(const char *text, int64_t *rank)
     return *rank < INT32_MAX ? text : NULL;
 }
 
-/* How many there are; 0: it is no list of ranks. */
+/* The number of ranks; 0 if the text is not a list of ranks. */
 static size_t read_list(const char *text, int64_t *ranks)
 {
     size_t count = 0;
@@ -32,7 +37,7 @@ static size_t read_list(const char *text, int64_t *ranks)
     return text && strcmp(text, "]") == 0 ? count : 0;
 }
 
-/* 1: none comes twice. -1: out of memory. */
+/* 1: all are distinct; 0: not so; -1: out of memory. */
 static int are_distinct(const int64_t *ranks, size_t count)
 {
     int64_t *sorted = array_new(count, sizeof *sorted);
@@ -50,7 +55,7 @@ static int are_distinct(const int64_t *ranks, size_t count)
 int members_read(const char *text, int64_t **ranks, size_t *count)
 {
     *count = 0;
-    /* Each takes two bytes at least. */
+    /* Each rank takes at least two bytes of text. */
     *ranks = array_new(strlen(text) / 2 + 1, sizeof **ranks);
     if (!*ranks)
         return -1;
@@ -62,7 +67,10 @@ int members_read(const char *text, int64_t **ranks, size_t *count)
     return 0;
 }
 
-/* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
+/*
+ * Members of communicators. Numbers and sizes come from a trace and may be arbitrarily large, so no
+ * allocation depends on them.
+ */
 
 int communicator_set_member(struct job_communicator *communicator, int64_t number, int32_t rank)
 {
@@ -161,7 +169,7 @@ int communicator_add_listed_members(const struct run_ranks *run, struct job_comm
     return 0;
 }
 
-/* Whether the numbers of its members are their global ranks. */
+/* Whether the members' numbers equal their global ranks. */
 static int has_global_numbers(const struct run_ranks *run, const struct job_communicator *communicator)
 {
     for (size_t i = 0; i < communicator->seat_count; i++) {
@@ -173,8 +181,8 @@ static int has_global_numbers(const struct run_ranks *run, const struct job_comm
 }
 
 /*
- * Ranks that recorded nothing are no members of anything. In the communicator of all their number is their
- * global rank; elsewhere a free place can only be that of the one silent rank there is.
+ * Ranks that recorded nothing have no members. In the communicator of all ranks their number is their global
+ * rank. In any other communicator a free number can only be placed if exactly one rank recorded nothing.
  */
 void job_member_silent(const struct run_ranks *run, struct silent_ranks silent,
                        struct job_communicator *communicator)
@@ -223,7 +231,7 @@ static int32_t run_of(const struct roster *roster, int64_t id)
     return (int32_t)find_id(roster->runs, roster->run_count, sizeof *roster->runs, 0, id);
 }
 
-/* Each takes a row, but for one of what is not there; -1 when memory is out. */
+/* Reads one row; a row that refers to something unknown is ignored. -1 if memory is out. */
 typedef int (*row_taker)(struct roster *roster, struct statement *row);
 
 static int take_run(struct roster *roster, struct statement *row)
@@ -367,7 +375,7 @@ static struct run_ranks ranks_of(const struct roster *roster, const struct roste
                               .expected = run->expected_ranks};
 }
 
-/* In order of their numbers: of several that claim one the last has it. */
+/* Adds the members in order of their numbers; if several have the same number, the last one wins. */
 static int member_members(struct roster *roster)
 {
     for (size_t i = 0; i < roster->member_count; i++) {

@@ -1,3 +1,5 @@
+/* Rows of the record tables in memory: cells, and the bytes of their texts and blobs. */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/records.h"

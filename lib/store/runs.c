@@ -1,3 +1,5 @@
+/* Finds runs by name or number, and reads and writes the rows about shards. */
+
 #include "base/base.h"
 #include "store/store.h"
 
@@ -7,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the text is a whole number from 1, and nothing else. */
+/* Whether the text is exactly one positive integer. */
 static int read_number(const char *text, int64_t *number)
 {
     char *end;
@@ -18,7 +20,7 @@ static int read_number(const char *text, int64_t *number)
     return !*end && !errno && *number > 0;
 }
 
-/* 1: found, 0: there is none, -1: error. */
+/* 1: found; 0: not found; -1: error. */
 static int find(struct store *store, const char *text, int64_t *run_id, struct error *error)
 {
     int64_t number;
@@ -116,7 +118,9 @@ static const char *const state_names[SHARD_STATES] = {[SHARD_WHOLE] = "whole",
                                                       [SHARD_UNFINISHED] = "unfinished",
                                                       [SHARD_MISSING] = "missing"};
 
-/* Of more shards than any job has, a hostile store may speak. */
+/*
+ * Limits how many missing shards are added, because the counts of a hostile store may be arbitrarily large.
+ */
 enum { MOST_COUNTED = 1 << 20 };
 
 static enum shard_state state_named(const char *name)
@@ -184,7 +188,7 @@ const struct shard *shards_self(const struct shards *shards)
     return NULL;
 }
 
-/* Runs a sentence with what it takes of a shard; parameters of all have the same numbers. */
+/* Runs a statement with the fields of a shard; the parameters have the same numbers in all statements. */
 static int run(struct store *store, const char *sql, const struct shard *shard, int is_whole_row,
                struct error *error)
 {
@@ -230,7 +234,7 @@ int store_set_shard(struct store *store, int is_shard, struct error *error)
     return store_set_fact(store, "shard", is_shard, error);
 }
 
-/* Rows of one job's count stand together, by number. */
+/* The shards of one job are adjacent, sorted by number. */
 static int add_missing_of(struct store *store, const struct shard *shards, size_t count, struct error *error)
 {
     size_t at = 0;

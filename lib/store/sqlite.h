@@ -3,7 +3,7 @@
 
 #include "store/store.h"
 
-/* In ncclprof_views.so (module.mk) SQLite is that of the program which loads it, elsewhere it is linked. */
+/* ncclprof_views.so (module.mk) uses the SQLite of the program that loads it; the tool links SQLite. */
 #ifndef NCCLPROF_EXTENSION
 #define SQLITE_CORE 1
 #endif
@@ -11,14 +11,14 @@
 
 SQLITE_EXTENSION_INIT3
 
-/* What a store and a statement are. Nothing outside lib/store includes this, or SQLite's headers. */
+/* The definitions of a store and a statement. Nothing outside lib/store includes this header or SQLite's. */
 
 struct store {
     sqlite3 *handle;
     char *path;
-    size_t threads;     /* that whoever reads it may work with */
-    int reads_views;    /* that lie in the file: they are ours */
-    int declares_table; /* proxy_step is being declared, which query's authorizer must let through */
+    size_t threads;     /* number of threads that may work on data read from the store */
+    int reads_views;    /* the views in the file are ours and may be read */
+    int declares_table; /* proxy_step is being declared; the authorizer of a query must allow that */
 };
 
 struct statement {

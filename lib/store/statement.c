@@ -1,3 +1,8 @@
+/*
+ * Prepared statements: binding of parameters, execution, reading of columns. Wraps SQLite, which nothing
+ * outside lib/store calls.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"

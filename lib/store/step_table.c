@@ -1,3 +1,15 @@
+/*
+ * The virtual table proxy_step: one row for each network step that the table proxy_operation holds packed. It
+ * is read-only and need not be created: every connection that this library opens has it.
+ *
+ *     SELECT rank, direction, max(network_us) FROM proxy_step JOIN v_proxy_operation USING
+ *         (proxy_operation_id) ...
+ *
+ * A scan reads proxy_operation by id. SQLite passes down equality of proxy_operation_id or operation_id, and
+ * ranges of proxy_operation_id. There is no index by operation, which would cost more at each ingest than it
+ * saves: the search is limited to the operation's file, whose number is part of both ids.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -5,18 +17,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Virtual table proxy_step: a row for each network step that table proxy_operation holds packed. It is
- * read-only and there without being created, in every connection that this library opens:
- *
- *     SELECT rank, direction, max(network_us) FROM proxy_step JOIN v_proxy_operation USING
- * (proxy_operation_id) ...
- *
- * A scan walks proxy_operation by its id; equality on proxy_operation_id or operation_id and a range of
- * proxy_operation_id are handed down. There is no index by operation (it would cost more at every ingest than
- * it saves): the search is narrowed to the operation's file, whose number is in both ids.
- */
 
 static const char declaration[] =
     "CREATE TABLE proxy_step ("
@@ -36,10 +36,10 @@ enum {
     COLUMN_CHANNEL,
     COLUMN_PEER,
     COLUMN_STEP,
-    COLUMN_WAITS /* three columns a wait, in wait_kind's order */
+    COLUMN_WAITS /* three columns for each wait, in the order of enum wait_kind */
 };
 
-/* Columns of the statement that a cursor walks: those before COLUMN_STEP, then these. */
+/* Columns of the statement that a cursor reads: those before COLUMN_STEP, then these. */
 enum { SOURCE_BASE = COLUMN_STEP, SOURCE_STEPS };
 
 struct step_table {
@@ -83,7 +83,7 @@ static int step_disconnect(sqlite3_vtab *table)
 
 static int step_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-    /* Several rows are of one proxy operation: their own numbers are no ids. */
+    /* Several rows belong to one proxy operation, so their rowids are not ids. */
     int chosen = lookup_choose(info, (struct lookup_columns){.owner = COLUMN_OPERATION});
     double rows = chosen & LOOKUP_BY_ID ? 1e2 : chosen & LOOKUP_BY_OWNER ? 1e3 : chosen ? 1e6 : 1e8;
     info->estimatedRows = (sqlite3_int64)rows;
@@ -109,7 +109,7 @@ static int step_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Goes to the next proxy operation that has steps. */
+/* Moves to the next proxy operation that has steps. */
 static int next_operation(struct step_cursor *cursor)
 {
     for (;;) {
@@ -211,7 +211,7 @@ static int step_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     return SQLITE_OK;
 }
 
-/* Without xCreate it is eponymous only: nobody can make another one in the file. */
+/* Without xCreate the table is eponymous only: nobody can create another one in the file. */
 static const sqlite3_module module = {
     .iVersion = 1,
     .xConnect = step_connect,
@@ -234,7 +234,7 @@ int step_table_register(struct store *store, struct error *error)
     return 0;
 }
 
-/* Of the program that loads it. In the tool SQLite is linked, and this is nothing. */
+/* The SQLite of the program that loads the extension. In the tool, where SQLite is linked, this is empty. */
 SQLITE_EXTENSION_INIT1
 
 static void tell_version(sqlite3_context *context, int count, sqlite3_value **values)
@@ -242,7 +242,7 @@ static void tell_version(sqlite3_context *context, int count, sqlite3_value **va
     sqlite3_result_text(context, NCCLPROF_VERSION, -1, SQLITE_STATIC);
 }
 
-/* The connection owns the store by a function, which goes with it. */
+/* The connection owns the store: the destructor of a function frees it. */
 static int register_all(struct store *store, struct error *error)
 {
     int code = sqlite3_create_function_v2(store->handle, "ncclprof_version", 0,

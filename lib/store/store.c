@@ -1,3 +1,8 @@
+/*
+ * Opens and closes stores, with the settings of their SQLite connections, and reads and writes facts. Also
+ * handles the paths of files on a node.
+ */
+
 #include "store/store.h"
 #include "base/base.h"
 #include "store/internal.h"
@@ -15,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long a connection waits for another one, looking again every POLL_MS. */
+/* How long a connection waits for another one, and the time between attempts. */
 enum { PATIENCE_MS = 15000, POLL_MS = 2 };
 
 static int wait_for_others(void *context, int attempts)
@@ -26,7 +31,7 @@ static int wait_for_others(void *context, int attempts)
     return 1;
 }
 
-/* SQLite would make the file with mode 0644; a trace says too much about a job for that. */
+/* SQLite would create the file with mode 0644, but a trace contains too much about a job for that. */
 static int make_file(const char *path, struct error *error)
 {
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
@@ -39,7 +44,7 @@ static int make_file(const char *path, struct error *error)
     return 0;
 }
 
-/* Opening a FIFO would wait for ever, a directory or device gives riddles. */
+/* Opening a FIFO would block, and errors for a directory or device would be confusing. */
 static int check_file(const char *path, struct error *error)
 {
     struct stat status;
@@ -49,20 +54,20 @@ static int check_file(const char *path, struct error *error)
     if (!S_ISREG(status.st_mode))
         return error_set(error, "the path is %s, not a file",
                          S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe");
-    /* SQLite's smallest page; it would take a shorter file for an empty database and overwrite it. */
+    /* The smallest SQLite page: SQLite would treat a shorter file as an empty database and overwrite it. */
     if (status.st_size > 0 && status.st_size < 512)
         return error_set(error, "the file is not an SQLite database, so it is not a store");
     return 0;
 }
 
-/* Stores that are open, in whichever thread. */
+/* Number of open stores, over all threads. */
 static atomic_int open_stores;
 
 /*
- * SQLite would put what does not fit into memory under /var/tmp or /tmp, where others can fill the disk. It
- * goes beside the store instead, unless SQLITE_TMPDIR says otherwise. Where nothing can be written it stays
- * in memory. The name of the folder is SQLite's only global variable; stores open at the same time share the
- * first's.
+ * SQLite puts what does not fit into memory under /var/tmp or /tmp, where other users can fill the disk. So
+ * this directs it to the directory of the store, unless SQLITE_TMPDIR is set; if that directory is not
+ * writable, temporary data stays in memory. The directory is SQLite's only global variable: stores that are
+ * open at the same time share that of the first.
  */
 static void use_folder(const char *path)
 {
@@ -88,7 +93,7 @@ static const char *place_of_temporaries(void)
     return usable ? "PRAGMA temp_store=FILE" : "PRAGMA temp_store=MEMORY";
 }
 
-/* Another one may have made the file: nothing in it shall act. */
+/* The file may come from somebody else, so nothing in it may run code. */
 static int distrust(struct store *store, struct error *error)
 {
     static const struct {
@@ -98,10 +103,12 @@ static int distrust(struct store *store, struct error *error)
         {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
         {SQLITE_DBCONFIG_DEFENSIVE, 1},
         {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        /* We make none: one that is there is a stranger's, and would act on what we write. */
+        /* We create no triggers: one in the file is foreign and would act on what we write. */
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
-        /* Views that lie in the file may never end, also where a table of ours should be: those that are read
-         * are our own (migrate_make_views). query.c lets the user's run, in bounds. */
+        /*
+         * Views in the file may run without end, even in place of one of our tables. Only our own views are
+         * read (migrate_make_views); query.c allows those in the file, within limits.
+         */
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
@@ -114,8 +121,10 @@ static int distrust(struct store *store, struct error *error)
 
 static int configure(struct store *store, enum store_mode mode, struct error *error)
 {
-    /* secure_delete: Debian builds it on, which costs a fifth of the speed; a trace holds no secrets that
-     * its deletion must scrub. cell_size_check: a damaged page is told, not followed. */
+    /*
+     * secure_delete: off, because Debian's default costs a fifth of the speed and a trace holds no secrets
+     * that must be erased. cell_size_check: a damaged page is reported instead of followed.
+     */
     if (store_execute(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;", error) ||
         store_execute(store, place_of_temporaries(), error))
         return -1;
@@ -128,8 +137,8 @@ static int configure(struct store *store, enum store_mode mode, struct error *er
 }
 
 /*
- * A name such as ":memory:" or "file:x?mode=memory" is a file's name here; SQLite, which may have been built
- * to see a URI in it, takes none for one that begins like a path.
+ * A name such as ":memory:" or "file:x?mode=memory" is the name of a file here. SQLite, which may be built to
+ * accept URIs, does not treat a name that begins like a path as one.
  */
 static int open_file(struct store *store, enum store_mode mode, struct error *error)
 {
@@ -170,7 +179,9 @@ static struct store *connect(const char *path, enum store_mode mode, struct erro
     return store;
 }
 
-/* Sees to the schema. Returns 0, -1, or 1 when this connection may not write and something must. */
+/*
+ * Checks or updates the schema. Returns 0, -1, or 1 if an update is needed and this connection is read-only.
+ */
 static int prepare_schema(struct store *store, enum store_mode mode, struct error *error)
 {
     enum schema_state state;
@@ -225,7 +236,7 @@ struct store *store_open(const char *path, enum store_mode mode, struct error *e
     int must_write = 0;
     struct store *store = open_once(path, mode, &must_write, error);
     if (!store && must_write) {
-        /* A writer was killed, or the schema is of an earlier version: mend it first, then only read. */
+        /* A writer was killed, or the schema is older: repair the store first, then open it read-only. */
         int again = 0;
         error_clear(error);
         struct store *mended = open_once(path, STORE_WRITE, &again, error);
@@ -289,7 +300,7 @@ int store_set_fact(struct store *store, const char *name, int64_t value, struct 
     return outcome;
 }
 
-/* Of an SQLite file: what it begins with, and where its application_id stands, the great end first. */
+/* The header of an SQLite file, and the offset of its application_id, which is big-endian. */
 enum { HEADER_BYTES = 72, STAMP_AT = 68 };
 static const char MAGIC[16] = "SQLite format 3";
 

@@ -1,3 +1,8 @@
+/*
+ * Reads the files of a store and their rows back into batches, in order to write them into another store
+ * (merge). Rows that a join changed are read as they were recorded.
+ */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/records.h"
@@ -10,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much memory is read at once. */
+/* Approximate memory of the rows read at a time. */
 #ifndef UNLOAD_BYTES
 #define UNLOAD_BYTES (4 << 20)
 #endif
@@ -26,7 +31,7 @@ static const char *const sentences[SENTENCES] = {
 struct unloader {
     struct store *store;
     struct statement *statements[SENTENCES];
-    struct statement *rows[EVENT_TABLES]; /* NULL: there are none */
+    struct statement *rows[EVENT_TABLES]; /* NULL: the table has no rows */
 };
 
 /* ---- files ---- */
@@ -87,7 +92,10 @@ void stored_files_release(struct stored_files *files)
 
 /* ---- statements ---- */
 
-/* Rows of file ?1 of a table, by id, from ?2 on; of `recorded`, if it is not NULL, what is there as well. */
+/*
+ * Appends a query for the rows of file ?1 in a table, from id ?2 on, sorted by id. If `recorded` is not NULL,
+ * rows in that table replace those with the same id.
+ */
 static int put_question(struct buffer *sql, const struct record_table *table, const char *recorded)
 {
     static const char of_file[] = "BETWEEN ?2 AND (?1 << 32) + 4294967295";
@@ -113,7 +121,7 @@ static int has_rows(struct store *store, const char *table, struct error *error)
     return answer;
 }
 
-/* Of a table that has none no file is asked for rows. */
+/* A table without rows gets no statement. */
 static int prepare_rows(struct unloader *unloader, enum event_kind kind, struct error *error)
 {
     struct buffer sql = BUFFER_INIT;
@@ -160,7 +168,7 @@ void unloader_free(struct unloader *unloader)
     free(unloader);
 }
 
-/* Asks one of the sentences for file `file_id`, and gives each row that comes to `take`. */
+/* Runs one of the statements for a file and passes each row to `take`. */
 static int ask(struct unloader *unloader, enum sentence sentence, int64_t file_id,
                int (*take)(void *context, struct statement *row, struct error *error), void *context,
                struct error *error)
@@ -189,24 +197,27 @@ static int take_entry(void *context, struct statement *row, struct error *error)
 
 /* ---- names ---- */
 
-/* Ids of the store that is read, ascending; at the same place stands what the inserter counts. */
+/* Ids of the store that is read, in ascending order; the index of an id is its number for the inserter. */
 struct id_list {
     int64_t *items; /* owned */
     size_t count;
     size_t capacity;
 };
 
-/* A part of a file: whom its rows name, told with the first part, and the rows. */
+/*
+ * The rows of a part of a file, and the ids of the processes, communicators and members that they name, which
+ * come with the first part.
+ */
 struct names {
     struct batch batch;
     struct id_list processes;
     struct id_list communicators;
     struct id_list members;
-    enum event_kind kind; /* whose table is read next */
-    int64_t from_id;      /* its first row that has not been read */
+    enum event_kind kind; /* the table that is read next */
+    int64_t from_id;      /* first id not read yet */
 };
 
-/* Where an id stands; -1: it is not there. */
+/* The index of an id; -1 if it is not in the list. */
 static int64_t id_list_find(const struct id_list *list, int64_t id)
 {
     return find_id(list->items, list->count, sizeof *list->items, 0, id);
@@ -288,7 +299,7 @@ static int read_names(struct unloader *unloader, struct unload *load, struct err
 
 /* ---- rows ---- */
 
-/* The file's number of an id; -1: it names nothing that is there. */
+/* The file's number for an id; -1 if the id refers to nothing in the store. */
 static int64_t number_of(const struct names *names, enum field_kind kind, int64_t id)
 {
     switch (kind) {
@@ -349,7 +360,7 @@ static int take_row(struct names *names, sqlite3_stmt *from, struct error *error
     return 0;
 }
 
-/* The rest of the table at hand, or as much of it as there is room for. */
+/* Reads the rest of the current table, or as much of it as fits. */
 static int read_table(struct unloader *unloader, struct unload *load, struct error *error)
 {
     struct names *names = load->names;
@@ -391,7 +402,7 @@ static int read_rows(struct unloader *unloader, struct unload *load, struct erro
     return 0;
 }
 
-/* 1: the file is there as it was; 0: it is not; -1: error. */
+/* 1: the file is still there, unchanged; 0: it is not; -1: error. */
 static int is_there(struct unloader *unloader, const struct unload *load, struct error *error)
 {
     struct statement *row = unloader->statements[IS_THERE];
@@ -403,7 +414,7 @@ static int is_there(struct unloader *unloader, const struct unload *load, struct
     return found == 0 ? (error_set(error, "it was modified while it was merged"), 0) : found;
 }
 
-/* Reads some, all in one state of the store, whoever writes. */
+/* Reads some rows in one transaction, so that concurrent writers do not matter. */
 static int read_some(struct unloader *unloader, struct unload *load, int is_first, struct error *error)
 {
     if (store_execute(unloader->store, "BEGIN", error))
@@ -420,7 +431,7 @@ static void forget_names(struct names *names)
     names->processes.count = names->communicators.count = names->members.count = 0;
 }
 
-/* What an earlier file has left in memory serves the next one. */
+/* Keeps the memory of an earlier file for reuse. */
 static int begin_load(struct unload *load)
 {
     if (!load->names && (load->names = calloc(1, sizeof *load->names)))
@@ -457,7 +468,7 @@ int unload_put(struct unload *load, struct inserter *inserter, struct insert_tar
 {
     const struct batch *batch = &load->names->batch;
     if (inserter_put(inserter, target, batch, error))
-        /* Rows that the other store's own constraints refuse are no fault of this one. */
+        /* Rows that violate a constraint are the fault of the store that they come from. */
         return (sqlite3_errcode(inserter->store->handle) & 0xff) == SQLITE_CONSTRAINT ? 1 : -1;
     load->bytes += batch_size_bytes(batch);
     return 0;

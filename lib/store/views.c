@@ -1,3 +1,5 @@
+/* The tables that users, `ncclprof query` and exports see: their names, descriptions, columns and indexes. */
+
 #include "base/base.h"
 #include "model/model.h"
 #include "store/sqlite.h"
@@ -5,7 +7,7 @@
 
 #include "schemas.h"
 
-/* Names, types, units and meaning of all columns. */
+/* Name, type, unit and meaning of a column. */
 #define COLUMN(called, is, in, says)                                        \
     {                                                                       \
         .name = (called), .type = (is), .unit = (in), .description = (says) \
@@ -61,7 +63,7 @@ static const struct column proxy_step_columns[] = {
     COLUMN("flush_us", CELL_REAL, "us", "duration of the wait for the receiver's GPU to see the data"),
 };
 
-/* Of views, what stands beside their columns where they are made (schemas/view). */
+/* The columns of the views, generated from the comments in schemas/view. */
 static const struct column v_rank_columns[] = {SCHEMA_COLUMNS_v_rank(COLUMN)};
 static const struct column v_rank_fact_columns[] = {SCHEMA_COLUMNS_v_rank_fact(COLUMN)};
 static const struct column v_communicator_columns[] = {SCHEMA_COLUMNS_v_communicator(COLUMN)};
@@ -81,7 +83,7 @@ static const struct column v_dropped_columns[] = {SCHEMA_COLUMNS_v_dropped(COLUM
 #define OF_PROCESSES "process_id IN (SELECT process_id FROM job_rank WHERE run_id = ?1)"
 #define OF_FILES "file_id IN (SELECT file_id FROM file_member WHERE member_id IN (" MEMBERS_OF_RUN "))"
 
-/* Averages are of no run. */
+/* Metrics belong to no run. */
 #define OF_NONE "?1 IS NULL"
 
 #define COLUMNS(name) \

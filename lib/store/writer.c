@@ -1,3 +1,9 @@
+/*
+ * Writes files into the store in transactions: decides whether a file is new, replaces an older content of
+ * its path, or is dropped because its content is stored already. Also the intake, which turns the events of a
+ * reader into batches.
+ */
+
 #include "base/base.h"
 #include "store/records.h"
 #include "store/store.h"
@@ -9,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A transaction ends once it holds so much or took so long. `make torture` makes it small. */
+/* Size and age at which a transaction is committed. `make torture` makes the size small. */
 #ifndef TRANSACTION_BYTES
 #define TRANSACTION_BYTES (64 << 20)
 #endif
@@ -46,16 +52,17 @@ struct writer {
     struct removal removal;
     struct statement *statements[SENTENCES];
     int in_transaction;
-    int has_changed; /* this transaction changes what the store holds */
-    int needs_sweep; /* rows went: others may be left without a file */
+    int has_changed; /* this transaction changes the content of the store */
+    int needs_sweep; /* rows were removed, so others may no longer belong to any file */
     int failed;
-    int64_t first_file; /* of this transaction: the number of the file whose order is first_order */
+    int64_t first_file; /* in this transaction: id of the file whose order is first_order */
     int64_t first_order;
-    int64_t next_order; /* past the files so far */
-    int64_t pipes;      /* names the file set of pipes: no file before has so high a number; 0: none came */
+    int64_t next_order; /* 1 + the highest order so far */
+    int64_t pipes; /* number in the name of the file set of pipes, higher than the id of any earlier file; 0:
+                      no pipe so far */
     uint64_t transaction_bytes;
     struct timespec begun;
-    struct map met; /* files whose content some path of this ingest still holds */
+    struct map met; /* stored files whose content this ingest found at some path */
 };
 
 struct writer *writer_new(struct store *store, struct error *error)
@@ -108,7 +115,7 @@ static int begin_transaction(struct writer *writer, struct error *error)
     if (is_restored < 0)
         return -1;
     writer->has_changed |= is_restored;
-    /* Another process may have written meanwhile. */
+    /* Another process may have written in between. */
     inserter_forget(&writer->inserter);
     struct statement *next = writer->statements[NEXT_FILE];
     if (statement_step(next, error) != 1)
@@ -128,7 +135,9 @@ void writer_file_release(struct writer_file *file)
     *file = (struct writer_file){.path = NULL};
 }
 
-/* Pipes have no directory: those of one ingest tell of one job, as far as anyone can say, and of no other. */
+/*
+ * Pipes have no directory. The pipes of one ingest are taken to belong to one job, different from all others.
+ */
 static char *name_set(struct writer *writer, const char *path, const char *file_set)
 {
     char *name;
@@ -174,7 +183,7 @@ int writer_unload(struct writer *writer, struct writer_file *file, struct unload
     return outcome < 0 ? fail(writer) : outcome;
 }
 
-/* Runs a statement that asks for nothing but a file. */
+/* Runs a statement whose only parameter is a file. */
 static int run_for(struct writer *writer, enum sentence sentence, int64_t file_id, struct error *error)
 {
     struct statement *statement = writer->statements[sentence];
@@ -190,7 +199,7 @@ static int remove_file(struct writer *writer, int64_t file_id, struct error *err
     return 0;
 }
 
-/* The id that a bound statement finds in its first column; 0: none, -1: error. */
+/* Returns the id in the first column of a bound statement; 0: none, -1: error. */
 static int64_t find_file(struct statement *find, struct error *error)
 {
     int found = statement_step(find, error);
@@ -229,7 +238,7 @@ static int remove_twin(struct writer *writer, const char *path, const struct wri
     return id > 0 ? depart(writer, id, error) : (int)id;
 }
 
-/* An earlier version may have taken a trace in packed and unpacked. */
+/* An earlier version may have stored a trace twice, compressed and uncompressed. */
 static int remove_others(struct writer *writer, const char *path, const struct writer_facts *facts,
                          struct error *error)
 {
@@ -310,7 +319,10 @@ static int move_file(struct writer *writer, int64_t id, const struct writer_file
                : 0;
 }
 
-/* Whether it lies in the folder that stands for it: not that of a copy, which stays where it is. */
+/*
+ * Whether the file is in the directory that stands for it. A copy is assigned to the directory of its
+ * original.
+ */
 static int is_at_home(const struct writer_file *file)
 {
     size_t length = strlen(file->file_set);
@@ -323,7 +335,7 @@ static int note_met(struct writer *writer, int64_t id, struct error *error)
     return map_put(&writer->met, (struct map_key){{(uint64_t)id}}, 1, NULL) ? 0 : error_no_memory(error);
 }
 
-/* `known` unless an earlier version of the reader read it. */
+/* Returns 0 instead of `known` if an earlier version of the reader read that file. */
 static int64_t leave_read_before(struct writer *writer, int64_t known, const struct writer_facts *facts,
                                  struct error *error)
 {
@@ -335,7 +347,7 @@ static int64_t leave_read_before(struct writer *writer, int64_t known, const str
     return before < 0 ? -1 : before ? 0 : known;
 }
 
-/* The file that has the content already and keeps it; 0: there is none, -1: error. */
+/* The file that has this content already and is kept; 0: none, -1: error. */
 static int64_t find_keeper(struct writer *writer, const struct writer_facts *facts, struct error *error)
 {
     int64_t known = facts->force ? 0 : find_content(writer, facts, error);
@@ -399,7 +411,7 @@ int writer_commit(struct writer *writer, struct error *error)
     return 0;
 }
 
-/* Rows of so much memory are handed on at once. */
+/* Rows are handed on when they reach this size. */
 enum { BATCH_BYTES = 1 << 20 };
 
 void intake_init(struct intake *intake, struct batch *batch,

@@ -1,7 +1,7 @@
--- What a judgement has to be warned of. ?1 is a run, or NULL for all of them.
+-- Facts that limit what an analysis can conclude; it warns of these. ?1 is a run; NULL: all runs.
 
--- Calls below which no operation stands: of those that moved data what became of them is not known. Captured in a graph, and
--- not. Those of no data, or of one rank, moved none.
+-- API calls without a recorded operation, captured in a graph and not captured. What became of them is unknown. Calls
+-- without data and calls on one rank are not counted, because they move no data.
 -- statement: bare_calls
 SELECT coalesce(sum(count) FILTER (WHERE reason = 'call without operation: captured in a graph'), 0),
        coalesce(sum(count) FILTER (WHERE reason = 'call without operation'), 0)
@@ -11,8 +11,8 @@ SELECT coalesce(sum(count) FILTER (WHERE reason = 'call without operation: captu
       WHERE run_id = ?1));
 
 -- statement: copies
--- Files that were left out, or not read again, as they repeat another (its ledger tells, see ingest/copies.h); and
--- operations of which another file tells, too. ?1: a run, or all.
+-- Files that were left out or not read again because they repeat another (see its ledger and lib/ingest/duplicates.c),
+-- and operations that another file contains as well. ?1: a run; NULL: all runs.
 SELECT (SELECT coalesce(sum(count), 0) FROM ledger
          WHERE reason = 'another file is a copy of this one, or of its beginning'
            AND (?1 IS NULL OR file_id IN (
@@ -26,9 +26,9 @@ SELECT (SELECT coalesce(sum(count), 0) FROM ledger
                 WHERE run_id = ?1)));
 
 -- statement: repeated
--- Inspector numbers each collective of a communicator and function once: where two logs of a process have the same with
--- another content (what is alike is left out), the process was started anew under its id. Operations are looked at only
--- where a process has several logs.
+-- Inspector numbers each collective of a communicator and function once. If two logs of a process have the same number
+-- with different content (equal records were left out before), a new process was started with the same pid. Operations
+-- are only read for processes with several logs.
 WITH several AS (
     SELECT member_id FROM file_member JOIN file USING (file_id)
      WHERE dialect GLOB 'inspector*' AND (?1 IS NULL OR member_id IN (
@@ -40,8 +40,8 @@ SELECT count(*) FROM (
      WHERE kind = 0 AND sequence IS NOT NULL
      GROUP BY operation.member_id, function, sequence HAVING count(DISTINCT operation_id >> 32) > 1);
 
--- Processes whose clock stepped, each with its greatest step (SQLite takes what stands beside a maximum from its row) and
--- the first operation after it.
+-- Processes whose clock stepped, each with its largest step (next to max(), SQLite takes the other columns from the row
+-- of the maximum) and the first operation after it.
 -- statement: clock_steps
 WITH stepped AS (
     SELECT process_id, count(*) AS steps, max(abs(step_ns)) AS size_ns, step_ns, is_measured, operation_id
@@ -56,7 +56,7 @@ SELECT (SELECT min(run_id) FROM job_rank WHERE job_rank.process_id = stepped.pro
  WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM job_rank WHERE job_rank.process_id = stepped.process_id AND run_id = ?1)
  ORDER BY 1, size_ns DESC, host, pid;
 
--- Pairs that differ in size, of each run: how many, and the first.
+-- Send and receive pairs of unequal size in each run: their number, and the first.
 -- statement: unequal_pairs
 SELECT run_id, sum(pairs) OVER (PARTITION BY run_id), label, sequence, sent_bytes, received_bytes,
        (SELECT min(name) FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
@@ -67,7 +67,8 @@ SELECT run_id, sum(pairs) OVER (PARTITION BY run_id), label, sequence, sent_byte
  WHERE ?1 IS NULL OR run_id = ?1
  ORDER BY run_id, sequence, label, sender, receiver;
 
--- Runs that several recorders tell of: whose operations count, who else tells of them, and of how many.
+-- Runs with several recorders: the recorder whose operations are used, the other recorders, and the number of
+-- operations that these repeat.
 -- statement: witnesses
 SELECT run_id,
        (SELECT group_concat(dialect, ', ')
@@ -89,7 +90,7 @@ SELECT run_id,
  WHERE ?1 IS NULL OR run_id = ?1
  ORDER BY run_id;
 
--- Runs that may be one job.
+-- Pairs of runs that may be the same job.
 -- statement: doubts
 SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), why
   FROM witness_doubt
@@ -98,7 +99,7 @@ SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), wh
  WHERE one.run_id <> other.run_id AND (?1 IS NULL OR one.run_id = ?1 OR other.run_id = ?1)
  ORDER BY 1, 2;
 
--- What processes warn of that are no rank of any run, alike ones together: where the first of them stands.
+-- Warnings of processes that are not a rank of any run; equal warnings are grouped, with the position of the first.
 -- statement: rankless_warnings
 SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), min(warning_id)
   FROM warning JOIN process USING (process_id) JOIN file ON file.file_id = warning_id >> 32
@@ -107,7 +108,7 @@ SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), 
  GROUP BY process_id, warning.kind
  ORDER BY min(warning_id);
 
--- Calls that NCCL's log does not say the communicator of (lib/format/nccl/process.c), by process.
+-- Calls for which NCCL's log does not show the communicator (lib/format/nccl/process.c), by process.
 -- statement: unnamed_calls
 SELECT what, host, pid, sum(events)
   FROM loss JOIN process USING (process_id)
@@ -115,7 +116,8 @@ SELECT what, host, pid, sum(events)
  GROUP BY what, process_id
  ORDER BY what, host, pid;
 
--- Files of NCCL's log in which PyTorch's watchdog speaks, too (lib/format/nccl/nccl.c): how many, the first of them, its lines.
+-- NCCL logs that also contain lines of PyTorch's watchdog (lib/format/nccl/nccl.c): the number of files, and the first
+-- file with its number of such lines.
 -- statement: watchdog_lines
 SELECT count(*) OVER (), path, count, first_offset
   FROM ledger JOIN file USING (file_id)

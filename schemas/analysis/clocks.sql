@@ -1,6 +1,6 @@
--- What is known of the clocks of a run's ranks. ?1 is the run.
+-- Clock data of a run's ranks. ?1 is the run.
 
--- The first anchor of every rank that recorded something.
+-- The first clock anchor of each rank that recorded something.
 -- statement: ranks
 SELECT job_rank_id,
        (SELECT boot_id FROM clock_anchor WHERE clock_anchor.process_id = job_rank.process_id

@@ -1,5 +1,5 @@
--- What filters look up.
+-- Lookups for filters.
 
 -- statement: host
--- Global ranks that ran on a host: ?1.
+-- Global ranks on host ?1.
 SELECT DISTINCT rank FROM v_rank WHERE host = ?1 AND rank IS NOT NULL ORDER BY rank;

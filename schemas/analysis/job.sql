@@ -1,14 +1,14 @@
--- What the delay analysis reads of one run. ?1 is the run.
+-- Queries with which the delay analysis loads one run. ?1 is the run.
 
 -- statement: list
 SELECT run_id FROM run ORDER BY run_id;
 
--- Runs that may be pieces of one job, most of whose files are lost: one rank of several spoke.
+-- Runs that may be pieces of one job most of whose files are missing: only one of several ranks has a file.
 -- statement: pieces
 SELECT count(*) FROM run WHERE rank_count = 1 AND expected_ranks > 1;
 
--- Of the files that speak of the run, and in their order, so that nothing has to be sorted here: an operation's traffic
--- is in its own file.
+-- Reads the files of the run in their order, so that nothing needs to be sorted: the traffic of an operation is in the
+-- same file.
 -- statement: traffic
 SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
        progress_begin_ns, progress_end_ns, steps
@@ -19,7 +19,7 @@ SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, s
                     CROSS JOIN file_member USING (member_id) WHERE run_id = ?1)
  ORDER BY file_id, proxy_operation_id;
 
--- How many there are, without unpacking any.
+-- The number of operations, without unpacking any block.
 -- statement: operation_count
 SELECT coalesce(sum(operation_block.operations), 0)
   FROM job_rank
@@ -27,7 +27,7 @@ SELECT coalesce(sum(operation_block.operations), 0)
  CROSS JOIN operation_block ON operation_block.member_id = member_join.member_id
  WHERE job_rank.run_id = ?1;
 
--- A row where there is any.
+-- One row if there is any network traffic.
 -- statement: has_traffic
 SELECT 1
   FROM job_rank
@@ -37,15 +37,16 @@ SELECT 1
  WHERE run_id = ?1 AND operation_id IS NOT NULL
  LIMIT 1;
 
--- The files that speak of a run are those of its members.
+-- The files of a run are those with records of its members.
 -- statement: damage
 SELECT coalesce(sum(ledger.count), 0)
   FROM ledger WHERE damage = 1 AND file_id IN (
       SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
        WHERE run_id = ?1);
 
--- Of that, where there is any, the lines that were cut where a log was cut into parts: at the very beginning or end of one
--- of several logs of a process. Such a line may stand whole in the other part; else its number is missing.
+-- The part of that damage that comes from lines cut when a log was split: a damaged line at the very beginning or end
+-- of one of several logs of a process. The other log may contain the whole line; if not, its sequence number is
+-- missing.
 -- statement: cut_lines
 SELECT count(*)
   FROM ledger JOIN file USING (file_id)
@@ -60,7 +61,7 @@ SELECT count(*)
                           AND byte_offset > first_offset));
 
 -- statement: losses
--- As in v_dropped. A process may drive several ranks, and is counted once.
+-- As in v_dropped. A process that drives several ranks is counted once.
 SELECT coalesce(sum(events), 0)
   FROM (SELECT CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events
           FROM loss
@@ -68,8 +69,8 @@ SELECT coalesce(sum(events), 0)
                                 JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
          GROUP BY process_id, member_id, what, is_total);
 
--- Of those the operations of which a recorder says that it overwrote them: where they lie between others of their sequence
--- they are missing there as well.
+-- The part of these that a recorder reports as overwritten operations: if they lie between other operations of their
+-- sequence, they are also missing there.
 -- statement: overwritten
 SELECT coalesce(sum(events), 0)
   FROM (SELECT max(events) AS events
@@ -81,38 +82,38 @@ SELECT coalesce(sum(events), 0)
                                 JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
          GROUP BY process_id, member_id, what);
 
--- Whether a recorder was at work that may leave point-to-point operations out: Inspector, always before NCCL 2.30
--- and later where that is not asked for.
+-- Whether a recorder may have left out point-to-point operations: Inspector before NCCL 2.30, and later unless they are
+-- enabled.
 -- statement: blind_to_pairs
 SELECT count(*) > 0 FROM file
  WHERE dialect GLOB 'inspector*' AND dialect NOT GLOB '*ncclprof*'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether everything comes from a recorder that only lists what finished: Inspector.
+-- Whether all data comes from Inspector, which records only operations that finished.
 -- statement: finished_only
 SELECT count(*) = 0 FROM file
  WHERE dialect NOT GLOB 'inspector*'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether everything comes from what tells which calls were made and not what became of them: NCCL's log and its RAS.
+-- Whether all data comes from NCCL's log and RAS, which show which calls were made but not how they ended.
 -- statement: calls_only
 SELECT count(*) = 0 FROM file
  WHERE dialect NOT IN ('nccl-log', 'nccl-ras')
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether everything comes from a recorder that tells how far each call came: Flight Recorder, and PyTorch's log.
+-- Whether all data comes from recorders that show the progress of each call: Flight Recorder and PyTorch's log.
 -- statement: tells_states
 SELECT count(*) = 0 FROM file
  WHERE dialect NOT GLOB 'flight-recorder*' AND dialect <> 'torch-log'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- What NCCL's RAS saw of a job that may still run: no row where it was not asked, else whether some rank launched something
--- between its last two dumps, and the time between them; NULL where there is one dump only. Dumps that tell no counts do not
--- count. Of how many ranks counts are known.
+-- What NCCL's RAS saw of a job that may still be running. No row without RAS; else whether any rank launched an
+-- operation between its last two dumps, and the time between these (NULL if there is only one dump), and the number of
+-- ranks with known counts. Dumps without counts are ignored.
 -- statement: watched
 SELECT max(before <> enqueued), min(at_ns - before_ns), count(*)
   FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
@@ -125,9 +126,9 @@ SELECT max(before <> enqueued), min(at_ns - before_ns), count(*)
 HAVING EXISTS (SELECT 1 FROM file JOIN file_member USING (file_id) JOIN member_join USING (member_id)
                  JOIN job_rank USING (job_rank_id) WHERE run_id = ?1 AND dialect = 'nccl-ras');
 
--- Whether all dumps of Flight Recorder were written within a second of the last call in them, as they are on demand: a
--- watchdog waits for longer, and looks once in a second. Copies may keep whole seconds only. What a log says of a timeout is
--- against it.
+-- Whether all Flight Recorder dumps were written within a second of their last call, as dumps on demand are: a watchdog
+-- waits longer and checks once per second. Copied files may have whole seconds only. A timeout reported in a log
+-- contradicts it.
 -- statement: dumped_running
 SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation_block
                                              WHERE block_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)
@@ -141,26 +142,26 @@ SELECT coalesce(min(coalesce(modified_ns - (SELECT max(latest_ns) FROM operation
  WHERE file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- How far ranks say that they came.
+-- The progress that ranks report.
 -- statement: progress
 SELECT member_id, enqueued, completed
   FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1 ORDER BY group_status_id;
 
--- From where operations were called, as descriptions of the calls say.
+-- The source lines from which operations were called, from call descriptions.
 -- statement: described
 SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (call_description_id)
  WHERE run_id = ?1 AND operation_id IS NOT NULL AND source IS NOT NULL ORDER BY operation_id, call_description_id;
 
--- Whether everything comes from recorders that were on for a while only, whatever the job did then: profilers of frameworks.
+-- Whether all data comes from recorders that ran only for a part of the job: profilers of frameworks.
 -- statement: is_windows
 SELECT count(*) = 0 FROM file
  WHERE dialect NOT GLOB 'kineto*'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether NCCL gave kernels of other operations, which were left out (ncclprof-formats(5)).
--- Bits: 1 after what a rank sent to itself, 2 after a Broadcast.
+-- Whether NCCL recorded kernels of other operations, which were left out (ncclprof-formats(5)). Bits: 1 after a send of
+-- a rank to itself, 2 after a Broadcast.
 -- statement: astray_kernels
 SELECT coalesce(max(reason = 'kernel channel of another operation'), 0) +
        2 * coalesce(max(reason = 'kernel channel of another operation after a Broadcast'), 0)
@@ -169,7 +170,7 @@ SELECT coalesce(max(reason = 'kernel channel of another operation'), 0) +
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Operations all of whose kernel channels began before they were enqueued.
+-- Operations whose kernel channels all began before the operation was enqueued.
 -- statement: kernels_before
 SELECT coalesce(sum(count), 0)
   FROM ledger
@@ -177,8 +178,8 @@ SELECT coalesce(sum(count), 0)
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
--- of clocks, and tags.
+-- The latest time at which the recorder of a rank's process is known to have been running, from its clock anchors and
+-- tags.
 -- statement: seen_until
 SELECT job_rank_id, max(at_ns)
   FROM (SELECT job_rank_id, local_ns AS at_ns
@@ -188,14 +189,15 @@ SELECT job_rank_id, max(at_ns)
           FROM job_rank WHERE run_id = ?1)
  GROUP BY job_rank_id HAVING max(at_ns) IS NOT NULL;
 
--- Ranks whose recorder tells of an operation without an end only once it was pending for a second.
+-- Ranks whose recorder writes an operation without an end only after it was pending for a second.
 -- statement: told_late
 SELECT DISTINCT member_join.job_rank_id
   FROM file JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1 AND dialect = 'chrome-ncclprof';
 
--- Ranks a Chrome trace of whose stops without its end (Inspector logs have none): the process died while it wrote, or the file was cut. And
--- whether it stops in the middle of something, too. Of NCCL's log, whose last line is not whole, or where lines of theirs were lost.
+-- Ranks whose Chrome trace has no end (Inspector logs never have one): the process died while it wrote, or the file was
+-- truncated. Also whether the trace stops in the middle of a record. For NCCL's log: the last line is incomplete, or
+-- lines of the rank were lost.
 -- statement: cut
 SELECT member_join.job_rank_id,
        max(EXISTS (SELECT 1 FROM ledger AS open
@@ -211,25 +213,26 @@ SELECT DISTINCT job_rank_id, 1
   FROM job_rank CROSS JOIN loss USING (process_id)
  WHERE run_id = ?1 AND what = 'lines torn by those of others' AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log'
 UNION ALL
--- And ranks whose recorder stopped while they went on.
+-- And ranks whose recorder stopped before they did.
 SELECT DISTINCT member_join.job_rank_id, 2
   FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1 AND reason = 'recording stopped';
 
--- How many ranks' recorders stopped while they went on, which of them first, and when and why. A time comes before the reason.
+-- The number of ranks whose recorder stopped before they did, and the first of them with time and reason. A time sorts
+-- before the reason.
 -- statement: stopped
 SELECT count(DISTINCT job_rank_id), job_rank_id, min(example)
   FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1 AND reason = 'recording stopped';
 
--- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
+-- The file and offset of operation ?1, and when it began by the clock of its process: its call, or else what followed.
 -- statement: record
 SELECT file.path, byte_offset, coalesce(enqueue_begin_ns, api_begin_ns, device_begin_ns),
        file.dialect GLOB 'inspector*' OR file.dialect GLOB 'flight-recorder*'
   FROM operation JOIN file ON file_id = operation_id >> 32
  WHERE operation_id = ?1;
 
--- The nearest of the moments that process ?1 read on its own clock and on the wall clock at once, to ?2 on the former.
+-- The clock anchor of process ?1 nearest to ?2, a time on the process's own clock.
 -- statement: wall_clock
 SELECT local_ns, realtime_ns FROM clock_anchor
  WHERE process_id = ?1 AND realtime_ns IS NOT NULL

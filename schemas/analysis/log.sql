@@ -1,6 +1,7 @@
--- What NCCL's log tells of a run beside its calls (lib/job/load_coverage.c, lib/job/load_coverage.c). ?1 is the run.
+-- What NCCL's log contains besides calls (lib/job/load_coverage.c). ?1 is the run.
 
--- How ranks came into communicators. Of several logs that tell of one the first counts; a witness's are of whom it tells.
+-- The creation of communicators on each rank. If several logs contain the same one, the first is used. For a second
+-- recorder the rank is that of the process it recorded.
 -- statement: start_ups
 WITH told AS (
     SELECT member_id, member_id AS by_member_id FROM job_rank CROSS JOIN member_join USING (job_rank_id) WHERE run_id = ?1
@@ -18,8 +19,9 @@ SELECT min(start_up_id), told.member_id, function, parent_hash,
  GROUP BY told.member_id
  ORDER BY 1;
 
--- What ranks of the run warned of, alike ones together: the first of them, how many, and until when. Where a process has
--- several ranks, of the device that the thread had. How many calls it had made by then is told where the file lists calls.
+-- Warnings of the run's ranks. Equal warnings are grouped: the first, their number, and the time of the last. If a
+-- process has several ranks, grouped by the device of the thread. The number of calls before the warning is only given
+-- if the file lists calls.
 -- statement: warnings
 WITH of_run AS (
     SELECT DISTINCT job_rank_id, member.process_id
@@ -40,7 +42,7 @@ WITH of_run AS (
 SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns,
        CASE WHEN EXISTS (SELECT 1 FROM operation_block
                           WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
-              -- Or a join has left its calls out, as a trace records them, too.
+              -- Or a join left out its calls, because a trace also contains them.
               OR EXISTS (SELECT 1 FROM operation_recorded
                           WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
             THEN alike.calls END,
@@ -48,13 +50,13 @@ SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, 
   FROM alike CROSS JOIN warning USING (warning_id)
  ORDER BY job_rank_id, warning_id;
 
--- Where the warning ?1 stands, and when it was, by the clock of its log.
+-- The file, offset and time of warning ?1, on the clock of its log.
 -- statement: warning_record
 SELECT path, byte_offset, at_ns
   FROM warning JOIN file ON file_id = warning_id >> 32
  WHERE warning_id = ?1;
 
--- At which addresses the hosts of ranks are reached. A process has a fact for each of its members: it is asked once.
+-- The addresses of the ranks' hosts. A process has a fact for each of its members, but is read once.
 -- statement: addresses
 WITH of_run AS (
     SELECT DISTINCT job_rank_id, member.process_id

@@ -1,10 +1,10 @@
--- What report reads besides packed blocks. ?1 is a run, or NULL for all of them.
+-- Queries of `ncclprof report` besides packed blocks. ?1 is a run; NULL: all runs.
 
 -- statement: unhashed
 SELECT count(*) FROM communicator JOIN communicator_join USING (communicator_id)
  WHERE hash = 0 AND (?1 IS NULL OR run_id = ?1);
 
--- From where operations were called, as descriptions of the calls say.
+-- The source lines from which operations were called, from call descriptions.
 -- statement: sources
 SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (call_description_id)
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
@@ -13,7 +13,7 @@ SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (ca
 -- statement: sample_count
 SELECT count(*), count(DISTINCT job) FROM sample;
 
--- Averages of Prometheus text.
+-- Averages from Prometheus text.
 -- statement: samples
 SELECT strftime('%Y-%m-%dT%H:%M:%fZ', at_ns / 1e9, 'unixepoch'), node, gpu, communicator, node_count, rank_count, function,
        least_bytes, algorithm, protocol, busbw_gbs, duration_ns, tag

@@ -1,6 +1,6 @@
--- What stalls reads.
+-- Queries of `ncclprof stalls`.
 
--- In the order of the files: what belongs to one operation stands together, and nothing has to be sorted.
+-- In the order of the files: the rows of an operation are adjacent, so nothing needs to be sorted.
 -- statement: steps
 SELECT proxy_operation.operation_id, proxy_operation.member_id, direction, channel, proxy_operation.peer,
        progress_begin_ns, steps, operation_join.step, operation_join.tag, operation.function, operation.bytes
@@ -9,7 +9,7 @@ SELECT proxy_operation.operation_id, proxy_operation.member_id, direction, chann
   LEFT JOIN operation_join ON operation_join.operation_id = proxy_operation.operation_id
  ORDER BY proxy_operation_id;
 
--- Proxy operations that never ended. Of one in several records only the last could have an end.
+-- Proxy operations that never ended. Of one with several records only the last record could have an end.
 -- statement: unfinished
 SELECT p.member_id, p.direction, p.channel, p.peer, p.step_count, p.progress_begin_ns, p.states, p.steps,
        operation_join.step, operation_join.tag, operation.function, operation.sequence, p.progress_end_ns

@@ -1,6 +1,6 @@
--- What timeline reads.
+-- Queries of `ncclprof timeline`.
 
--- Proxy operations of a run, in the order of the files that speak of it: nothing has to be sorted here.
+-- Proxy operations of a run, in the order of its files, so that nothing needs to be sorted.
 -- statement: proxies
 SELECT operation_id, direction, channel, peer, coalesce(progress_begin_ns, schedule_begin_ns), progress_end_ns,
        continued, step_count, transferred_bytes, steps, progress_begin_ns, file_id

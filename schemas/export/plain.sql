@@ -1,15 +1,15 @@
--- An SQLite file for other tools (lib/store/store.h).
+-- An SQLite file for other tools (lib/store/plain_file.c).
 
 -- statement: begin
--- No journal: the file has no name that anybody goes by until it is whole. What does not fit into the cache goes to the
--- file, what an index has to sort goes to temporary files.
+-- No journal: the file has no name until it is complete. What exceeds the cache goes to the file; sorting for an index
+-- uses temporary files.
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA temp_store = FILE;
 PRAGMA cache_size = -65536;
 BEGIN;
--- What tables and columns mean. name NULL: the table itself, a row of which is this.
+-- The meaning of tables and columns. A row with "column" NULL says what one row of the table is.
 CREATE TABLE description (
     "table" TEXT NOT NULL,
     "column" TEXT,

@@ -1,7 +1,7 @@
--- What a store holds, for `ncclprof info`.
+-- Queries of `ncclprof info`: the content of a store.
 
 -- statement: counts
--- Records as the files hold them, except where the name says otherwise. A step is a training iteration.
+-- Records as in the files, unless the name says otherwise. A step is a training step.
 SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id FROM witness)) AS processes,
        (SELECT count(*) FROM v_communicator) AS communicators,
        (SELECT count(*) FROM operation WHERE kind <> 1) AS collectives,
@@ -23,7 +23,7 @@ SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id 
        (SELECT count(*) FROM warning WHERE kind <> 33) AS warnings
 
 -- statement: runs
--- Of the file with the least path its folder, too (SQLite takes it from the row that holds the minimum).
+-- Also the directory of the file with the least path (next to min(), SQLite takes it from the same row).
 WITH of_run AS (
     SELECT r.run_id, count(DISTINCT f.file_id) AS files, min(f.path) AS first_file, f.file_set
     FROM job_rank r
@@ -53,7 +53,7 @@ LEFT JOIN operation o ON o.member_id = m.member_id
 GROUP BY v.communicator_id
 ORDER BY v.run_id, v.size DESC, v.communicator, v.communicator_id
 
--- Counted before processes come in: asked for all at once, SQLite looks through all members for each process.
+-- Count first and join processes afterwards: in one query SQLite would scan all members for each process.
 -- statement: processes
 WITH counted AS (
     SELECT m.process_id,
@@ -89,7 +89,7 @@ WHERE p.process_id NOT IN (SELECT process_id FROM witness)
 ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 
 -- statement: files
--- Records that tell of an operation that another one tells of, too, are counted as skipped.
+-- A record of an operation that another record also contains counts as skipped.
 WITH repeated AS (
     SELECT block_id >> 32 AS file_id, sum(doubles) AS doubles FROM operation_recorded GROUP BY 1
 )
@@ -98,7 +98,7 @@ SELECT path, dialect, status, events - coalesce(doubles, 0) AS events, skipped +
   FROM file LEFT JOIN repeated USING (file_id) ORDER BY path, file_id
 
 -- statement: warnings
--- Alike ones of a process together: with the time and the text of the first.
+-- Equal warnings of a process are grouped, with the time and text of the first.
 WITH counted AS (
     SELECT process_id, kind, status, nic, peer, min(warning_id) AS warning_id, count(*) AS count, min(at_ns) AS at_ns
       FROM warning
@@ -134,7 +134,7 @@ SELECT r.run_id AS run,
  ORDER BY c.at_ns IS NULL, c.at_ns, c.warning_id
 
 -- statement: ledger
--- A shard that is not there, or not all, is a loss like any other.
+-- A missing or incomplete shard is a loss like any other.
 SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, min(first_offset) AS offset, example, path AS first_file
 FROM v_ledger
 GROUP BY reason, dialect, damage
@@ -153,8 +153,8 @@ SELECT number AS shard, count AS shards, nullif(job, '') AS job, nullif(host, ''
  ORDER BY job, count, number, host, path
 
 -- statement: views
--- What a question in SQL is best asked of; beside the views the one table that they leave out.
--- Where the file has views of others, ours are temporary (lib/store/migrate.c).
+-- The tables meant for queries: the views, and the one table that these leave out. If the views in the file are not
+-- ours, ours are temporary (lib/store/migrate.c).
 SELECT name FROM sqlite_temp_schema WHERE type = 'view'
 UNION ALL SELECT name FROM main.sqlite_schema
            WHERE type = 'view' AND NOT EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE type = 'view')
@@ -162,5 +162,5 @@ UNION ALL SELECT 'proxy_step'
 ORDER BY name
 
 -- statement: rows_of
--- The name of a view follows.
+-- The name of a view is appended.
 SELECT * FROM

@@ -1,12 +1,12 @@
--- What `ncclprof ingest --forget` asks (lib/store/forget.c). ?1: a run. A file speaks of a run where it holds anything of
--- one of its processes.
+-- Queries of `ncclprof ingest --forget` (lib/store/forget.c). ?1: a run. A file belongs to a run if it contains
+-- anything of one of the run's processes.
 
 -- statement: files
 SELECT file_id, path, dialect, events, skipped, bytes
   FROM file
  WHERE file_id IN (
     SELECT file_id FROM process_run JOIN member USING (process_id) JOIN file_member USING (member_id) WHERE run_id = ?1
-    -- Logs that were united with a trace.
+    -- Logs that were merged into a trace.
     UNION SELECT file_id
             FROM communicator_join JOIN member_recorded USING (communicator_id) JOIN file_member_recorded USING (member_id)
            WHERE run_id = ?1
@@ -15,7 +15,7 @@ SELECT file_id, path, dialect, events, skipped, bytes
  ORDER BY path, file_id
 
 -- statement: other_runs
--- The other runs that file ?1 speaks of; ?2: one that it does.
+-- The runs that file ?1 belongs to, except run ?2.
 SELECT DISTINCT run_id, run.name
   FROM (SELECT process_id FROM file_member JOIN member USING (member_id) WHERE file_id = ?1
         /* processes of file ?1 */)
@@ -24,7 +24,8 @@ SELECT DISTINCT run_id, run.name
  WHERE run_id <> ?2
  ORDER BY run_id
 
--- Files that name no process, as memory snapshots and averages do: their records belong to the runs whose files lie nearest.
+-- Files that name no process, such as memory snapshots and averages: they belong to the runs whose files are nearest in
+-- the directory tree.
 -- statement: files_of_nobody
 SELECT file_id, path, dialect, events, skipped, bytes
   FROM file
@@ -33,6 +34,6 @@ SELECT file_id, path, dialect, events, skipped, bytes
    /* and without a process */
  ORDER BY path, file_id
 
--- Where the files of runs lie.
+-- The directories of the runs' files.
 -- statement: folders
 SELECT DISTINCT run_id, file_set FROM process_run JOIN process USING (process_id)

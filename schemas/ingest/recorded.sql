@@ -1,4 +1,5 @@
--- Rows go back to what was recorded (lib/store/forget.c): what the joins of witness.sql and ras.sql kept of them.
+-- Restores the rows that the joins of schemas/join/witness.sql and schemas/join/ras.sql removed or changed
+-- (lib/store/forget.c).
 
 -- statement: restore
 INSERT OR REPLACE INTO process SELECT * FROM process_recorded;

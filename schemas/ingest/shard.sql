@@ -1,4 +1,4 @@
--- What a store says of the shards that it is made of (lib/store/runs.c).
+-- The rows about the shards of a store (lib/store/runs.c).
 
 -- statement: list
 SELECT job, number, count, host, is_of_host, path, state, reason FROM shard ORDER BY job, count, number, host, path, shard_id
@@ -7,8 +7,8 @@ SELECT job, number, count, host, is_of_host, path, state, reason FROM shard ORDE
 DELETE FROM shard
 
 -- statement: forget
--- What was said before of the same shard: by its number where they were counted, else by its host; and what was said of
--- the same path, where another one lay.
+-- Deletes the earlier row of the same shard, identified by its number if shards were counted, else by its host; and the
+-- row of another shard that was at the same path.
 DELETE FROM shard
  WHERE (path = ?6 AND ?6 <> '')
     OR (job = ?1 AND number = ?2 AND count = ?3 AND (?3 > 1 OR (host = ?4 AND host <> '')))
@@ -17,9 +17,9 @@ DELETE FROM shard
 INSERT INTO shard (job, number, count, host, is_of_host, path, state, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- statement: lacking
--- Why something may not be there: a line each shard, and one for those that should have been there.
+-- Reasons why data may be missing: one row for each incomplete shard, then one for shards that were expected.
 SELECT number, count, host, path, state, reason FROM shard WHERE state <> 'whole' ORDER BY job, count, number, host, path
 -- statement: expected
--- How many shards were promised, and how many are there.
+-- The number of shards expected and present.
 SELECT coalesce((SELECT value FROM fact WHERE name = 'shards_expected'), 0),
        (SELECT count(*) FROM shard WHERE state IN ('whole', 'lacking', 'unfinished'))

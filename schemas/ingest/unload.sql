@@ -1,18 +1,18 @@
--- What a merge reads of a shard (lib/store/unload.c): the files, and of file ?1 those whom its rows name. The rows
--- themselves are read by the columns that lib/model/record.c lists.
+-- What a merge reads of a shard (lib/store/unload.c): the files, and for file ?1 the processes, communicators and
+-- members of its rows. The rows themselves are read with the columns in lib/model/record.c.
 
 -- statement: files
 SELECT file_id, path, file_set, dialect, digest, unpacked_digest, bytes, unpacked_bytes, status, events, skipped, modified_ns,
        reader, reader_version
   FROM file ORDER BY file_id
 -- statement: is_there
--- A shard may be written anew while it is merged.
+-- A shard may be written again during the merge.
 SELECT 1 FROM file WHERE file_id = ?1 AND digest = ?2
 -- statement: ledger
 SELECT reason, damage, count, first_offset, example FROM ledger WHERE file_id = ?1 ORDER BY reason
 
--- All by number, which is the order in which the files of the shard named them first, and all as it was recorded, whatever a
--- join has made of it (schemas/ingest/recorded.sql).
+-- All in order of their ids, which is the order in which the files of the shard first named them, and all as recorded,
+-- before any join changed them (schemas/ingest/recorded.sql).
 -- statement: processes
 SELECT process_id, host, pid, started_ns
   FROM (SELECT process_id, host, pid, started_ns FROM process

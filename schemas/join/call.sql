@@ -1,4 +1,4 @@
--- Descriptions of calls and their operations (lib/join/call_match.c).
+-- Call descriptions and their operations (lib/join/call_match.c).
 
 -- statement: descriptions
 SELECT call_description_id, process_id, rank, name, message_bytes, said_ns, group_ranks, peer_rank, correlation_id, at_ns
@@ -7,7 +7,7 @@ SELECT call_description_id, process_id, rank, name, message_bytes, said_ns, grou
 -- statement: path
 SELECT path FROM file WHERE file_id = ?1;
 
--- What a process's clock said, and the wall clock.
+-- Clock anchors of processes with the wall clock.
 -- statement: anchors
 SELECT process_id, local_ns, realtime_ns FROM clock_anchor WHERE realtime_ns IS NOT NULL ORDER BY clock_anchor_id;
 
@@ -18,7 +18,7 @@ DELETE FROM call_place;
 -- statement: put
 INSERT INTO call_join (call_description_id, run_id, job_rank_id, operation_id, reason) VALUES (?1, ?2, ?3, ?4, ?5);
 
--- What is said first counts.
+-- The first description is used.
 -- statement: places
 INSERT INTO call_place (job_rank_id, run_id, gpu_serial, vm, device)
 SELECT job_rank_id, run_id,

@@ -1,6 +1,7 @@
--- What lib/join reads of the base tables. Of witnesses (witnesses.sql) nothing: others stand for them.
+-- What lib/join reads of the base tables. Second recorders of a process (witnesses.sql) are left out.
 
--- With the least of the files that speak of each: those are numbered as they were given, whoever was read first.
+-- With the first file of each process: processes are numbered in the order in which the files were given, whichever was
+-- read first.
 -- statement: processes
 SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
   FROM process
@@ -20,16 +21,16 @@ SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id =
 SELECT member_id, communicator_id, rank, process_id FROM member
  WHERE process_id NOT IN (SELECT process_id FROM witness) ORDER BY member_id;
 
--- The greatest rank that each member's network traffic names as a peer: a lower bound of its communicator's size.
+-- The greatest peer rank in each member's network traffic: a lower bound of the size of its communicator.
 -- statement: greatest_peers
 SELECT member_id, max(greatest_peer) FROM file_member WHERE greatest_peer IS NOT NULL GROUP BY member_id;
 
--- Which rank a process, or a rank of it, says that it is. Rows of which the first counts come first.
+-- The ranks that processes, or ranks of them, state. Rows that take precedence come first.
 -- statement: told_ranks
 SELECT process_id, member_id, global_rank, world_size
   FROM process_fact WHERE global_rank IS NOT NULL OR world_size IS NOT NULL ORDER BY process_fact_id;
 
--- What the blocks of each member say together.
+-- A summary of the blocks of each member.
 -- statement: summaries
 SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), sum(tagged),
        min(earliest_ns), max(latest_ns)
@@ -45,12 +46,12 @@ SELECT number, text FROM tag_name WHERE process_id = ?1 ORDER BY at_ns, tag_name
 -- statement: changed
 SELECT process_id FROM changed_process;
 
--- What an earlier join found of steps, for runs of which nothing has changed.
+-- The steps that an earlier join found, for runs that did not change.
 -- statement: earlier_steps
 SELECT communicator_id, step_count, step_source, first_step, step_base
   FROM communicator_join JOIN run USING (run_id) ORDER BY communicator_id;
 
--- Blocks of a member, in the order in which their first operations were issued.
+-- The blocks of a member, in order of the time when their first operations were issued.
 -- statement: blocks
 SELECT block_id, earliest_ns FROM operation_block WHERE member_id = ?1 ORDER BY earliest_ns, block_id;
 
@@ -60,6 +61,6 @@ SELECT packed FROM operation_block WHERE block_id = ?1;
 -- statement: joined_block
 SELECT packed FROM operation_join_block WHERE block_id = ?1;
 
--- Numbers and names that runs had at the join before.
+-- Run numbers and names from the previous join.
 -- statement: earlier_runs
 SELECT process_id, run_id, name FROM process_run LEFT JOIN run USING (run_id) ORDER BY run_id, process_id;

@@ -1,9 +1,10 @@
--- What lib/join does to Inspector logs that came in parts, before all else. ?1 is a process unless said otherwise.
+-- How lib/join prepares Inspector logs that consist of several parts. It runs before all other joins. ?1 is a process
+-- unless stated otherwise.
 
 -- statement: processes
 SELECT process_id FROM changed_process ORDER BY process_id;
 
--- Blocks go back to what was recorded.
+-- Restores blocks as they were recorded.
 -- statement: restore
 INSERT OR REPLACE INTO operation_block (/* columns of a block */)
 SELECT /* columns of a block */
@@ -27,15 +28,14 @@ SELECT DISTINCT member_id, communicator_id
   FROM member CROSS JOIN file_member USING (member_id) CROSS JOIN file USING (file_id)
  WHERE process_id = ?1 AND dialect GLOB 'inspector*' ORDER BY member_id;
 -- statement: blocks
--- Of member ?1.
+-- The blocks of member ?1.
 SELECT block_id FROM operation_block
  WHERE member_id = ?1 AND (SELECT dialect GLOB 'inspector*' FROM file WHERE file_id = block_id >> 32) ORDER BY block_id;
 -- statement: block
--- Block ?1.
 SELECT packed FROM operation_block WHERE block_id = ?1;
 
 -- statement: keep_recorded
--- Block ?1 as it is, before another takes its place.
+-- Saves block ?1 before it is replaced.
 INSERT OR IGNORE INTO operation_recorded (/* columns of a block */, doubles)
 SELECT /* columns of a block */, 0
   FROM operation_block WHERE block_id = ?1;
@@ -48,7 +48,7 @@ UPDATE operation_block
 -- statement: remove_block
 DELETE FROM operation_block WHERE block_id = ?1;
 
--- The network traffic of operations of file ?1 that were left out goes, too.
+-- Also removes the network traffic of operations of file ?1 that were left out.
 -- statement: keep_proxies
 INSERT INTO proxy_recorded
 SELECT * FROM proxy_operation
@@ -61,7 +61,8 @@ DELETE FROM proxy_operation
 
 -- statement: next_file
 SELECT max(file_id) + 1 FROM file;
--- File ?1 becomes number ?2: beside its records and its own rows (lib/store/record_tables.c).
+-- Changes the id of file ?1 to ?2 in tables other than the record tables and those of the file itself
+-- (lib/store/record_tables.c).
 -- statement: renumber_unhashed
 UPDATE communicator SET unhashed_file_id = ?2 WHERE unhashed_file_id = ?1;
 -- statement: renumber_clock_steps
@@ -69,7 +70,7 @@ UPDATE clock_step SET operation_id = operation_id + ((?2 - ?1) << 32)
  WHERE operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
 
 -- statement: witnesses
--- Other members of the communicator of member ?1, those of other hosts first.
+-- Other members of the communicator of member ?1; those on other hosts come first.
 SELECT other.member_id
   FROM member m
   JOIN process p ON p.process_id = m.process_id
@@ -83,8 +84,8 @@ SELECT other.member_id
 INSERT INTO clock_step (process_id, ordinal, before_ns, step_ns, is_measured, operation_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 
 -- statement: same_process
--- A process that is found in two directories: of one host and id, and one rank of one communicator. Only where all that
--- is known of it comes from Inspector logs, whose clock is the host's.
+-- A process found in two directories: same host, pid, communicator and rank. Only if everything known about it comes
+-- from Inspector logs, which use the clock of the host.
 WITH several AS (
     SELECT communicator_id, rank FROM member GROUP BY communicator_id, rank HAVING count(*) > 1
 ), found AS (
@@ -102,12 +103,12 @@ SELECT first, other FROM found
                     WHERE process_id IN (first, other) AND dialect NOT GLOB 'inspector*')
  LIMIT 1;
 
--- All that process ?2 has becomes process ?1's; its records: lib/store/record_tables.c.
+-- Merges process ?2 into process ?1; its records are moved by lib/store/record_tables.c.
 -- statement: unite_members
 INSERT OR IGNORE INTO member (communicator_id, rank, process_id)
 SELECT communicator_id, rank, ?1 FROM member WHERE process_id = ?2;
 -- statement: united
--- The members of process ?2, each with that of ?1 in its place.
+-- The members of process ?2, each with the corresponding member of ?1.
 SELECT old.member_id, new.member_id
   FROM member old JOIN member new ON new.communicator_id = old.communicator_id AND new.rank = old.rank
  WHERE old.process_id = ?2 AND new.process_id = ?1;
@@ -120,7 +121,7 @@ DELETE FROM clock_step WHERE process_id = ?2;
 -- statement: forget_process
 DELETE FROM process WHERE process_id = ?2;
 
--- All that member ?2 has becomes member ?1's, likewise.
+-- Merges member ?2 into member ?1 in the same way.
 -- statement: move_files
 INSERT OR IGNORE INTO file_member (file_id, member_id, greatest_peer)
 SELECT file_id, ?1, greatest_peer FROM file_member WHERE member_id = ?2;

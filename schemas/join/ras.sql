@@ -1,10 +1,10 @@
--- Of several dumps of NCCL's RAS the newest tells which calls were made; those that an older one told of the same member
--- leave, counted in v_ledger, and are kept as they were recorded (schemas/ingest/recorded.sql). A dump whose counts are all 0
--- tells nothing, and takes nothing away. How far ranks had come by then stays (group_status): whether a job stands is seen from
--- that.
+-- If there are several dumps of NCCL's RAS, the newest determines which calls were made. Calls that an older dump
+-- listed for the same member are removed and counted in v_ledger; their rows are saved as recorded
+-- (schemas/ingest/recorded.sql). A dump whose counts are all 0 contains no information and removes nothing. The
+-- progress of ranks in older dumps stays (group_status), because it shows whether the job hangs.
 
 -- statement: is_there
--- A row where RAS was asked.
+-- One row if there is a RAS dump.
 SELECT 1 FROM file WHERE dialect = 'nccl-ras' LIMIT 1;
 
 -- statement: choose
@@ -26,7 +26,7 @@ INSERT OR REPLACE INTO fact (name, value) SELECT 'set_aside', 1 FROM older_block
 DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM older_block);
 DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM older_block);
 
--- Who answered since is not silent any more.
+-- A process that answered RAS later is no longer reported as not answering.
 INSERT OR IGNORE INTO warning_recorded
 SELECT * FROM warning
  WHERE kind IN (4, 5)

@@ -1,5 +1,5 @@
--- What analyses read, block by block: of all runs, or of run ?1 without going through the others'. Blocks come in order
--- of their ids as the plan has it: they are too big to be sorted.
+-- What analyses read block by block: for all runs, or for run ?1 without reading those of others. The query plan
+-- returns blocks in order of their ids; they are too large to be sorted.
 
 -- statement: operations
 SELECT operation_block.block_id, operation_block.member_id, operation_block.packed, operation_join_block.packed

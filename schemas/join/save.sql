@@ -1,4 +1,4 @@
--- What lib/join writes: the small derived tables whole, the great ones for runs that have changed.
+-- What lib/join writes: small derived tables as a whole, large ones only for runs that changed.
 
 -- statement: clear
 DELETE FROM communicator_join;
@@ -9,7 +9,7 @@ DELETE FROM contradiction;
 DELETE FROM process_run;
 DELETE FROM changed_process;
 
--- All jobs are joined anew: other rules made what there is.
+-- All jobs are joined again, because the existing rows were made by older rules.
 -- statement: all_changed
 INSERT OR IGNORE INTO changed_process (process_id) SELECT process_id FROM process;
 
@@ -45,6 +45,6 @@ INSERT INTO instance_block (block_id, communicator_id, packed) VALUES (?1, ?2, ?
 -- statement: joined_block
 INSERT OR REPLACE INTO operation_join_block (block_id, packed) VALUES (?1, ?2);
 
--- Of several of one kind the first is shown.
+-- Of several contradictions of one kind the first is shown.
 -- statement: contradiction
 INSERT OR IGNORE INTO contradiction (process_id, what, kept, other) VALUES (?1, ?2, ?3, ?4);

@@ -1,13 +1,13 @@
--- One rank, two witnesses: NCCL's log, and its RAS, list calls that a trace of the same process records, too, with their
--- times. The trace counts; the log's calls leave, counted in v_ledger, and what else it tells (host, GPU) is told of the trace's process.
--- What changes is kept as it was recorded (schemas/ingest/recorded.sql).
+-- One process with two recorders: NCCL's log and its RAS list calls that a trace of the same process also contains,
+-- with times. The trace is used. The log's calls are removed and counted in v_ledger, and its other facts (host, GPU)
+-- are assigned to the process of the trace. Changed rows are saved as recorded (schemas/ingest/recorded.sql).
 
 -- statement: is_there
--- A row where there is a log of NCCL's, or its RAS was asked.
+-- One row if there is an NCCL log or a RAS dump.
 SELECT 1 FROM file WHERE dialect IN ('nccl-log', 'nccl-ras') LIMIT 1;
 
 -- statement: unite
--- The process that a trace tells of, for each that a log does.
+-- For each process in a log, the same process in a trace.
 CREATE TEMP TABLE heard AS
 SELECT said.process_id, min(seen.process_id) AS as_process
   FROM file
@@ -19,7 +19,7 @@ SELECT said.process_id, min(seen.process_id) AS as_process
  WHERE file.dialect IN ('nccl-log', 'nccl-ras')
    AND (EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
                  WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras'))
-        -- Or recorded some that a join has left out.
+        -- Or a trace contains operations that a join left out.
         OR EXISTS (SELECT 1 FROM operation_recorded JOIN file AS trace ON trace.file_id = block_id >> 32
                     WHERE operation_recorded.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras')))
  GROUP BY said.process_id;
@@ -31,7 +31,7 @@ SELECT said.member_id, seen.member_id AS as_member
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
                      AND seen.process_id = heard.as_process;
 
--- Of several logs of one process, the members that the trace lacks become one.
+-- If several logs have the same process, their members that the trace lacks become one.
 INSERT INTO heard_member
 SELECT said.member_id, first.member_id
   FROM heard JOIN member AS said USING (process_id)
@@ -63,7 +63,7 @@ DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM heard_block)
 UPDATE process_fact
    SET host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id))
  WHERE process_id IN (SELECT process_id FROM heard);
--- What is torn in the log is not lost.
+-- A damaged line of the log is not a loss, because the trace is used.
 DELETE FROM loss
  WHERE process_id IN (SELECT process_id FROM heard)
    AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';

@@ -1,6 +1,7 @@
--- One job by several recorders (lib/join/recorders.c). A witness is a process whose operations another recorder tells, too.
+-- Jobs with several recorders (lib/join/recorders.c). Table witness contains processes whose operations another
+-- recorder also recorded.
 
--- Where files came or went, all recorders of the job are heard anew, each by itself first.
+-- If files were added or removed, all recorders of the job are joined again, at first each by itself.
 -- statement: hear_anew
 INSERT OR IGNORE INTO changed_process (process_id)
 SELECT other.process_id
@@ -22,18 +23,18 @@ DELETE FROM witness_doubt
  WHERE process_id IN (SELECT process_id FROM changed_process) OR other_process_id IN (SELECT process_id FROM changed_process)
     OR process_id NOT IN (SELECT process_id FROM process) OR other_process_id NOT IN (SELECT process_id FROM process);
 
--- Which recorders tell of each process.
+-- The recorders of each process.
 -- statement: dialects
 SELECT DISTINCT member.process_id, file.dialect
   FROM member JOIN file_member USING (member_id) JOIN file USING (file_id)
  ORDER BY member.process_id, file.dialect;
 
 -- statement: moments
--- Of process ?1, on its own clock and on the wall clock.
+-- Clock anchors of process ?1: its own clock and the wall clock.
 SELECT local_ns, realtime_ns FROM clock_anchor WHERE process_id = ?1 AND realtime_ns IS NOT NULL ORDER BY local_ns;
 
--- Process ?1 is a witness of process ?2, or of the one that this is a witness of: its operations leave, and come back when
--- it is heard anew.
+-- Records process ?1 as a second recording of process ?2, or of the process that ?2 itself repeats. Its operations are
+-- removed, and restored when its recorders are joined again.
 -- statement: add
 INSERT OR REPLACE INTO witness (process_id, as_process_id)
 VALUES (?1, coalesce((SELECT as_process_id FROM witness WHERE process_id = ?2), ?2));
@@ -65,7 +66,7 @@ DELETE FROM instance_block
                     WHERE member.communicator_id = instance_block.communicator_id);
 
 -- statement: change
--- Its job is joined anew.
+-- Its job is joined again.
 INSERT OR IGNORE INTO changed_process (process_id) VALUES (?1);
 
 -- statement: contradict
@@ -74,21 +75,21 @@ INSERT OR REPLACE INTO witness_contradiction (process_id, what, count, kept, oth
 -- statement: doubt
 INSERT OR REPLACE INTO witness_doubt (process_id, other_process_id, why) VALUES (?1, ?2, ?3);
 
--- Witnesses are of the run of whom they tell.
+-- A second recording belongs to the run of the process that it repeats.
 -- statement: runs
 INSERT OR REPLACE INTO process_run (process_id, run_id)
 SELECT witness.process_id, process_run.run_id FROM witness JOIN process_run ON process_run.process_id = witness.as_process_id;
 
--- Where the files of witnesses lie, by whom they tell of.
+-- The directories of second recordings, by the process that they repeat.
 -- statement: folders
 SELECT as_process_id, process.file_set FROM witness JOIN process ON process.process_id = witness.process_id;
 
--- How many collectives process ?1 says that it called on each group.
+-- The number of collectives that process ?1 reports for each group.
 -- statement: statuses
 SELECT name, max(enqueued) FROM group_status WHERE process_id = ?1 AND enqueued IS NOT NULL GROUP BY name;
 
--- What a log alone tells of process ?1, and of single calls: communicators that were still being made as it ends, and memory
--- that was registered.
+-- What only a log contains about process ?1 and its calls: communicators still being created at its end, and registered
+-- memory.
 -- statement: alone_told
 SELECT (SELECT count(*) FROM start_up WHERE process_id = ?1 AND NOT is_complete) +
        (SELECT count(*) FROM registration WHERE process_id = ?1 AND kind = 0);

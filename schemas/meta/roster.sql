@@ -1,4 +1,4 @@
--- Who is who (lib/store/roster.c). ?1 is a run, or NULL for all of them.
+-- Runs, ranks, communicators and members (lib/store/roster.c). ?1 is a run; NULL: all runs.
 
 -- statement: runs
 SELECT run_id, expected_ranks, step_count, step_source, global_ranks, name, first_step, step_base
@@ -22,8 +22,8 @@ SELECT member_id, member.communicator_id, member.rank, job_rank_id
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
  ORDER BY member.communicator_id, member.rank, member_id;
 
--- What is known of the process of each rank, a row for each file that says something; what is said of the rank alone comes
--- first. Of the GPU, descriptions of its calls count most: they say which one it is, whatever its process calls it.
+-- Facts about the process of each rank, one row for each file with facts. Facts about the rank itself come first. For
+-- the GPU, call descriptions take precedence: they name the physical device, whatever number it has in its process.
 -- statement: facts
 SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, coalesce(call_place.device, gpu), gpu_bus_id,
        coalesce(call_place.gpu_serial, process_fact.gpu_serial), nic, rank_name, vm
@@ -37,7 +37,7 @@ SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, coa
                     WHERE member_join.member_id = process_fact.member_id AND member_join.job_rank_id = job_rank.job_rank_id))
  ORDER BY job_rank_id, member_id IS NULL, process_fact_id;
 
--- The same that other recorders say (join/witnesses.sql), where the rank's own does not.
+-- The same facts from other recorders (schemas/join/witnesses.sql), for use where the rank's own recorder has none.
 -- statement: witness_facts
 SELECT job_rank_id, nullif(process.host, ''), process_fact.host, local_rank, gpu, gpu_bus_id, gpu_serial, nic, rank_name
   FROM job_rank

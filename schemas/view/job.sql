@@ -18,8 +18,9 @@ WHERE NOT EXISTS (SELECT 1 FROM witness)
    OR EXISTS (SELECT 1 FROM member m WHERE m.communicator_id = c.communicator_id
                                        AND m.process_id NOT IN (SELECT process_id FROM witness));
 
--- What files say about the process of a rank, one row per file that says something. Values for the rank itself (of_process 0)
--- count before values for its process (1), and the first of each counts; values of another recorder (2) count last.
+-- Facts in files about the process of a rank, one row for each file with facts. Facts about the rank itself (of_process
+-- 0) take precedence over facts about its process (1), and of each the first is used. Those of another recorder (2)
+-- come last.
 CREATE VIEW v_rank_fact AS
 SELECT r.job_rank_id, -- integer: number of the rank, unique across runs
        r.run_id, -- integer: run

@@ -1,6 +1,7 @@
--- Skipped input; operations that another record or recorder contains as well; events that a recorder reports as dropped (by process,
--- with the first file that reports it); contradictions between files (likewise); and call descriptions without an operation.
--- damage is 1 for lost or unreadable input, 0 for input that was understood but not stored.
+-- Skipped input; operations that another record or recorder also contains; events that a recorder reports as dropped
+-- (by process, with the first file that reports it); contradictions between files (by process, with the first file);
+-- and call descriptions without an operation. damage is 1 for lost or unreadable input, 0 for input that was understood
+-- but not stored.
 CREATE VIEW v_ledger AS
 SELECT f.file_id, -- integer: file
        f.path, -- text: path of the file
