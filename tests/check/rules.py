@@ -92,8 +92,8 @@ class Tables:
         self.table = table_of(out)
         self.rules = {rule["name"]: rule for rule in self.table["rules"]}
         self.limits = {limit["name"]: limit for limit in self.table["limits"]}
-        self.library = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/limits.c", "lib/diagnose/finding.h"))
-        self.asking = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/rule.c", "lib/diagnose/finding.h"))
+        self.library = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/limits.c", "lib/diagnose/rule.h"))
+        self.asking = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/rule.c", "lib/diagnose/rule.h"))
         self.tests = "".join(sources("tests/unit").values())
         self.page = in_page()
         self.expected = tables(self.table)

@@ -1,0 +1,299 @@
+/*
+ * Kinds of findings, figures, and the rules and limits that decide the confidence of a finding.
+ *
+ * Times are in nanoseconds. Functions that return int return -1 when memory runs out, and 0 otherwise, unless
+ * they answer a yes-or-no question.
+ */
+#ifndef NCCLPROF_DIAGNOSE_RULE_H
+#define NCCLPROF_DIAGNOSE_RULE_H
+
+#include "base/base.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* -------------------- finding_names.c -------------------- */
+
+/*
+ * The figures of a finding's evidence with their names, for programs that read the JSON. They repeat the
+ * figures in the sentences of the evidence and add none.
+ */
+
+enum { FIGURES_MOST = 12 };
+
+struct figure {
+    const char *name; /* a constant; a time's name ends in its unit (`_us`), a count's name has none */
+    double value;
+};
+
+struct figures {
+    struct figure items[FIGURES_MOST];
+    size_t count;
+};
+
+/* Adds one figure. A figure after the first FIGURES_MOST is dropped, as is a time that is TIME_UNKNOWN. */
+void figures_add(struct figures *figures, const char *name, double value);
+void figures_add_time(struct figures *figures, const char *name_us, int64_t time_ns);
+
+/* Appends "figures": {...}. -1 when memory runs out. */
+int figures_add_json(const struct figures *figures, struct buffer *json);
+
+/* -------------------- finding.c -------------------- */
+
+/* What a finding blames a rank for. */
+enum finding_kind {
+    FINDING_COMPUTE = 0, /* its GPU took longer before its operations than those of its peers */
+    FINDING_HOST,        /* it enqueued operations late */
+    FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
+    FINDING_MISSING,     /* it never started an operation that other ranks wait in */
+    FINDING_MISMATCH,    /* it called a different operation than the others */
+    FINDING_ENDED_EARLY, /* its trace ends long before those of its peers */
+    FINDING_ERROR        /* it reports an error of its own that ends a job */
+};
+
+enum { FINDING_KINDS = FINDING_ERROR + 1 };
+
+enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+/* -------------------- limits.c -------------------- */
+
+/*
+ * The limits of the rules (rule.c), each with its unit and the reason for its value. First come the limits
+ * that a rule's measure is compared with, then those that decide where a rule applies. The head of limits.c
+ * describes how to add one.
+ */
+enum limit_id {
+    LIMIT_NONE,
+    LIMIT_ONE,
+    LIMIT_HALF,
+    LIMIT_ALL,
+    LIMIT_TWINS,
+    LIMIT_ROLE,
+    LIMIT_STEP,
+    LIMIT_PAUSE,
+    LIMIT_WORTH,
+    LIMIT_WORTH_MOMENT,
+    LIMIT_WORTH_SURE,
+    LIMIT_BY_DESIGN,
+    LIMIT_NO_GAIN,
+    LIMIT_CHANCE,
+    LIMIT_CHANCE_BEHIND,
+    LIMIT_CHANCE_ALONE,
+    LIMIT_CHANCE_SURE,
+    LIMIT_CHANCE_ALONE_SURE,
+    LIMIT_AHEAD_LITTLE_TWO,
+    LIMIT_AHEAD_NETWORK_TWO,
+    LIMIT_REGULAR,
+    LIMIT_SHOWN,
+    LIMIT_ERRORS,
+    LIMIT_SHOWN_OF_LATE,
+    LIMIT_SLOWER,
+    LIMIT_SLOWER_MANY,
+    LIMIT_UNEXPLAINED,
+    LIMIT_GAPS,
+    LIMIT_CERTAINTY,
+    LIMIT_CERTAINTY_SURE,
+    LIMIT_ONE_PLACE,
+    LIMIT_BUSIER,
+    LIMIT_SHARED,
+    LIMIT_START_APART,
+    LIMIT_ENDS,
+    /* These decide where a rule applies. */
+    LIMIT_SURE,
+    LIMIT_FAR_AHEAD,
+    LIMIT_AHEAD_MANY,
+    LIMIT_AHEAD_GPU,
+    LIMIT_LITTLE_TWO,
+    LIMIT_LONGER_TWO,
+    LIMIT_LATE_ALONE,
+    LIMIT_LATE_GPU,
+    LIMIT_LONGER_MANY,
+    LIMIT_LONGER_STEPS,
+    LIMIT_SLOWER_OPERATIONS,
+    LIMIT_NEARLY_ALL,
+    LIMIT_SHADOW,
+    LIMIT_REST,
+    LIMIT_HIDDEN_PAIR,
+    LIMIT_ALIKE,
+    LIMIT_WAITED,
+    LIMIT_RANKS_OF_ROLE,
+    LIMIT_CROWD,
+    LIMIT_SHARED_STEPS,
+    LIMIT_OUTSTANDING,
+    LIMIT_STEPS_TOLD,
+    LIMIT_START_LATE,
+    LIMIT_CALLS_AHEAD,
+    LIMIT_OUTLIVED,
+    LIMIT_RECORDS,
+    LIMIT_RECORDS_UNSIZED,
+    LIMIT_FIRST_CALLS,
+    LIMIT_ERRORS_APART,
+    LIMIT_COUNT
+};
+
+struct limit {
+    const char *name; /* stable: the manual names it */
+    double value;
+    const char *unit;
+    const char *found; /* why the limit has this value: its source, or how it was determined */
+};
+
+extern const struct limit limits[LIMIT_COUNT];
+
+static inline double limit_of(enum limit_id limit)
+{
+    return limits[limit].value;
+}
+
+/* -------------------- rule.c -------------------- */
+
+/*
+ * The rules of diagnose. Each rule is one reason to doubt a finding: it compares one measure with one limit,
+ * and where the limit is violated it caps the confidence. The confidence of a finding is the lowest cap of
+ * all violated rules; nothing else enters (rule.c). The head of rule.c describes how to add one.
+ */
+enum rule_id {
+    /* The trace cannot tell a fault of this rank from something that it does not record. */
+    RULE_ROUGH_END,
+    RULE_GROUP_END,
+    RULE_AFTER_WARM_UP,
+    RULE_EXCHANGE,
+    RULE_LEAF_OF_TREE,
+    RULE_BEHIND_ROOT,
+    RULE_ROOT_OF_TREE,
+    RULE_IN_GROUPS,
+    RULE_SHARED_PROCESS,
+    RULE_LOST_RECORDS,
+    RULE_SILENT_RANK,
+    /* The finding may be an effect of another rank. */
+    RULE_WAITED_FOR_OTHER,
+    RULE_LATE_RECEIVERS,
+    RULE_TWINS,
+    RULE_TWIN_OF_HIDDEN_PAIR,
+    RULE_COMMON_LATENESS,
+    RULE_CROWD,
+    RULE_SHARED_NETWORK,
+    /* There is nothing to compare the rank with. */
+    RULE_NO_PEERS,
+    RULE_ALONE_IN_ROLE,
+    RULE_IRREGULAR,
+    RULE_ESTIMATED_STEADY,
+    /* The cost is too small to report, or part of the design of the job. */
+    RULE_WORTH,
+    RULE_WORTH_MOMENT,
+    RULE_BY_DESIGN,
+    RULE_ONE_PLACE,
+    RULE_LONGER_WAY,
+    RULE_BUSIEST,
+    RULE_NO_GAIN,
+    RULE_NOT_IN_STEPS,
+    RULE_WITHIN_SPREAD,
+    RULE_NOT_IN_STEPS_OF_LATE,
+    /* It may be noise. */
+    RULE_CONNECTING,
+    RULE_CERTAINTY,
+    RULE_CERTAINTY_SENDERS,
+    RULE_CHANCE,
+    RULE_CHANCE_BEHIND,
+    RULE_CHANCE_ALONE,
+    RULE_AHEAD_LITTLE_TWO,
+    RULE_AHEAD_NETWORK_TWO,
+    RULE_NOT_SLOWER,
+    RULE_NOT_SLOWER_MANY,
+    /* The finding is plausible but not certain. */
+    RULE_STEADY,
+    RULE_CERTAINTY_SURE,
+    RULE_WORTH_SURE,
+    RULE_CHANCE_SURE,
+    RULE_CHANCE_ALONE_SURE,
+    RULE_DAMAGED_LINES,
+    RULE_LOST_EVENTS,
+    RULE_GAPS,
+    RULE_ESTIMATED,
+    /* Start-up and failed transfers, as a log reports them. */
+    RULE_START_SCATTER,
+    RULE_SILENT_PEER,
+    RULE_ENDS,
+    /* Errors that ranks report of themselves. */
+    RULE_SEVERAL_ERRORS,
+    RULE_NO_ECHO,
+    RULE_MERE_SETTING,
+    RULE_STUCK_IN_START,
+    RULE_NO_TRACE,
+    /* The trace of a rank that others wait for ends before theirs. */
+    RULE_OUTLIVED,
+    /* No call is recorded of a rank that others wait for. */
+    RULE_UNRECORDED,
+    RULE_UNSIZED,
+    RULE_HALF_ABSENT,
+    /* PyTorch's report of how far each rank got. */
+    RULE_REPORTS_DIFFER,
+    RULE_COUNT
+};
+
+/* On which side of its limit a measure violates the rule. */
+enum rule_side {
+    SPEAKS_BELOW, /* measure < limit */
+    SPEAKS_FROM,  /* measure >= limit */
+    SPEAKS_ABOVE  /* measure > limit */
+};
+
+struct rule {
+    const char *name;        /* stable: in JSON and in the manual */
+    unsigned kinds;          /* bits of the finding kinds that the rule applies to */
+    enum confidence at_most; /* the confidence of a finding that violates the rule */
+    enum rule_side side;
+    enum limit_id limit;
+    const char *needs;   /* "applies to ...": the traces or faults that the rule applies to; NULL: all */
+    const char *measure; /* "measures ..." */
+    const char *says;    /* the reason for less confidence, as a main clause */
+};
+
+extern const struct rule rules[RULE_COUNT];
+
+/* Whether a measure violates the rule. */
+int rule_is_violated(enum rule_id rule, double reading);
+
+/* "less than", "at least" or "more than". */
+const char *rule_side_name(enum rule_side side);
+
+/* The rule with the name `name` of `length` bytes; -1: none has it. */
+int rule_find(const char *name, size_t length);
+
+/*
+ * The measures of the rules for one suspect or finding. A zeroed struct holds none. A rule that does not
+ * apply, whose measure is NOT_ASKED, is not in here.
+ */
+struct rule_results {
+    double values[RULE_COUNT];
+    unsigned char asked[RULE_COUNT];
+};
+
+#define NOT_ASKED ((double)NAN)
+
+/* A set of rules; zeroed: empty. */
+struct rule_set {
+    unsigned char has[RULE_COUNT];
+};
+
+/* Records a measure, unless it is NOT_ASKED or the rule does not apply to this kind. */
+void rule_results_add(struct rule_results *rule_results, enum finding_kind kind, enum rule_id rule,
+                      double reading);
+
+/* Removes the measures of the rules in `off`. */
+void readings_forget(struct rule_results *rule_results, const struct rule_set *off);
+
+/* Whether the rule applied and is violated. */
+int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule);
+
+/* The lowest confidence cap of all violated rules; CONFIDENCE_HIGH where no rule is violated. */
+enum confidence readings_allow(const struct rule_results *rule_results);
+
+/* A part as a share of the whole, both times or both counts. A whole of 0 counts as 1. */
+static inline double ratio_of(int64_t part, int64_t whole)
+{
+    return (double)part / (double)(whole > 0 ? whole : 1);
+}
+
+#endif
