@@ -19,8 +19,8 @@ enum { FORMAT_STEPS_AT_ONCE = 4096 };
 /* -------------------- sniff.c -------------------- */
 
 /*
- * Tells traces from files that only mention them: programs and web pages that contain the words of a trace
- * lie in the same directories as traces.
+ * Distinguishes traces from files that only mention them: programs and web pages that contain the words of a
+ * trace lie in the same directories as traces.
  */
 
 /*
@@ -267,7 +267,7 @@ static inline uint64_t scan_differences(const char *at, const char *words, size_
     return all | scan_difference(at, words, 24) | scan_difference(at, words, length - 32);
 }
 
-/* Whether the next `length` bytes equal `words`. The caller has checked that there are so many. */
+/* Whether the next `length` bytes equal `words`. The caller has checked that the text has that many. */
 static inline int scan_same(const char *at, const char *words, size_t length)
 {
     if (length > 64)

@@ -44,9 +44,12 @@ struct dump_group {
     int64_t pg_id;         /* a counter of this process only; COUNT_UNKNOWN */
     int64_t own_rank;      /* rank in the group, from its sends and receives; COUNT_UNKNOWN */
     int64_t greatest_rank; /* greatest rank in its sends and receives; COUNT_UNKNOWN */
-    int64_t
-        last_enqueued; /* by pg_status: of its collectives or its sends and receives, whichever came last */
-    int64_t last_started; /* COUNT_UNKNOWN: none, or not given */
+    /*
+     * From pg_status: numbers of collectives, or of sends and receives, whichever came last; COUNT_UNKNOWN:
+     * none, or not given.
+     */
+    int64_t last_enqueued;
+    int64_t last_started;
     int64_t last_completed;
     int has_status;
     int has_collectives;

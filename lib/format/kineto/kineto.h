@@ -61,14 +61,14 @@ struct kineto_event {
 };
 
 /*
- * Reads an event with its members in the order that torch prints. Returns 0, or -1 if it is not JSON or an
- * NCCL or GPU event lacks a required member.
+ * Reads an event, fast if it is printed the way torch does. Returns 0, or -1 if it is not JSON or an NCCL or
+ * GPU event lacks a required member.
  */
 int kineto_event_read(struct raw_json text, struct kineto_event *event);
 
 /*
- * The same for any JSON with its members in any order. kineto_event_read() calls it for events that torch
- * would not print that way.
+ * The same for any JSON, with members in any order. kineto_event_read() calls it for events that are printed
+ * differently.
  */
 int kineto_event_read_any(struct raw_json text, struct kineto_event *event);
 

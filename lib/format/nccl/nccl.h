@@ -87,9 +87,8 @@ struct message_registration {
     int64_t rank;          /* rank in the communicator, for the other kinds; COUNT_UNKNOWN */
     uint64_t address;      /* 0: only the handle is given */
     uint64_t second;       /* the other buffer, if the message has two; 0 */
-    uint64_t handle; /* names it in the later message about its end: the network's handle, or the start of its
-                        memory; 0 */
-    int64_t bytes;   /* only for REGISTRATION_MADE */
+    uint64_t handle;       /* in the message about its end: of the network, or the start of its memory; 0 */
+    int64_t bytes;         /* only for REGISTRATION_MADE */
 };
 int message_read_registration(struct text message, struct message_registration *registration);
 
@@ -164,10 +163,12 @@ struct said {
  */
 struct warning_words {
     enum warning_kind kind;
-    int is_harmless;  /* a known harmless message: a result code that NCCL returns for it does not change
-                         WARNING_OTHER */
-    int64_t status;   /* status of an InfiniBand completion (12: retries exceeded; 5: flushed because another
-                         request failed), or the plugin's own code of a request; COUNT_UNKNOWN */
+    int is_harmless; /* known to be harmless: WARNING_OTHER even if NCCL returns a result code for it */
+    /*
+     * Of an InfiniBand completion (12: retries exceeded; 5: flushed because another request failed), or the
+     * plugin's own code of a request; COUNT_UNKNOWN.
+     */
+    int64_t status;
     struct text peer; /* the other end: address or host name, without port */
     struct text nic;  /* the network card of this end: "mlx5_0" */
 };

@@ -12,22 +12,22 @@
  * Lines that the watchdog of torch's ProcessGroupNCCL, and the monitor of that watchdog, print about a rank
  * and its group, in the wording of torch 1.13 to 2.12. Each is one line:
  *
- *     [rank0]:[E1125 01:03:54.92 ProcessGroupNCCL.cpp:689] [Rank 0] Watchdog caught collective operation
- *         timeout: WorkNCCL(SeqNum=53, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=15000) ran
- * for ... [rank0]:[E1125 ...] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at work
- *         sequence id: 53 PG status: last enqueued work: 61, last completed work: 52
- *     [rank1]:[E1125 ...] [PG ID 0 PG GUID 0(default_pg) Rank 1] ProcessGroupNCCL's watchdog got stuck for
- *         480 seconds without making progress in monitoring enqueued collectives. ...
- *     [rank7]:[E1125 ...] [Rank 7] Collective WorkNCCL(...) raised the following async exception: NCCL error:
- * ...
+ *     [rank0]:[E1125 01:03:54.92 ProcessGroupNCCL.cpp:689] [Rank 0] Watchdog caught collective
+ *         operation timeout: WorkNCCL(SeqNum=53, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096,
+ *         Timeout(ms)=15000) ran for ...
+ *     [rank0]:[E1125 ...] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at
+ *         work sequence id: 53 PG status: last enqueued work: 61, last completed work: 52
+ *     [rank1]:[E1125 ...] [PG ID 0 PG GUID 0(default_pg) Rank 1] ProcessGroupNCCL's watchdog got
+ *         stuck for 480 seconds without making progress in monitoring enqueued collectives. ...
+ *     [rank7]:[E1125 ...] [Rank 7] Collective WorkNCCL(...) raised the following async exception:
+ *         NCCL error: ...
  */
 struct watchdog_line {
     int64_t global_rank; /* from the prefix of the launcher or of torch; COUNT_UNKNOWN */
     int64_t rank;        /* in the group; COUNT_UNKNOWN */
     struct text group;   /* name of the group; empty: not given */
     struct text description;
-    int64_t enqueued; /* sequence number of the last enqueued work; COUNT_UNKNOWN: not given; the -1 that
-                         torch prints is 0 here */
+    int64_t enqueued; /* numbers of works; COUNT_UNKNOWN: not given; 0 where torch prints -1 */
     int64_t completed;
     int64_t failed;        /* of the work that timed out or failed; COUNT_UNKNOWN */
     struct text operation; /* "ALLREDUCE"; empty: not given */
