@@ -430,8 +430,7 @@ int64_t text_seconds_ns(struct text text);
 enum echo_text {
     ECHO_LINE,     /* a line of NCCL's log, about anything */
     ECHO_ERROR,    /* an error of NCCL, or the text after its "Last error:" */
-    ECHO_EXCEPTION /* an exception of the program, which may also come from its own watchdog or after a
-                      timeout */
+    ECHO_EXCEPTION /* an exception of the program, also from its own watchdog or after a timeout */
 };
 
 int echo_is_in(struct text text, enum echo_text of);
@@ -439,8 +438,7 @@ int echo_is_in(struct text text, enum echo_text of);
 /* -------------------- call_line.c -------------------- */
 
 struct call_reader {
-    int damage; /* 1: an unreadable call description is damage of the file; 0: the text is about something
-                   else */
+    int damage; /* whether an unreadable description is damage (1) or another text (0) */
     struct json json;
     int64_t *group; /* owned */
     size_t group_capacity;

@@ -255,8 +255,7 @@ struct chrome_transfer {
 struct chrome_call {
     int is_bare;            /* a collective or point-to-point call that contains nothing yet */
     int64_t count;          /* count argument of the call; COUNT_UNKNOWN */
-    int64_t group_begin_ns; /* up to NCCL 2.27: of the group that is one kernel (enqueue.cc: one group event
-                               per plan) */
+    int64_t group_begin_ns; /* up to NCCL 2.27: of the group that is one kernel (enqueue.cc) */
     int64_t root;
     int64_t graph_captured;
     uint64_t stream;
@@ -295,8 +294,7 @@ struct chrome_reader {
     int seen[CHROME_CATEGORIES];
     int seen_schedule;
     int is_bundled;
-    int ends_open; /* everything is read, and the bundled plugin had more to write: open events are no damage
-                    */
+    int ends_open; /* the bundled plugin had more to write: open events are no damage */
 };
 
 /* -------------------- bundled.c -------------------- */

@@ -225,8 +225,8 @@ struct inspector_identity inspector_identity_of(const struct inspector_source_pr
                                                 int64_t number);
 
 /*
- * Takes the counts of a marker and sends new losses to the sink, as totals. A total below the sum of its
- * increases is noted, and the sum is used.
+ * Takes the counts of a marker and sends new losses to the sink, as totals. A total smaller than
+ * the increase in the same marker is noted, and the increase is used.
  */
 int inspector_source_process_count(struct inspector_source_processes *source_processes, int64_t number,
                                    const struct inspector_stats *stats, const struct format_sink *sink,

@@ -217,8 +217,7 @@ struct kineto_call {
 struct kineto_kernel {
     struct kineto_told told;
     struct interval_ns device;
-    int64_t busy_ns; /* how long other kernels kept the GPU busy since the last NCCL kernel ended; set by
-                        kineto_link() */
+    int64_t busy_ns; /* other GPU work since the last NCCL kernel ended; set by kineto_link() */
     int64_t correlation;
     int64_t external_id;
     int64_t stream;

@@ -118,9 +118,8 @@ enum level { LEVEL_INFO, LEVEL_WARN, LEVEL_CALL, LEVEL_TRACE };
 
 struct head {
     enum level level;
-    struct text
-        before;       /* what precedes it in the line: the prefix of a launcher or collector, and the time */
-    struct text host; /* may begin with the rest of another line that was truncated here */
+    struct text before; /* what precedes it in the line: the time, and prefixes of launchers */
+    struct text host;   /* may begin with the rest of another line that was truncated here */
     int64_t pid;
     int64_t tid;
     int64_t device;      /* current device of the thread; -1: not given */
@@ -156,7 +155,7 @@ struct said {
 /* -------------------- warning.c -------------------- */
 
 /*
- * Parses the warnings of NCCL 2.18 to 2.32 and of its network plugins: aws-ofi-nccl, the HPC-X plugin, RCCL.
+ * Parses the warnings of NCCL 2.18 to 2.32, of RCCL, and of the network plugins aws-ofi-nccl and HPC-X.
  * A warning without a known phrase is WARNING_OTHER. Many of these appear in healthy jobs: an unreadable link
  * speed, a changed address table, a variable without effect, a RAS port used by another job. Texts are
  * borrowed, and empty if the message does not give them.
@@ -217,8 +216,8 @@ struct timings {
 int timings_read(struct text message, struct timings *timings);
 
 /*
- * "Bootstrap timings total 0.512345 (create ...)": the same as the bootstrap part above, in microseconds. It
- * precedes all other messages about the communicator and does not name it.
+ * "Bootstrap timings total 0.512345 (create ...)": the same as the bootstrap part above, with microsecond
+ * precision. It precedes all other messages about the communicator and does not name it.
  */
 int timings_read_bootstrap(struct text message, int64_t *total_ns);
 

@@ -475,7 +475,7 @@ int start_take_bootstrap(const struct source_processes *source_processes, int64_
     return 0;
 }
 
-/* The bootstrap time in microseconds is not replaced by one in hundredths of a second. */
+/* The bootstrap time known to the microsecond is not replaced by one in hundredths of a second. */
 static void take_parts(struct start_up *start, const struct timings *timings)
 {
     start->total_ns = timings->total_ns;

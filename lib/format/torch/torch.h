@@ -119,14 +119,13 @@ struct torch_group {
 
 struct torch_ranks {
     struct intern texts;
-    struct map by_member; /* group, rank in it -> index in `member_list` */
-    struct map by_work;   /* rank, number, operation -> index in `works` */
-    struct map latest;    /* rank, number -> the latest work with these */
-    struct map by_remark; /* kind, rank, accused, text -> 1 */
-    struct map by_group;  /* group -> index in `groups` */
-    struct map waiting;   /* ranks with a failed work -> 1, set by torch_ranks_settle() */
-    int64_t least_ranks;  /* minimum number of ranks of the job, from reports, set by torch_ranks_settle(); 0:
-                             unknown */
+    struct map by_member;             /* group, rank in it -> index in `member_list` */
+    struct map by_work;               /* rank, number, operation -> index in `works` */
+    struct map latest;                /* rank, number -> the latest work with these */
+    struct map by_remark;             /* kind, rank, accused, text -> 1 */
+    struct map by_group;              /* group -> index in `groups` */
+    struct map waiting;               /* ranks with a failed work -> 1, set by torch_ranks_settle() */
+    int64_t least_ranks;              /* the job's ranks at least, by reports, once settled; 0: unknown */
     int tasks_start_several;          /* ranks share the process that started them, so tasks are not ranks */
     int64_t of_all;                   /* text: name of the group of all ranks, once it was looked up; -1 */
     struct torch_member *member_list; /* owned, as are the arrays below */
@@ -289,8 +288,7 @@ struct torch_reader {
     struct torch_report report;
     struct launcher_state launcher;
     struct map tracebacks; /* global ranks whose program is printing a traceback -> 1 */
-    struct map echoes; /* global ranks that raised an exception because another rank ended -> 1; their later
-                          exceptions follow from it */
+    struct map echoes;     /* global ranks with an exception because another rank ended -> 1 */
 };
 
 void torch_reader_init(struct torch_reader *reader);
