@@ -370,8 +370,7 @@ const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES]);
 /*
  * Returns when a kernel channel began or ended, on the host's clock. `noticed_ns` is when the host noticed
  * it, at that time or up to milliseconds later. `mapped_ns`, the GPU's timestamp mapped to the host's clock
- * by the recorder, is more precise if it is known;
- * it is then not before `not_before_ns`.
+ * by the recorder, is more precise if it is known; the result is then not before `not_before_ns`.
  */
 int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns);
 

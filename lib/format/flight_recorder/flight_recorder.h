@@ -76,8 +76,7 @@ struct dump_entry {
     int64_t pair_sequence;
     int64_t own_rank; /* of a send or receive: own rank in the group */
     int64_t peer;
-    int64_t
-        count; /* elements as passed to the API; for AlltoAll those of a row, as rows may be split unevenly */
+    int64_t count; /* elements as passed to the API; for AlltoAll of one row, as rows may differ */
     int64_t bytes;
     int64_t called_ns;    /* TIME_UNKNOWN, as below */
     int64_t started_ns;   /* when a poll saw it, up to a second late */

@@ -337,10 +337,10 @@ void source_processes_pass(struct source_processes *source_processes, int64_t so
 /* -------------------- warning.c -------------------- */
 
 /*
- * Turns the warnings of a log into events. The meaning of a warning depends on what follows on its thread: a
- * line such as "proxy.cc:698 -> 3" makes it an internal error; if the thread goes on without such a line, the
- * warning changed nothing. The last warning of each process is therefore held until another one, a message
- * that settles it, or the end.
+ * Turns the warnings of a log into events. The meaning of a warning depends on what follows on its thread:
+ * the result code in a line such as "proxy.cc:698 -> 3" (an internal error) gives its kind if its own words
+ * do not; if the thread goes on without such a line, the warning changed nothing. The last warning of each
+ * process is therefore held until another one comes, a message settles it, or the log ends.
  */
 struct held_warning {
     int is_held;
@@ -447,8 +447,8 @@ int partial_lines_add(struct partial_lines *partial_lines, int64_t source_proces
                       int64_t at_ns, struct text text, int64_t *dropped);
 
 /*
- * Joins `rest` to the held part with this number, into `whole`. The held part is unchanged.
- * Returns -1 if memory is out.
+ * Joins `rest` to the held part with this number, into `whole`. The held part is unchanged. Returns -1 if
+ * memory is out.
  */
 int torn_join(struct partial_lines *partial_lines, size_t number, struct text rest, struct buffer *whole);
 
