@@ -1,3 +1,7 @@
+/*
+ * The format "call": text output of a program that contains call descriptions (call_line.c), from one rank or
+ * several. All other lines are noted as other output.
+ */
 #include "format/format.h"
 #include "format/internal.h"
 #include "input/input.h"
@@ -39,10 +43,10 @@ static int call_read(struct input *input, const struct format_sink *sink, char *
     return more;
 }
 
-/* Less than a line of NCCL's or of torch's watchdog: their formats read these, too. */
+/* Less than an NCCL log or torch's watchdog, as those formats read call descriptions, too. */
 enum { SURE = 45 };
 
-/* Both words, of which either may be cut off, in one line behind a brace. */
+/* Both keys, as either end of a description may be cut off, after a brace on one line. */
 static int is_description(struct text line)
 {
     const char *brace = line.length ? memchr(line.data, '{', line.length) : NULL;

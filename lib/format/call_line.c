@@ -1,3 +1,7 @@
+/*
+ * Finds and reads call descriptions in a line of any text. The formats call, nccl and torch use it for
+ * program output, chrome for marks of the program.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -10,22 +14,24 @@
 #include <string.h>
 
 /*
- * Descriptions of calls (lit-gpt's monitor_collectives) in a line of whatever text: JSON objects like
+ * Call descriptions (from lit-gpt's monitor_collectives) are JSON objects like
  *
  *     [rank3]: {"name": "all_reduce", "rank": 3, "source_line": "train.py:43", "message_size": 4096, ...}
  *
- * with anything before, between and behind them. An object without lists or objects inside, but for the list
- * of a group's ranks, in one line.
+ * with any text before, between and after them. Each is on one line and contains no lists or objects except
+ * the list of the group's ranks.
  */
 
-/* Of the ledger: a description that is not whole, or holds something else than it should. */
+/* Reason of a note: a description that is truncated or has members of an unexpected type. */
 #define CALL_NOTE_UNREADABLE "call description that cannot be read"
 
-/* What each description has, and nothing else that is printed. */
+/* Keys that every description has, and no other output. */
 static const char size_key[] = "\"message_size\"";
 static const char source_key[] = "\"source_line\"";
 
-/* Braces before its keys that an object is tried to begin at: texts in it may hold some. */
+/*
+ * How many braces before these keys are tried as the beginning of the object: its texts may contain braces.
+ */
 enum { BEGINNINGS_MOST = 8 };
 
 void call_reader_init(struct call_reader *reader, int damage)
@@ -46,7 +52,7 @@ int call_line_may(struct text line)
     return text_holds(line, size_key) || text_holds(line, source_key);
 }
 
-/* Where an object that begins there ends: behind its closing brace. NULL: not before `end`. */
+/* Returns where the object that begins at `at` ends, after its closing brace; NULL if not before `end`. */
 static const char *object_end(const char *at, const char *end)
 {
     int in_text = 0;
@@ -84,7 +90,7 @@ int call_line_correct(struct text cut, struct buffer *mended)
     return buffer_append(mended, cut.data, whole) || buffer_append_byte(mended, '}') ? -1 : 0;
 }
 
-/* Numbers of seconds; fractions are kept to the millisecond. */
+/* Seconds as a number; fractions are kept to the millisecond. */
 static int64_t seconds(const struct value *node)
 {
     const int64_t most = INT64_MAX / 1000000;
@@ -94,7 +100,7 @@ static int64_t seconds(const struct value *node)
     return milliseconds_ns * 1000000;
 }
 
-/* Ranks of a group, none below 0. 0; 1: they are no such list; -1: no memory. */
+/* Ranks of a group, none negative. Returns 0; 1 if it is not such a list; -1 if memory is out. */
 static int read_group(struct call_reader *reader, const struct value *object)
 {
     const struct value *list = json_member(object, "group_ranks");
@@ -127,7 +133,7 @@ static const char *correlation_of(struct call_reader *reader, const struct value
     return reader->correlation;
 }
 
-/* 0; 1: the object is no description; -1: no memory. */
+/* Returns 0; 1 if the object is not a description; -1 if memory is out. */
 static int read_object(struct call_reader *reader, const char *text, size_t length,
                        struct call_description *call)
 {
@@ -158,14 +164,17 @@ static int read_object(struct call_reader *reader, const char *text, size_t leng
     return !call->name || !call->name[0] || call->rank < 0 || json->misread;
 }
 
-/* The piece of a line around a key, up to the next one. */
+/* The part of a line around a key, up to the next description's key. */
 struct piece {
     const char *begin;
     const char *key;
     const char *end;
 };
 
-/* The object around the key: 1 and where it ends, 0: there is none that is a description, -1: no memory. */
+/*
+ * Finds the object around the key and where it ends. Returns 1; 0 if there is no description; -1 if memory is
+ * out.
+ */
 static int find_object(struct call_reader *reader, struct piece piece, const char **begin, const char **end,
                        struct call_description *call)
 {
@@ -188,7 +197,7 @@ static const char *find(const char *from, const char *end, const char *key)
     return memmem(from, (size_t)(end - from), key, strlen(key));
 }
 
-/* A description that is cut before its size is told by its line of the program. */
+/* A description truncated before its size is recognized by its source line. */
 static const char *next_key(const char *from, const char *end)
 {
     const char *key = find(from, end, size_key);
@@ -212,7 +221,7 @@ int call_line_read(struct call_reader *reader, struct text line, uint64_t offset
         if (found < 0)
             return error_no_memory(error);
         if (found && find(from, begin, source_key)) {
-            found = 0; /* of two that run into each other, the first one is cut */
+            found = 0; /* two descriptions run into each other: the first is truncated */
             piece.end = begin;
         }
         event.call.at_ns = at_ns;

@@ -1,3 +1,8 @@
+/*
+ * The format "comma": JSON lines of CoMMA, Google's profiler plugin. Each object becomes an operation with
+ * its proxy operations, or a proxy operation on its own. Times are microseconds since the plugin started.
+ * Fields: google/CoMMA, src/event.rs.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -8,18 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * One object of a CoMMA file as events: an operation with its proxy operations, or a proxy operation by
- * itself. Times are microseconds since the plugin started. Fields: google/CoMMA, src/event.rs.
- */
 struct comma_reader {
     const struct format_sink *sink; /* borrowed */
     struct json json;
     int64_t next_ordinal;
-    struct proxy_step *steps; /* of the proxy operation being read; FORMAT_STEPS_AT_ONCE of them, owned */
+    struct proxy_step *steps; /* owned: an array of FORMAT_STEPS_AT_ONCE for the proxy operation being read */
 };
 
-/* -1 when memory is out. */
+/* Returns -1 if memory is out. */
 static int comma_reader_init(struct comma_reader *reader, const struct format_sink *sink)
 {
     *reader = (struct comma_reader){.sink = sink};
@@ -40,7 +41,7 @@ static int note(const struct comma_reader *reader, const char *reason, int damag
     return reader->sink->note(reader->sink->context, reason, damage, offset, text, length, error) ? -1 : 1;
 }
 
-/* Which file it is in tells which process: CoMMA writes one for each, and names neither host nor process. */
+/* CoMMA writes one file per process and records neither host nor PID, so the file identifies the process. */
 static struct origin origin_of(struct comma_reader *reader, const struct value *object, uint64_t offset)
 {
     return (struct origin){.pid = COUNT_UNKNOWN,
@@ -49,7 +50,7 @@ static struct origin origin_of(struct comma_reader *reader, const struct value *
                            .offset = offset};
 }
 
-/* When an event ran. `dur` of one that was given up before its end is 0, and says nothing. */
+/* When an event ran. An event that was abandoned before its end has `dur` 0; its end is unknown. */
 static struct interval_ns interval_of(struct comma_reader *reader, const struct value *object,
                                       const char *begin, const char *lasted)
 {
@@ -70,9 +71,9 @@ static const struct proxy_step no_step = {
 };
 
 /*
- * A send's step begins when the receiver's credit is waited for, if CoMMA follows that
- * (NCCL_PROFILER_TRACK_STEP_FIFO_WAIT), and is with the network from `fifo_ready_time` on; else it begins
- * there. A receive's step is a wait for the network from posting to arrival.
+ * A send step begins with the wait for the receiver's credit if CoMMA tracks that
+ * (NCCL_PROFILER_TRACK_STEP_FIFO_WAIT); it is in the network from `fifo_ready_time` on. Without tracking it
+ * begins there. A receive step waits for the network from posting to arrival.
  */
 static struct proxy_step step_of(struct comma_reader *reader, const struct value *object)
 {
@@ -115,7 +116,7 @@ static int emit_steps(struct comma_reader *reader, const struct value *steps, st
     return emit_proxy(reader, event, error);
 }
 
-/* What all its steps carried, where each was recorded; receives are sampled by default. */
+/* Bytes of all steps, known only if every step was recorded; receives are sampled by default. */
 static int64_t transferred_bytes(struct comma_reader *reader, const struct value *steps, int64_t step_count)
 {
     int64_t sum = 0, count = 0;
@@ -127,7 +128,7 @@ static int64_t transferred_bytes(struct comma_reader *reader, const struct value
     return count > 0 && count == step_count ? sum : COUNT_UNKNOWN;
 }
 
-/* A proxy operation. What does not say which way it went can be put nowhere. */
+/* Reads a proxy operation. One without a direction cannot be used. */
 static int take_proxy(struct comma_reader *reader, const struct value *object, int64_t operation,
                       struct origin origin, struct error *error)
 {
@@ -151,7 +152,7 @@ static int take_proxy(struct comma_reader *reader, const struct value *object, i
     return emit_steps(reader, steps, &event, error) ? -1 : 1;
 }
 
-/* Times of an operation's proxy operations together; is_pending: one was not seen to end. */
+/* The common interval of an operation's proxy operations. is_pending: the end of one was not seen. */
 struct children {
     struct interval_ns interval;
     int is_pending;
@@ -173,8 +174,9 @@ static struct children children_of(struct comma_reader *reader, const struct val
 }
 
 /*
- * When it ran. CoMMA knows no kernels: only its proxy operations tell when an operation was over, up to
- * milliseconds late. Its own record ends when enqueueing did, unless they moved that.
+ * When an operation ran. CoMMA records no kernels: only the proxy operations show the end of an operation, up
+ * to milliseconds late. The operation's own record ends with the enqueue, unless proxy operations moved that
+ * end.
  */
 static void take_times(struct comma_reader *reader, const struct value *object, struct operation *operation)
 {
@@ -234,7 +236,7 @@ static int take_object(struct comma_reader *reader, const char *text, size_t len
     const char *category = member_text(&reader->json, root, "cat");
     if (category && (strcmp(category, "COLL") == 0 || strcmp(category, "P2P") == 0))
         return take_operation(reader, root, *category == 'P', offset, error);
-    /* By itself it names no communicator, and its parent by an address in memory. */
+    /* Such a record names no communicator, and its parent only by a memory address. */
     if (category && strcmp(category, "PROXY") == 0)
         return note(reader, "proxy operation without an operation", 0, offset, NULL, 0, error);
     if (category && strcmp(category, "GROUP") == 0)
@@ -242,7 +244,7 @@ static int take_object(struct comma_reader *reader, const char *text, size_t len
     return note(reader, "unknown record", 0, offset, text, length, error);
 }
 
-/* Hands over what the text says. 1; 0 when it is no object of CoMMA's; -1 to stop. */
+/* Hands over what the text contains. Returns 1; 0 if it is not an object of CoMMA; -1 to stop. */
 static int comma_take(struct comma_reader *reader, const char *text, size_t length, uint64_t offset,
                       struct error *error)
 {
@@ -259,8 +261,7 @@ static int comma_take(struct comma_reader *reader, const char *text, size_t leng
     return json->misread ? note(reader, "unreadable value", 1, offset, text, length, error) : 1;
 }
 
-/* Keys come in the alphabet's order: an operation begins with "args", a proxy operation or a group with
- * "cat". */
+/* Keys are sorted: an operation begins with "args", a proxy operation or a group with "cat". */
 static const char first_key[] = "\"args\"";
 static const char *const other_keys[] = {"\"cat\"", NULL};
 
@@ -269,7 +270,7 @@ static int take(void *context, const char *text, size_t length, uint64_t offset,
     return comma_take(context, text, length, offset, error);
 }
 
-/* CoMMA writes as the job goes: a last line without its end is of a job that runs, or was killed. */
+/* CoMMA writes during the job: if the last line is incomplete, the job is still running or was killed. */
 static int take_cut(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {
     const struct comma_reader *reader = context;
@@ -296,7 +297,9 @@ static int comma_read(struct input *input, const struct format_sink *sink, char 
 
 enum { SURE = 90 };
 
-/* No other dialect calls its communicators so; a program or a page that speaks of CoMMA is none of its files.
+/*
+ * Only this dialect has this key for the communicator. Programs and pages that mention it are not CoMMA
+ * files.
  */
 static int comma_sniff(const char *bytes, size_t length, const char *path)
 {

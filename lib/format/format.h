@@ -9,21 +9,26 @@ struct event;
 struct foreign_tables;
 struct input;
 
-/* A format whose files can be cut promises that its records are no shorter. */
+/* A format that can be split (see `cut`) promises that no record of it is shorter than this. */
 enum { FORMAT_RECORD_BYTES = 16 };
 
-/* The reason of a note, no damage: the file is being written, or its writer was killed. All of it was read.
+/*
+ * Reason of a note that is no damage: the file is still being written, or its writer was killed. Everything
+ * in it was read.
  */
 #define FORMAT_NOTE_OPEN "trace is open"
 
-/* The reason of a note, where a file is of a later version of its format than is known: detail is the
- * version. */
+/*
+ * Reason of a note: the file has a later version of its format than this reader knows. The detail is the
+ * version.
+ */
 #define FORMAT_NOTE_NEWER "newer format version"
 
 /*
- * The expansion limit: how many bytes of rows and texts a file may take, by the bytes that were read of it. A
- * pickle and a table of texts hold once what they refer to many times. Usual files take about a byte for
- * each; the least is for short files. What is over the limit is refused and noted.
+ * The expansion limit: how many bytes of records and texts a file may yield, as a function of the bytes read
+ * from it. Pickles and string tables store a value once and refer to it many times, so a small file can
+ * expand without bound. Ordinary files yield about one byte per byte read; the minimum is for short files.
+ * Records above the limit are refused and noted.
  */
 enum { FORMAT_TOLD_A_BYTE = 8, FORMAT_TOLD_AT_LEAST = 1 << 20 };
 
@@ -33,83 +38,88 @@ static inline uint64_t format_told_most(uint64_t bytes_read)
            (bytes_read < UINT64_MAX / 2 / FORMAT_TOLD_A_BYTE ? bytes_read * FORMAT_TOLD_A_BYTE : bytes_read);
 }
 
-/* The reason of a note on what is refused by it. */
+/* Reason of the note on a record that the expansion limit refused. */
 #define FORMAT_NOTE_BEYOND "record over the expansion limit"
 
 /*
- * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
+ * Where a reader sends its events and notes. Both callbacks return 0, or -1 with `error` set to stop reading.
  */
 struct format_sink {
     void *context;
     int (*event)(void *context, const struct event *event, struct error *error);
     /*
-     * Something in the file that does not become an event: for the coverage ledger. `reason` is a fixed
-     * phrase out of enum-like constants in the format's source ("unreadable line", "stale proxy step",
-     * "proxy control event", ...), `detail` the text at fault or NULL (hostile: not yet escaped, need not
-     * end in NUL). `damage` is true where data was lost or unreadable, false for what is merely not modelled.
+     * Reports something in the file that does not become an event, for the ledger of skipped input. `reason`
+     * is one of the fixed phrases in the format's source ("unreadable line", "stale proxy step", "proxy
+     * control event", ...). `detail` is the text in question, or NULL; it comes from the file, is not yet
+     * escaped, and need not end in NUL. `damage` is 1 where data was lost or unreadable, 0 where the record
+     * was understood but is not stored.
      */
     int (*note)(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
                 size_t detail_length, struct error *error);
 };
 
-/*
- * One input dialect family. What a new one takes stands at the head of registry.c.
- */
+/* One input format, with all its dialects. The head of registry.c lists what a new one needs. */
 struct format {
-    const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */
-    int version;             /* of the reader, from 1: raised whenever other records come of the same bytes */
-    const char *description; /* one line for help */
-    const char *unknown; /* the reason under which it notes what is well-formed and no record of its own */
-    int is_snapshot; /* files are written anew again and again: what a later content says takes nothing away
-                      */
+    const char *name; /* "chrome", "inspector": the first word of `dialect` in the JSON output */
+    int version; /* of the reader, from 1; raised whenever the same bytes give other records than before */
+    const char *description; /* one line for --help */
+    const char *unknown;     /* reason of the note on a well-formed record that the format does not know */
+    int is_snapshot; /* files are rewritten again and again: later content does not replace earlier records */
     /*
-     * How sure the format is, 0 (not mine) to 100, from the first bytes of the unpacked input; the path is
-     * only a tie-breaker.
+     * How certain it is that the input has this format, from 0 (it does not) to 100. `bytes` is the beginning
+     * of the unpacked input; `path` only breaks ties.
      */
     int (*sniff)(const char *bytes, size_t length, const char *path);
     /*
-     * Where reading may begin anew, in bytes from anywhere in a file, so that what comes before and what
-     * comes from there on, read apart, give the same events: an offset above 0, or 0 for nowhere. NULL: files
-     * of this format are read from front to back. A record is at least FORMAT_RECORD_BYTES long then.
+     * Finds where a file can be split: the two parts, read separately, give the same events as the whole.
+     * `bytes` are from anywhere in the file. Returns an offset above 0, or 0 where it cannot be split. NULL:
+     * files of this format are read from front to back. A format that sets it promises records of at least
+     * FORMAT_RECORD_BYTES.
      */
     size_t (*cut)(const char *bytes, size_t length);
     /*
-     * Reads the whole input and hands over its events. Damage is noted and read past; the return value is
-     * -1 only when the sink stopped it or reading failed. `dialect`, of `dialect_bytes`, receives the exact
-     * dialect seen, "chrome-v5" or "inspector-2.30" for example.
+     * Reads the whole input and hands its events to the sink. Damage is noted and skipped. Returns -1 only if
+     * the sink stopped it or the input could not be read. `dialect`, an array of `dialect_bytes`, receives
+     * the exact dialect, "chrome-v5" or "inspector-2.30" for example.
      */
     int (*read)(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                 struct error *error);
     /*
-     * The same of a format that needs tables: its files are SQLite databases. NULL: it reads bytes, by
-     * `read`, which is NULL else.
+     * The same for formats whose files are SQLite databases. Exactly one of `read` and `read_tables` is set;
+     * the other is NULL.
      */
     int (*read_tables)(const struct foreign_tables *tables, const struct format_sink *sink, char *dialect,
                        size_t dialect_bytes, struct error *error);
     /*
-     * The likely reason, a clause for people, why a file with this path holds nothing at all (bytes 0), or no
-     * event. NULL: none is known, or no recorder of this format gives its files such a name. The function is
-     * NULL where no reason ever is (format_why_nothing asks).
+     * Returns the likely reason why a file with this path is empty (bytes 0) or has no event, as a clause for
+     * the user; NULL if no reason is known, or if no recorder of this format names its files so. The member
+     * is NULL for formats that never know a reason; format_why_nothing() checks that.
      */
     const char *(*why_nothing)(const char *path, uint64_t bytes);
 };
 
-/* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
+/*
+ * Returns the format whose sniff() is the most certain, or NULL with an error that says what the input looks
+ * like.
+ */
 const struct format *format_detect(struct input *input, struct error *error);
 
 /*
- * Whether the reader of the format of that name is a later one than `version`. No name: an early ncclprof,
- * which did not note it, read the file; that is earlier. A name that is not known is a later ncclprof's.
+ * Whether the reader of the format `name` is later than `version`. Without a name the file was read by an
+ * early ncclprof that did not record it: 1. An unknown name comes from a later ncclprof: 0.
  */
 int format_is_improved(const char *name, int64_t version);
 
-/* Why a file of a format may hold nothing: its why_nothing(); NULL where it has none. */
+/* Calls why_nothing() of a format; NULL if it has none. */
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes);
 
-/* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
+/*
+ * Returns "looks like ..." for an input of a known kind that is no trace, judged by its beginning; NULL if
+ * the kind is unknown.
+ */
 const char *unsupported_file(struct input *input);
 
-/* All formats, ended by NULL. */
+/* All formats, terminated by NULL. */
 extern const struct format *const format_registry[];
 
 #endif

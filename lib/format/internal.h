@@ -13,83 +13,94 @@ struct input;
 
 /* -------------------- registry.c -------------------- */
 
-/* A proxy operation with more network steps than this comes as several records. */
+/* A proxy operation with more network steps than this is handed over as several records. */
 enum { FORMAT_STEPS_AT_ONCE = 4096 };
 
 /* -------------------- sniff.c -------------------- */
 
 /*
- * Telling traces from what only speaks of them: programs and pages that hold a trace's words lie in the same
- * directories as traces do.
+ * Distinguishes traces from files that only mention them: programs and web pages that contain the words of a
+ * trace lie in the same directories as traces.
  */
 
 /*
- * The first `word` at or after `from` that may stand in a trace: in a text that begins with a brace or
- * bracket, or, where its beginning is lost, in a line that begins with an object whose first key (with its
- * quotes) is `first_key`. `from` points into the `length` bytes of text. NULL when there is none.
+ * Returns the first `word` at or after `from` that may be part of a trace, or NULL. It may be if the text
+ * begins with a brace or bracket; or, where the beginning of the file is lost, if its line begins with an
+ * object whose first key is `first_key` (with its quotes). `from` points into the `length` bytes of `text`.
  */
 const char *sniff_find(const char *text, size_t length, const char *from, const char *word,
                        const char *first_key);
 
 int sniff_is_space(char byte);
 
-/* The program that packed what begins with these bytes and unpacks it with -dc; NULL when none is known. Not
- * gzip. */
+/*
+ * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
+ * gzip is not among them: it is unpacked by this program.
+ */
 const char *sniff_packer(const char *bytes, size_t length);
 
 /*
- * What else lies beside traces, told by the beginning of a file, and what to do with it. One that becomes a
- * format of its own leaves the table.
+ * Files that are no traces but lie beside them, recognized by their beginning, and what to do with each. A
+ * kind that becomes a format leaves the table.
  */
 
-/* "looks like ..."; NULL: nothing that is known here. */
+/* Returns "looks like ...", or NULL if the kind is unknown. */
 const char *unsupported_find(const char *bytes, size_t length);
 
-/* Likewise, only what is so whatever formats make of its content: traces in an archive, say. */
+/*
+ * The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, for
+ * example.
+ */
 const char *unsupported_find_certain(const char *bytes, size_t length);
 
-/* As unsupported_find, and for any other file what it is at all: "unknown binary data" and the like. */
+/* As unsupported_find(); for any other file a general description, such as "unknown binary data". */
 const char *unsupported_describe(const char *bytes, size_t length);
 
-/* The digits at the end of a file's name, endings such as ".json.gz" left out; COUNT_UNKNOWN: none. */
+/*
+ * Returns the number at the end of a file's name, before endings such as ".json.gz"; COUNT_UNKNOWN if there
+ * is none.
+ */
 int64_t rank_of_path(const char *path);
 
-/* The number behind "rank" in a file's name, else that at its end: "rank3_memory.pickle"; COUNT_UNKNOWN. */
+/*
+ * Returns the number after "rank" in a file's name ("rank3_memory.pickle"), else the number at its end;
+ * COUNT_UNKNOWN if there is none.
+ */
 int64_t rank_named_in_path(const char *path);
 
 /* -------------------- scan.c -------------------- */
 
 /*
- * Reads text that looks exactly as expected: fixed words with values between them, described by lists of
- * struct scan_field. Anything unexpected, valid JSON or not, is refused, and left to who reads any JSON
- * (lib/input's json.h). What is accepted means the same to both.
+ * The fast reader: text with exactly the expected layout, fixed words with values between them, described by
+ * a list of struct scan_field. It refuses anything else, valid JSON or not; the caller then uses the reader
+ * for any JSON (lib/input's json.h). What both accept means the same.
  */
 
 enum scan_type {
-    SCAN_NOTHING = 0,     /* the fixed words alone */
+    SCAN_NOTHING = 0,     /* only the fixed words */
     SCAN_INTEGER,         /* int64_t */
     SCAN_NATURAL,         /* int64_t, not below 0 */
     SCAN_NATURAL_OR_NONE, /* the same, or -1 */
     SCAN_UNSIGNED,        /* uint64_t */
     SCAN_HEXADECIMAL,     /* uint64_t, digits without 0x */
-    SCAN_ADDRESS,         /* uint64_t as printf's %p has it: "0x55d0", or "(nil)" for 0 */
-    SCAN_MOMENT,          /* int64_t ns from microseconds, mostly "123.456789"; TIME_UNKNOWN when 0 */
-    SCAN_MICROSECONDS,    /* int64_t ns from whole microseconds; TIME_UNKNOWN when 0 */
-    SCAN_TEXT,            /* struct scan_text, up to the closing quote; without escapes */
-    SCAN_FUNCTION,        /* enum function, likewise */
-    SCAN_DATATYPE,        /* enum datatype, likewise */
-    SCAN_DATATYPE_WORD,   /* ... up to a comma: "nccl" has been read, the rest of the word follows */
+    SCAN_ADDRESS,         /* uint64_t as printed by %p: "0x55d0", or "(nil)" for 0 */
+    SCAN_MOMENT,          /* int64_t ns from microseconds, usually "123.456789"; TIME_UNKNOWN if 0 */
+    SCAN_MICROSECONDS,    /* int64_t ns from whole microseconds; TIME_UNKNOWN if 0 */
+    SCAN_TEXT,            /* struct scan_text, up to the closing quote; no escapes */
+    SCAN_FUNCTION,        /* enum function, up to the closing quote */
+    SCAN_DATATYPE,        /* enum datatype, up to the closing quote */
+    SCAN_DATATYPE_WORD,   /* enum datatype, up to a comma: the rest of the word after "nccl" */
     SCAN_DATATYPE_NUMBER, /* enum datatype from ncclDataType_t */
     SCAN_ALGORITHM,
     SCAN_PROTOCOL,
     SCAN_FLAG,         /* int, 0 or 1 */
-    SCAN_SKIP_TEXT,    /* a text that nobody wants, up to the closing quote; without escapes */
-    SCAN_SKIP_INTEGER, /* an integer that nobody wants */
+    SCAN_SKIP_TEXT,    /* a text that is skipped, up to the closing quote; no escapes */
+    SCAN_SKIP_INTEGER, /* an integer that is skipped */
     SCAN_SKIP_UNSIGNED,
-    SCAN_SKIP_DECIMAL /* "12.5" that nobody wants */
+    SCAN_SKIP_DECIMAL /* a number such as "12.5" that is skipped */
 };
 
-/* Fixed words and the value behind them, which goes to an offset in the struct being filled. */
+/* Fixed words and the value after them, which is stored at an offset of the struct being filled. */
 struct scan_field {
     const char *words;
     size_t length; /* of the words */
@@ -99,13 +110,13 @@ struct scan_field {
 
 #define SCAN_WORDS(text) text, sizeof(text) - 1
 
-/* A piece of the text; not followed by a NUL. */
+/* A piece of the text, not terminated by NUL. */
 struct scan_text {
     const char *text;
     size_t length;
 };
 
-/* The eight bytes at a place, the first one lowest. */
+/* The next eight bytes as a number, the first byte lowest. */
 static inline uint64_t scan_eight_bytes(const char *at)
 {
     uint64_t bytes;
@@ -116,7 +127,7 @@ static inline uint64_t scan_eight_bytes(const char *at)
     return bytes;
 }
 
-/* How many digits there are at the front of eight bytes: adding lifts what is above 9 to the top bit. */
+/* Counts the digits at the front of eight bytes: the addition sets the top bit of every byte above 9. */
 static inline unsigned scan_digits_of_eight(uint64_t bytes)
 {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fU;
@@ -125,7 +136,10 @@ static inline unsigned scan_digits_of_eight(uint64_t bytes)
     return bytes ? (unsigned)__builtin_ctzll(bytes) / 8 : 8;
 }
 
-/* The number that the first `digits`, 1 to 8, of eight bytes spell: each step joins neighbours. */
+/*
+ * The number formed by the first `digits` (1 to 8) of eight bytes. Each multiplication joins neighboring
+ * digits.
+ */
 static inline uint64_t scan_number_of_eight(uint64_t bytes, unsigned digits)
 {
     bytes <<= 64 - 8 * digits;
@@ -134,10 +148,10 @@ static inline uint64_t scan_number_of_eight(uint64_t bytes, unsigned digits)
     return (bytes & 0x0000ffff0000ffffU) * 42949672960001U >> 32;
 }
 
-/* One value; NULL when there is none. */
+/* Reads one value. Returns where it ends, or NULL if there is none. */
 const char *scan_any_integer(const char *at, const char *end, int64_t *value);
 
-/* The same, quicker for what they mostly are: a few digits. */
+/* The same, fast for the usual case of a few digits. */
 static inline const char *scan_integer(const char *at, const char *end, int64_t *value)
 {
     if (end - at < 8)
@@ -156,10 +170,10 @@ static inline const char *scan_not_below(const char *at, const char *end, int64_
     return at && *value >= least ? at : NULL;
 }
 
-/* Whole microseconds of our days have so many digits. */
+/* Microseconds since 1970 have this many digits today. */
 enum { SCAN_EPOCH_DIGITS = 16 };
 
-/* Whether there are exactly so many here. */
+/* Whether exactly SCAN_EPOCH_DIGITS digits follow. */
 static inline int scan_has_epoch_digits(const char *at, const char *end)
 {
     return end - at > SCAN_EPOCH_DIGITS && scan_digits_of_eight(scan_eight_bytes(at)) == 8 &&
@@ -189,12 +203,12 @@ static inline const char *scan_skip_unsigned(const char *at, const char *end)
     return scan_has_epoch_digits(at, end) ? at + SCAN_EPOCH_DIGITS : scan_any_unsigned(at, end, &ignored);
 }
 
-/* Of the microseconds of a moment, before the point: more would not fit as nanoseconds. */
+/* Digits before the decimal point of a time in microseconds; more would overflow as nanoseconds. */
 enum { SCAN_MOMENT_DIGITS = 15 };
 
 /*
- * "%f" microseconds have six digits behind the point. Point, digits and the byte behind them, which every
- * line has, are taken at once; picoseconds are rounded to nanoseconds.
+ * Microseconds printed with "%f" have six decimals. Reads the point, the digits and the byte after them,
+ * which every line has, in one step. Picoseconds are rounded to nanoseconds.
  */
 static inline const char *scan_fraction(const char *at, const char *end, uint64_t whole, int64_t *ns)
 {
@@ -225,7 +239,7 @@ static inline const char *scan_moment(const char *at, const char *end, int64_t *
     return scan_fraction(at, end, whole, ns);
 }
 
-/* The same of any number of microseconds that is not below 0. */
+/* The same for any number of microseconds that is not negative. */
 const char *scan_any_moment(const char *at, const char *end, int64_t *ns);
 
 static inline uint64_t scan_difference(const char *at, const char *words, size_t offset)
@@ -237,7 +251,10 @@ static inline uint64_t scan_difference(const char *at, const char *words, size_t
     return left ^ right;
 }
 
-/* The same for 8 to 64 bytes, eight at a time, from both ends to the middle, where they may overlap. */
+/*
+ * Compares 8 to 64 bytes, eight at a time, from both ends to the middle, where the pieces may overlap. 0:
+ * equal.
+ */
 static inline uint64_t scan_differences(const char *at, const char *words, size_t length)
 {
     uint64_t all = scan_difference(at, words, 0) | scan_difference(at, words, length - 8);
@@ -250,11 +267,11 @@ static inline uint64_t scan_differences(const char *at, const char *words, size_
     return all | scan_difference(at, words, 24) | scan_difference(at, words, length - 32);
 }
 
-/* True when the next bytes are these, which the caller knows to be no more than there are. */
+/* Whether the next `length` bytes equal `words`. The caller has checked that the text has that many. */
 static inline int scan_same(const char *at, const char *words, size_t length)
 {
     if (length > 64)
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): where there are that many bytes, they are somewhere */
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the caller checked that there are `length` bytes */
         return memcmp(at, words, length) == 0;
     if (length >= 8)
         return scan_differences(at, words, length) == 0;
@@ -270,10 +287,10 @@ static inline const char *scan_words(const char *at, const char *end, const char
     return (size_t)(end - at) >= length && scan_same(at, words, length) ? at + length : NULL;
 }
 
-/* One value; NULL when there is none. */
+/* Reads one value of any type. Returns where it ends, or NULL if there is none. */
 const char *scan_value(const char *at, const char *end, enum scan_type type, void *into);
 
-/* The same, at the place of the call what is frequent. */
+/* The same, with the frequent types inlined. */
 static inline __attribute__((always_inline)) const char *scan_frequent_value(const char *at, const char *end,
                                                                              enum scan_type type, void *into)
 {
@@ -299,13 +316,13 @@ static inline __attribute__((always_inline)) const char *scan_frequent_value(con
 }
 
 /*
- * Reads `count` fields from [at, end) into `*into`. Returns where it stopped, or NULL when the text is not as
- * expected; `*into` then holds anything.
+ * Reads `count` fields from [at, end) into `*into`. Returns where it stopped, or NULL if the text differs
+ * from the fields; the content of `*into` is then undefined.
  */
 const char *scan_fields(const char *at, const char *end, const struct scan_field *fields, size_t count,
                         void *into);
 
-/* The same for a table that the compiler sees: it lays the fields out one after the other. */
+/* The same for a constant table: the compiler unrolls the loop over its fields. */
 static inline __attribute__((always_inline)) const char *scan_table(const char *at, const char *end,
                                                                     const struct scan_field *fields,
                                                                     size_t count, void *into)
@@ -325,40 +342,45 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
 /* -------------------- objects.c -------------------- */
 
 /*
- * Cuts an input into JSON objects. The dialects have one a line, but files come cut, joined, re-formatted and
- * damaged. What ought to be one object is therefore tried in turn: a line; where a line is none, the parts of
- * it that begin like an object of the dialect; where an object is spread over lines, those lines together.
- * What remains is noted as damage ("unreadable text") and passed over. An array around the objects, and the
- * commas between them, are taken for granted.
+ * Splits an input into JSON objects. The dialects print one object per line, but files may be truncated,
+ * joined, re-formatted or damaged. Candidates for an object are tried in this order: a line; if it is no
+ * object, the parts of it that begin like an object of the dialect; if an object spans several lines, these
+ * lines together. The rest is noted as damage ("unreadable text") and skipped. An array around the objects
+ * and the commas between them are accepted silently.
  */
 struct objects {
-    const char *first_key;         /* with its quotes: what the dialect's objects begin with */
-    const char *const *other_keys; /* what some begin with instead, ended by NULL; NULL: none */
+    const char *first_key;         /* first key of the dialect's objects, with its quotes */
+    const char *const *other_keys; /* other first keys, terminated by NULL; NULL: none */
     void *context;
-    /* One object, perhaps. Returns 1 when it was, 0 when it could not be read, -1 with an error to stop. */
+    /*
+     * Receives a candidate. Returns 1 if it was an object, 0 if it could not be read, -1 with an error to
+     * stop.
+     */
     int (*object)(void *context, const char *text, size_t length, uint64_t offset, struct error *error);
     /*
-     * The quick way, where no object is open: text that begins with a line. Takes as many whole lines as it
-     * knows, each shorter than INPUT_LINE_BYTES and with its newline, and says how many bytes that was: 0
-     * when it does not know the first. Returns -1 to stop. NULL: there is no such way.
+     * Optional fast path, called where no object is open with text that begins at a line. Takes as many whole
+     * lines as it knows, each shorter than INPUT_LINE_BYTES and with its newline, and sets `*taken` to their
+     * bytes; 0 if it does not know the first line. Returns -1 to stop.
      */
     int (*lines)(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
                  struct error *error);
-    /* An array begins: what came before is complete. NULL: no matter. Returns -1 to stop. */
+    /* An array begins, so everything before it is complete. Optional. Returns -1 to stop. */
     int (*array)(void *context, struct error *error);
-    /* The input ends within an object. NULL: it is noted as any text that cannot be read. Returns -1 to stop.
-     */
+    /* The input ends within an object. NULL: that is noted like any unreadable text. Returns -1 to stop. */
     int (*cut)(void *context, const char *text, size_t length, uint64_t offset, struct error *error);
     const struct format_sink *sink;
 };
 
 struct objects_end {
     uint64_t offset;    /* where the input ended */
-    int in_array;       /* ... inside an array */
-    int reading_failed; /* ... because it could not be read on: *error says why */
+    int in_array;       /* the input ended inside an array */
+    int reading_failed; /* the input ended because reading failed; *error says why */
 };
 
-/* Reads it all. -1 when a callback stopped it or memory is out; a failure to read is no reason to stop. */
+/*
+ * Reads the whole input. Returns -1 if a callback stopped it or memory is out. If reading the input fails, it
+ * returns 0 and sets end->reading_failed.
+ */
 int objects_read(const struct objects *objects, struct input *input, struct objects_end *end,
                  struct error *error);
 
@@ -370,44 +392,45 @@ struct text {
     size_t length;
 };
 
-/* What follows the first `mark` in it; a NULL `data` where there is none. */
+/* The text after the first `mark`; `data` is NULL if the mark is not there. */
 struct text text_after(struct text text, const char *mark);
 
 int text_begins(struct text text, const char *begin);
 int text_holds(struct text text, const char *mark);
-int text_holds_any(struct text text, const char *const *marks); /* up to a NULL */
+int text_holds_any(struct text text, const char *const *marks); /* `marks` ends with NULL */
 int text_is(struct text text, const char *word);
 
-/* Up to the first byte that is a space, a comma or a bracket of either kind. */
+/* The text up to the first space, comma or bracket (opening or closing). */
 struct text text_word(struct text text);
 
-/* As a string in `copy`, cut to what that holds; NULL where the text is empty. */
+/* Copies the text as a string into `copy`, truncated to `bytes`. Returns NULL if the text is empty. */
 const char *text_copy(struct text text, char *copy, size_t bytes);
 
-/* What stands behind " KEY " or at the beginning behind "KEY ", up to the next space; `key` is without
- * spaces. */
+/* The value after " KEY ", or after "KEY " at the beginning, up to the next space. `key` has no spaces. */
 struct text text_value(struct text text, const char *key);
 
-/* The same as a number. -1 where it is absent, or is none. */
+/* The same as a number. Returns -1 if it is absent or no number. */
 int text_number(struct text text, const char *key, int64_t *value);
 int text_hexadecimal(struct text text, const char *key, uint64_t *value);
 
-/* The digits that a text begins with; COUNT_UNKNOWN where there is none, or they are no int64_t. */
+/* The number at the beginning of a text; COUNT_UNKNOWN if there is none or it does not fit. */
 int64_t text_leading_number(struct text text);
 
-/* Seconds with decimals, "1.23", as nanoseconds; TIME_UNKNOWN where it is none, or more than three years:
- * sums of some are whole. */
+/*
+ * Seconds with decimals ("1.23") as nanoseconds. TIME_UNKNOWN if it is no such number, or above three years;
+ * that limit keeps sums of several from overflowing.
+ */
 int64_t text_seconds_ns(struct text text);
 
 /*
- * The words of what a rank reports when another one, or the network to it, is gone: an echo of that failure,
- * and none of its own. The more is known of a text, the fewer words make it one: those of a line of NCCL's
- * count in the texts below, too.
+ * Recognizes the messages that a rank prints because another rank, or the network to it, is gone: they repeat
+ * that failure and are no failure of this rank. The less is known of a text, the more words count. Each kind
+ * below includes the words of the kinds above it.
  */
 enum echo_text {
-    ECHO_LINE,     /* a line of NCCL's log, which may be of anything */
-    ECHO_ERROR,    /* an error of NCCL, or what stands behind its "Last error:" */
-    ECHO_EXCEPTION /* a program's exception, which it also gets from its own watchdog, or after a vain wait */
+    ECHO_LINE,     /* a line of NCCL's log, about anything */
+    ECHO_ERROR,    /* an error of NCCL, or the text after its "Last error:" */
+    ECHO_EXCEPTION /* an exception of the program, also from its own watchdog or after a timeout */
 };
 
 int echo_is_in(struct text text, enum echo_text of);
@@ -415,30 +438,30 @@ int echo_is_in(struct text text, enum echo_text of);
 /* -------------------- call_line.c -------------------- */
 
 struct call_reader {
-    int damage; /* 1: one that cannot be read is damage of the file; 0: it is about something else */
+    int damage; /* whether an unreadable description is damage (1) or another text (0) */
     struct json json;
     int64_t *group; /* owned */
     size_t group_capacity;
     size_t group_count;
-    char correlation[24]; /* one that is a number */
+    char correlation[24]; /* a correlation that is a number, as text */
 };
 
 void call_reader_init(struct call_reader *reader, int damage);
 void call_reader_release(struct call_reader *reader);
 
-/* Whether a line may hold one: cheap. */
+/* Whether a line may contain a call description. Cheap. */
 int call_line_may(struct text line);
 
 /*
- * What of a description that was cut can be read, as a whole one: its members up to the last that is whole,
- * in `mended`, which is cleared. 0; 1: there is nothing of it; -1: no memory.
+ * Repairs a truncated description: `mended`, which is cleared first, receives its complete members as a whole
+ * object. Returns 0; 1 if no member is complete; -1 if memory is out.
  */
 int call_line_correct(struct text cut, struct buffer *mended);
 
 /*
- * Hands over each description in a line, with this origin; `at_ns` is the time of a mark, else TIME_UNKNOWN.
- * `*taken` is how many there were, those noted as unreadable included. The line is at `offset`. Where it
- * is_cut, a group that is not there may have been.
+ * Hands over each call description in a line, with this origin. `at_ns` is the time of a mark, else
+ * TIME_UNKNOWN. `*taken` receives their number, including those noted as unreadable. `offset` is that of the
+ * line. If `is_cut` is set, an absent group may only have been cut off.
  */
 int call_line_read(struct call_reader *reader, struct text line, uint64_t offset, const struct origin *origin,
                    int64_t at_ns, int is_cut, const struct format_sink *sink, size_t *taken,
@@ -447,70 +470,73 @@ int call_line_read(struct call_reader *reader, struct text line, uint64_t offset
 /* -------------------- member.c -------------------- */
 
 /*
- * What an object says under a key. What is absent or null is not known. Nor is what is there but of another
- * kind or beyond what can be kept; json->misread then tells that something was lost. `object` may be NULL.
+ * Reads members of JSON objects. A member that is absent or null is unknown. So is one of another type or out
+ * of range; json->misread then records that something was lost. `object` may be NULL.
  */
 
-/* NULL when not known. Texts and nodes are borrowed from the struct json. */
+/* These return NULL if unknown. Texts and nodes are borrowed from the struct json. */
 const struct value *member_object(struct json *json, const struct value *object, const char *key);
 const struct value *member_array(struct json *json, const struct value *object, const char *key);
 const char *member_text(struct json *json, const struct value *object, const char *key);
 
 int64_t member_integer(struct json *json, const struct value *object, const char *key, int64_t otherwise);
 
-/* The same for a count: what is below 0 is beyond what can be. */
+/* The same for a count: negative values are out of range. */
 int64_t member_natural(struct json *json, const struct value *object, const char *key, int64_t otherwise);
 
-/* The same where -1 says that there is none: COUNT_UNKNOWN, and where it is not known. */
+/* The same where -1 means "none": COUNT_UNKNOWN for -1 and for unknown. */
 int64_t member_natural_or_none(struct json *json, const struct value *object, const char *key);
 
-/* 0 when not known. */
+/* 0 if unknown. */
 uint64_t member_unsigned(struct json *json, const struct value *object, const char *key);
 
 /* The same for a text of hexadecimal digits. */
 uint64_t member_hexadecimal(struct json *json, const struct value *object, const char *key);
 
-/* A number of microseconds, not below 0, in nanoseconds; "nan" is not known. */
+/* A number of microseconds, not negative, as nanoseconds; "nan" is unknown. */
 int64_t member_nanoseconds(struct json *json, const struct value *object, const char *key, int64_t otherwise);
 
-/* Such a point in time; TIME_UNKNOWN also where it is 0 or -1, which is how "never" prints. */
+/* A point in time in microseconds, as nanoseconds. TIME_UNKNOWN also for 0 and -1, which mean "never". */
 int64_t member_moment(struct json *json, const struct value *object, const char *key);
 
 /*
- * What the bundled plugin says of its own recording, in Chrome traces and Inspector logs alike: objects of
+ * What the bundled plugin reports about its own recording. Chrome traces and Inspector logs use objects with
  * the same members.
  */
 
 enum { RECORDER_DROP_KINDS = 7 };
 
-/* What it could not keep, in totals since its start, and what each kind means. */
+/* Reads how much the plugin could not record: totals since its start, one for each kind of loss. */
 void recorder_drops_read(struct json *json, const struct value *object, int64_t totals[RECORDER_DROP_KINDS]);
 extern const char *const recorder_drop_meanings[RECORDER_DROP_KINDS];
 
 /*
- * That it stopped while its process went on. Noted with FORMAT_NOTE_STOPPED; the detail is a clause that
- * begins with the time: "2026-11-26 14:37:36 UTC: limit of 65536 bytes reached".
+ * Notes that the plugin stopped recording while its process went on. The reason is FORMAT_NOTE_STOPPED; the
+ * detail is a clause that begins with the time: "2026-11-26 14:37:36 UTC: limit of 65536 bytes reached".
  */
 int recorder_stop_note(struct json *json, const struct value *object, const struct format_sink *sink,
                        uint64_t offset, struct error *error);
 
 /* -------------------- prometheus.c -------------------- */
 
-/* A line of Prometheus' text format: `metric{label="value",...} 1.5 1700000000000`, all borrowed. */
+/*
+ * A line in the Prometheus text format, `metric{label="value",...} 1.5 1700000000000`. All texts are
+ * borrowed.
+ */
 struct sample_line {
     struct text metric;
-    struct text labels; /* between the braces; empty where there are none */
+    struct text labels; /* between the braces; empty without braces */
     double value;
-    int64_t at_ns; /* that the line itself gives; TIME_UNKNOWN */
+    int64_t at_ns; /* timestamp of the line itself; TIME_UNKNOWN */
 };
 
-/* 1; 0 where there is nothing to be read (a comment, an empty line), -1 where it is no such line. */
+/* Returns 1 for a sample, 0 for a comment or empty line, -1 for anything else. */
 int sample_line_read(struct text line, struct sample_line *said);
 
 /*
- * What labels say, in all spellings of Inspector's versions; times and bandwidth are left unknown, but for
- * the time that a label gives. Texts are in `texts`, which is cleared. 0; 1: they say of no function, or are
- * damaged; -1: no memory.
+ * Reads labels in the spellings of all Inspector versions. Durations and bandwidth are left unknown, except
+ * the time that a label gives. Texts are stored in `texts`, which is cleared first. Returns 0; 1 if the
+ * labels name no function or are damaged; -1 if memory is out.
  */
 int sample_labels_read(struct text labels, struct buffer *texts, struct metric_sample *sample);
 

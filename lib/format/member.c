@@ -1,3 +1,7 @@
+/*
+ * Reads members of parsed JSON objects, with types and ranges checked, for all formats that use lib/input's
+ * JSON reader; and the records of the bundled plugin about its own recording.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -9,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* -1 microsecond, which is how copy-engine operations print it. */
+/* -1 microsecond: copy-engine operations print it for "never". */
 enum { NEVER_NS = -1000 };
 
 static int is_there(const struct value *node)
@@ -113,8 +117,10 @@ int64_t member_moment(struct json *json, const struct value *object, const char 
     return ns > 0 ? ns : TIME_UNKNOWN;
 }
 
-/* The reason of a note, no damage: the recorder stopped while its process went on. What the process did after
- * that is not in the file. */
+/*
+ * Reason of a note that is no damage: the recorder stopped while its process went on. What the process did
+ * later is not in the file.
+ */
 #define FORMAT_NOTE_STOPPED "recording stopped"
 
 static const char *const drop_keys[RECORDER_DROP_KINDS] = {"ring",    "lost",    "evicted",      "late",

@@ -1,3 +1,8 @@
+/*
+ * The format "memory_snapshot": which memory PyTorch's CUDA caching allocator had from the driver, and when.
+ * The history gives segments that were allocated and freed; the snapshot lists those that existed when it was
+ * taken. Formats: torch/csrc/cuda/memory_snapshot.cpp.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -8,30 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * When the allocator had which memory from the driver: what its history tells of segments that came and went,
- * and which of them there were when the snapshot was taken. Formats: torch/csrc/cuda/memory_snapshot.cpp.
- */
-
 struct history_segment {
     uint64_t address;
     int64_t bytes;
-    struct interval_ns alive; /* TIME_UNKNOWN: from before the history on; beyond the snapshot */
+    struct interval_ns alive; /* TIME_UNKNOWN: before the beginning of the history; after the snapshot */
     int64_t device;           /* COUNT_UNKNOWN */
     int is_expandable;
 };
 
 struct history {
     const struct format_sink *sink;
-    struct history_segment *segments; /* owned: as the history tells */
+    struct history_segment *segments; /* owned: from the history */
     size_t count;
     size_t capacity;
-    struct history_segment *listed; /* owned: as the snapshot lists them */
+    struct history_segment *listed; /* owned: from the snapshot's list */
     size_t listed_count;
     size_t listed_capacity;
-    struct map open;   /* address -> of `segments`, that did not go */
-    int64_t latest_ns; /* of the history; TIME_UNKNOWN */
-    int is_expandable; /* the allocator was set so: all its segments are */
+    struct map open;   /* address -> index in `segments`, of those not yet freed */
+    int64_t latest_ns; /* latest time in the history; TIME_UNKNOWN */
+    int is_expandable; /* a setting of the allocator that holds for all its segments */
     int has_settings;
 };
 
@@ -54,7 +54,10 @@ static int note(const struct history *history, const char *reason, int damage, u
     return history->sink->note(history->sink->context, reason, damage, offset, NULL, 0, error);
 }
 
-/* Address and size under these keys; -1 where they are none. Addresses of devices are below 2^63. */
+/*
+ * Reads an address and a size with these keys; -1 if they are missing or invalid. Device addresses are below
+ * 2^63.
+ */
 static int read_range(const struct value *from, const char *address_key, const char *size_key,
                       struct history_segment *segment)
 {
@@ -78,8 +81,7 @@ static int add(struct history_segment **items, size_t *count, size_t *capacity,
     return 0;
 }
 
-/* Items of "segments", of a list of "device_traces", and "allocator_settings". -1: the sink failed, or no
- * memory. */
+/* Adds an item of "segments". Returns -1 if the sink failed or memory is out. */
 static int allocator_history_add_segment(struct history *history, const struct value *segment,
                                          uint64_t offset, struct error *error)
 {
@@ -110,7 +112,7 @@ static struct map_key key_of(uint64_t address)
     return (struct map_key){{address}};
 }
 
-/* Ends the segment that began there. */
+/* Ends the segment that begins at this address. */
 static int close_at(struct history *history, uint64_t address, int64_t at_ns)
 {
     const int64_t *open = map_get(&history->open, key_of(address));
@@ -131,7 +133,7 @@ static int begin_at(struct history *history, struct history_segment *segment, in
                : -1;
 }
 
-/* What is not told to have begun was there before the history. */
+/* A segment whose begin is not in the history was there before it. */
 static int end_at(struct history *history, struct history_segment *segment, int64_t at_ns)
 {
     if (close_at(history, segment->address, at_ns))
@@ -166,7 +168,7 @@ static void history_set(struct history *history, const struct value *settings)
     history->is_expandable |= expandable && expandable->kind == VALUE_BOOLEAN && expandable->integer;
 }
 
-/* Whether anything of a snapshot was found. */
+/* Whether nothing of a snapshot was found. */
 static int history_is_empty(const struct history *history)
 {
     return !history->count && !history->listed_count && history->latest_ns == TIME_UNKNOWN &&
@@ -202,7 +204,7 @@ static int emit_snapshot(const struct history *history, int64_t global_rank, str
     return history->sink->event(history->sink->context, &event, error);
 }
 
-/* Hands over all segments, as those of a rank. */
+/* Hands over all segments, as those of one rank. */
 static int history_emit(const struct history *history, int64_t global_rank, struct error *error)
 {
     int failed = emit_snapshot(history, global_rank, error);
@@ -221,7 +223,10 @@ static int history_emit(const struct history *history, int64_t global_rank, stru
     return failed ? -1 : 0;
 }
 
-/* A history of 100,000 allocations with stacks is shorter; values take at most so much beside it. */
+/*
+ * A history of 100,000 allocations with stacks is shorter. Parsed values take at most VALUES_BYTES_MOST
+ * besides.
+ */
 enum { SNAPSHOT_BYTES_MOST = 256 << 20, VALUES_BYTES_MOST = 512 << 20, VALUES_BYTES_LEAST = 4 << 20 };
 
 static int is_pickle(const char *bytes, size_t length)
@@ -229,8 +234,10 @@ static int is_pickle(const char *bytes, size_t length)
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-/* Words of a snapshot that nothing else has: torch writes the segments first, and more of a segment than
- * users keep. */
+/*
+ * Words that occur only in snapshots: torch writes the segments first, with more members than users usually
+ * keep.
+ */
 static int sniff(const char *bytes, size_t length, const char *path)
 {
     (void)path;
@@ -247,11 +254,11 @@ static int sniff(const char *bytes, size_t length, const char *path)
     return has_segments ? 90 : has_traces ? 80 : 0;
 }
 
-/* A snapshot while it is read. */
+/* State while a snapshot is read. */
 struct reading {
     struct history history;
     const struct format_sink *sink;
-    size_t left; /* so many more values there can be: what a pickle shares often was written once */
+    size_t left; /* how many more values may be read, as a pickle can refer many times to one value */
 };
 
 static int note_damage(const struct reading *reading, uint64_t offset, const char *what, size_t length,
@@ -280,7 +287,7 @@ static int take_list(struct reading *reading, const struct value_items *list,
     return failed;
 }
 
-/* Older versions wrote the list of segments alone. */
+/* Older versions wrote only the list of segments. */
 static int take_root(struct reading *reading, const struct value *root, struct error *error)
 {
     const struct value *segments = root->kind == VALUE_LIST ? root : value_member(root, "segments");
@@ -364,7 +371,7 @@ static int read_json(struct reading *reading, struct input *input, struct error 
     }
 }
 
-/* What came before reading failed is good. */
+/* What was read before reading failed is handed over. */
 static int snapshot_read(struct input *input, const struct format_sink *sink, char *dialect,
                          size_t dialect_bytes, struct error *error)
 {

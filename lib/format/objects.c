@@ -1,3 +1,7 @@
+/*
+ * Splits an input into JSON objects for the formats whose files hold one object per line, and finds objects
+ * in damaged text.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -5,15 +9,15 @@
 
 #include <string.h>
 
-/* No object is longer; one that has not ended by then never will. */
+/* Limit on the length of an object: one that has not ended by then is not one. */
 enum { CARRY_MOST = 256 * 1024 };
 
-/* The beginning of an object whose end has not come yet. */
+/* The beginning of an object whose end has not been read yet. */
 struct carry {
     struct buffer text;
     uint64_t offset;
-    int depth;       /* of braces and brackets */
-    uint64_t arrays; /* a bit for each depth, the innermost lowest: it is a bracket's */
+    int depth;       /* nesting depth of braces and brackets */
+    uint64_t arrays; /* one bit for each depth, the innermost lowest: 1 is a bracket */
     int in_string;
     int escaped;
 };
@@ -22,7 +26,7 @@ struct cutter {
     const struct objects *objects;
     size_t key_length;
     struct carry carry;
-    const char *end; /* of the line being read */
+    const char *end; /* end of the line being read */
     int in_array;
 };
 
@@ -31,7 +35,7 @@ static int is_space(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-/* Takes space and commas off both ends. */
+/* Removes space and commas at both ends. */
 static void trim(const char **text, size_t *length, uint64_t *offset)
 {
     while (*length > 0 && (is_space(**text) || **text == ',')) {
@@ -43,7 +47,7 @@ static void trim(const char **text, size_t *length, uint64_t *offset)
         --*length;
 }
 
-/* {} closes NVIDIA's arrays after the last comma. */
+/* NVIDIA's plugins close their arrays with {} after the last comma. */
 static int is_empty_object(const char *text, size_t length)
 {
     size_t at = 1;
@@ -52,7 +56,7 @@ static int is_empty_object(const char *text, size_t length)
     return at + 1 == length && text[0] == '{' && text[at] == '}';
 }
 
-/* 1 when the text was an object of the dialect, 0 when it was not, -1 to stop. */
+/* Returns 1 if the text is an object of the dialect, 0 if not, -1 to stop. */
 static int try_object(const struct cutter *cutter, const char *text, size_t length, uint64_t offset,
                       struct error *error)
 {
@@ -80,7 +84,7 @@ static int leave(struct carry *carry)
     return --carry->depth;
 }
 
-/* Follows braces and strings; how many bytes belong to the object, its closing brace included. */
+/* Follows braces and strings. Returns how many bytes belong to the object, with its closing brace. */
 static size_t follow(struct carry *carry, const char *text, size_t length)
 {
     for (size_t at = 0; at < length; at++) {
@@ -110,7 +114,7 @@ static int drop_carry(struct cutter *cutter, struct error *error)
     return status;
 }
 
-/* The comma and the space that its line ends with belong to it. */
+/* The comma and the space at the end of its line belong to the object. */
 static int start_carry(struct cutter *cutter, const char *text, uint64_t offset, struct error *error)
 {
     struct carry *carry = &cutter->carry;
@@ -125,7 +129,7 @@ static int start_carry(struct cutter *cutter, const char *text, uint64_t offset,
     return buffer_append(&carry->text, text, length) ? error_no_memory(error) : 0;
 }
 
-/* Adds to the object begun earlier; `*taken` bytes of the text belonged to it. */
+/* Adds to the carried object. `*taken` receives how many bytes of the text belong to it. */
 static int continue_carry(struct cutter *cutter, const char *text, size_t length, size_t *taken,
                           struct error *error)
 {
@@ -160,7 +164,7 @@ static int begins_with_key(const struct cutter *cutter, const char *at, const ch
     return does;
 }
 
-/* The next place where an object seems to begin: { and the first key. NULL when there is none. */
+/* Returns the next place where an object seems to begin: { and the first key; NULL if there is none. */
 static const char *find_object(const struct cutter *cutter, const char *text, const char *end)
 {
     while ((text = memchr(text, '{', (size_t)(end - text)))) {
@@ -179,7 +183,7 @@ static int is_end_of_array(const char *text, size_t length)
     return (length == 1 && *text == ']') || (length == 3 && memcmp(text, "{}]", 3) == 0);
 }
 
-/* What follows the last object on its line. */
+/* Reads what follows the last object on its line. */
 static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
                      struct error *error)
 {
@@ -192,7 +196,7 @@ static int read_rest(struct cutter *cutter, const char *text, size_t length, uin
     return unreadable(cutter, text, length, offset, error);
 }
 
-/* Objects one after the other, whatever they begin with. The last of its line may go on in the next. */
+/* Reads consecutive objects, whatever their first key. The last one on a line may continue on the next. */
 static int read_objects(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
                         struct error *error)
 {
@@ -218,7 +222,7 @@ static int read_objects(struct cutter *cutter, const char *text, size_t length, 
     }
 }
 
-/* A part of a line that ought to be one object. */
+/* Reads a part of a line that should be one object. */
 static int read_part(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
                      struct error *error)
 {
@@ -229,7 +233,7 @@ static int read_part(struct cutter *cutter, const char *text, size_t length, uin
     return read_objects(cutter, text, length, offset, is_last, error);
 }
 
-/* A line, or what is left of it, that is not one object. */
+/* Reads a line, or the rest of one, that is not a single object. */
 static int read_parts(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
                       struct error *error)
 {
@@ -259,7 +263,7 @@ static int read_text(struct cutter *cutter, const char *text, size_t length, uin
                      struct error *error)
 {
     int status = 0;
-    /* What nearly every line is. */
+    /* Nearly every line looks like this. */
     if (length > 3 && *text == '{' && text[length - 1] == ',' && text[length - 2] == '}') {
         status = cutter->objects->object(cutter->objects->context, text, length - 1, offset, error);
         if (status)
@@ -287,7 +291,7 @@ static int read_text(struct cutter *cutter, const char *text, size_t length, uin
     return read_parts(cutter, text, length, offset, error);
 }
 
-/* Whether an object may come next in the one that is carried: as a member or as an element. */
+/* Whether an object may come next inside the carried one, as a member or an element. */
 static int awaits_object(const struct carry *carry)
 {
     const char *at = carry->text.data + carry->text.length;
@@ -298,8 +302,9 @@ static int awaits_object(const struct carry *carry)
 }
 
 /*
- * A line that begins with a brace begins an object, and what is carried was cut off, unless the brace has its
- * place in that. In a string it has: a tag is printed as it is and may hold a line's end, but no lone brace.
+ * A line that begins with a brace begins a new object, and the carried one was truncated, unless an object
+ * may come there. Within a string the line continues the string: a tag is printed as it is and may contain
+ * newlines, but not a lone brace.
  */
 static int is_new_object(const struct cutter *cutter, const struct input_line *line)
 {
@@ -333,7 +338,7 @@ static int read_line(struct cutter *cutter, const struct input_line *line, struc
     return read_text(cutter, line->text + taken, line->length - taken, line->offset + taken, error);
 }
 
-/* Lines that the dialect takes at a stretch. */
+/* Reads a block of lines with the dialect's fast path. */
 static int read_known_lines(const struct cutter *cutter, struct input *input, struct objects_end *end,
                             struct error *error)
 {
@@ -370,7 +375,7 @@ static int read_lines(struct cutter *cutter, struct input *input, struct objects
     return 0;
 }
 
-/* The last object, of which the end has not come. */
+/* Handles the last object, if its end is missing. */
 static int end_carry(struct cutter *cutter, int reading_failed, struct error *error)
 {
     const struct objects *objects = cutter->objects;

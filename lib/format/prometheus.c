@@ -1,3 +1,8 @@
+/*
+ * The format "prometheus": the text that Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP), and the
+ * labels of its metrics. A metric is an average over operations; bandwidth and duration with the same labels
+ * form one sample.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -26,7 +31,7 @@ static struct text skip_space(struct text text)
     return text;
 }
 
-/* The first word, up to a space. */
+/* Takes the first word, up to a space. */
 static struct text take_word(struct text *text)
 {
     struct text word = {text->data, 0};
@@ -38,7 +43,7 @@ static struct text take_word(struct text *text)
     return word;
 }
 
-/* "1.5", "NaN", "+Inf": those that are no number are not known. -1: it is none of them. */
+/* "1.5", "NaN", "+Inf". The latter two are unknown values. Returns -1 for anything else. */
 static int read_value(struct text word, double *value)
 {
     char digits[NUMBER_BYTES];
@@ -51,7 +56,7 @@ static int read_value(struct text word, double *value)
     return *end ? -1 : 0;
 }
 
-/* Milliseconds. */
+/* Reads a timestamp in milliseconds. */
 static int64_t read_time(struct text word)
 {
     int64_t ms, ns;
@@ -61,7 +66,7 @@ static int64_t read_time(struct text word)
                : TIME_UNKNOWN;
 }
 
-/* Behind the brace that closes labels; NULL: there is none. */
+/* Returns where the labels end, after their closing brace; NULL if they do not. */
 static const char *labels_end(const char *at, const char *end)
 {
     int in_value = 0;
@@ -109,8 +114,10 @@ int sample_line_read(struct text line, struct sample_line *said)
     return rest.length ? -1 : 1;
 }
 
-/* The value of a label that begins behind its quote, without its escapes, and a NUL. Returns where it stands;
- * -1: it does not end, -2: no memory. */
+/*
+ * Copies the value of a label, from after its opening quote, without escapes, and adds a NUL. Returns its
+ * place in `texts`; -1 if it does not end; -2 if memory is out.
+ */
 static int64_t unescape(const char **at, const char *end, struct buffer *texts)
 {
     int64_t begin = (int64_t)texts->length;
@@ -150,7 +157,7 @@ enum label {
     LABELS
 };
 
-/* As versions of Inspector write them: those of 2.28 behind those of 2.30. */
+/* The spellings of Inspector's versions: those of 2.28 after those of 2.30. */
 static const struct {
     const char *name;
     enum label label;
@@ -184,7 +191,7 @@ static enum label label_of(struct text name)
     return LABELS;
 }
 
-/* Takes one `name="value"` and the comma behind it. 0; 1: it is none, -1: no memory. */
+/* Takes one `name="value"` and the comma after it. Returns 0; 1 if there is none; -1 if memory is out. */
 static int take_label(const char **at, const char *end, struct buffer *texts, int64_t places[LABELS])
 {
     while (*at < end && (is_space(**at) || **at == ','))
@@ -216,7 +223,7 @@ static int64_t count_of(const char *text)
     return text && number_int64(text, strlen(text), &count) == 0 && count >= 0 ? count : COUNT_UNKNOWN;
 }
 
-/* "4-5MB", "2.00GB", "0B": the least that it stands for. Units are powers of 1024. */
+/* "4-5MB", "2.00GB", "0B": the lower bound. Units are powers of 1024. */
 static int64_t least_bytes(const char *text)
 {
     static const char units[] = "BKMGTP";
@@ -255,7 +262,7 @@ static void read_algorithm(const char *text, struct metric_sample *sample)
     sample->protocol = protocol_from_text(line + 1, strlen(line + 1));
 }
 
-/* NULL for what is not known, as Inspector says that. */
+/* NULL for the words with which Inspector prints "unknown". */
 static const char *said(const struct buffer *texts, const int64_t places[LABELS], enum label label)
 {
     const char *text = places[label] < 0 ? NULL : texts->data + places[label];
@@ -300,10 +307,10 @@ int sample_labels_read(struct text labels, struct buffer *texts, struct metric_s
 
 static const char other_metric[] = "unknown metric";
 
-/* So many samples, of so many bytes of labels, wait for the other metric of theirs. */
+/* Limits on the samples, and on the bytes of their labels, that wait for their other metric. */
 enum { WAITING_MOST = 1 << 14, WAITING_BYTES_MOST = 16 << 20 };
 
-/* What metrics with the same labels say; the labels have its number. */
+/* The metrics with the same labels. The labels map to its number. */
 struct waiting {
     uint64_t offset;
     int64_t at_ns;
@@ -367,7 +374,7 @@ static struct waiting *find(struct prometheus_file *file, const struct sample_li
     return waiting;
 }
 
-/* Averages that are modelled; 0: neither. */
+/* The averages that are stored; 0: neither. */
 enum measure { OTHER = 0, BANDWIDTH, DURATION };
 
 static enum measure measure_of(struct text metric)

@@ -1,22 +1,22 @@
 /*
- * Trace formats. A new one, foo, takes a line in format_registry below and what follows; `make check` says
- * what is missing.
+ * Trace formats. A new one, foo, takes a line in format_registry below and the following; `make check`
+ * reports what is missing.
  * - lib/format/foo.c: exports `const struct format format_foo` (lib/format/format.h). A reader of several
  *   files lies in lib/format/foo/, with one header, and takes an entry in FAMILIES of tests/check/check.py
  *   and a row in CONTRIBUTING.md
- * - tests/unit/format/test_foo.c: the reader, line by line, whole and damaged
- * - fixtures/: a folder with a small trace and its TRUTH; `make golden` keeps what comes of it
+ * - tests/unit/format/test_foo.c: the reader, line by line, complete and damaged
+ * - fixtures/: a folder with a small trace and its TRUTH; `make golden` stores its results
  * - tests/fuzz/module.mk: that folder among FUZZ_TRACES, so that fuzz_format.c and fuzz_whole.c begin
  *   with it
  * - tests/torture/faults.py: a file of it among FIXTURES: every call fails once while it is read
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
- * What such files were taken for until now leaves the table of lib/format/sniff.c.
+ * Remove the row in lib/format/sniff.c for such files, if there is one.
  *
- * A change of a reader: where other records, or other notes for the ledger, come of the same bytes from now
- * on, raise `version` in its struct format. Stores remember which version read a file, and the next ingest
- * reads the file again. Where another format claims such files from now on, raise the version of the one that
- * did before.
+ * If a change of a reader gives other records, or other notes for the ledger, for the same bytes, raise
+ * `version` in its struct format. Stores remember the version that read a file, and the next ingest reads the
+ * file again. If another format now recognizes files of this kind, raise the version of the format that did
+ * before.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -25,8 +25,10 @@
 
 #include <string.h>
 
-/* What a program prints of its calls (format/call_line.h), of one rank or of several mixed, among whatever
- * else was printed. */
+/*
+ * Output of a program with call descriptions (lib/format/call_line.c), from one rank or several mixed, among
+ * any other output.
+ */
 extern const struct format format_call;
 
 /* JSON lines of CoMMA, Google's profiler plugin (NCCL_PROFILER_LATENCY_FILE). */
@@ -35,36 +37,37 @@ extern const struct format format_comma;
 /* Snapshots of PyTorch's CUDA caching allocator (torch.cuda.memory._dump_snapshot), pickled or as JSON. */
 extern const struct format format_memory_snapshot;
 
-/* The text that Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP): averages, a file a GPU. */
+/* The text that Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP): averages, one file per GPU. */
 extern const struct format format_prometheus;
 
-/* What `nsys export --type sqlite` makes of a report of NVIDIA's Nsight Systems. */
+/* The result of `nsys export --type sqlite` for a report of NVIDIA Nsight Systems. */
 extern const struct format format_nsys;
 
-/* Chrome traces of NVIDIA's example profiler plugin, NCCL 2.23 on, and of the bundled plugin. */
+/* Chrome traces of NVIDIA's example profiler plugin, since NCCL 2.23, and of the bundled plugin. */
 extern const struct format format_chrome;
 
-/* Dumps of PyTorch's Flight Recorder: pickles and JSON, a file a rank. */
+/* Dumps of PyTorch's Flight Recorder, as pickles or JSON, one file per rank. */
 extern const struct format format_flight_recorder;
 
-/* JSON lines of NVIDIA's Inspector plugin, NCCL 2.28 on, and of the bundled plugin. */
+/* JSON lines of NVIDIA's Inspector plugin, since NCCL 2.28, and of the bundled plugin. */
 extern const struct format format_inspector;
 
-/* Traces of PyTorch's profiler (Kineto), torch 2.1 on, of NVIDIA's and AMD's GPUs. */
+/* Traces of PyTorch's profiler (Kineto), since torch 2.1, on NVIDIA and AMD GPUs. */
 extern const struct format format_kineto;
 
-/* NCCL's debug log (NCCL_DEBUG=INFO), of one process or of several mixed, among whatever else was printed. */
+/* NCCL's debug log (NCCL_DEBUG=INFO), of one process or several mixed, among any other output. */
 extern const struct format format_nccl;
 
-/* What NCCL's RAS subsystem tells of a running job: `ncclras`, its text of NCCL 2.24 on and its JSON of
- * 2.28.7 on. */
+/*
+ * Reports of NCCL's RAS subsystem about a running job, printed by `ncclras`: text since NCCL 2.24, JSON since
+ * 2.28.7.
+ */
 extern const struct format format_nccl_ras;
 
-/* What PyTorch prints of stuck process groups, of one rank or of several mixed, among whatever else was
- * printed. */
+/* PyTorch's messages about stuck process groups, of one rank or several mixed, among any other output. */
 extern const struct format format_torch;
 
-/* Formats are told apart by the beginning of a file. */
+/* A format is detected from this many bytes at the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
 const struct format *const format_registry[] = {
@@ -85,7 +88,7 @@ const char *format_why_nothing(const struct format *format, const char *path, ui
     return format->why_nothing ? format->why_nothing(path, bytes) : NULL;
 }
 
-/* NULL when no format knows one. */
+/* NULL if no format knows a reason. */
 static const char *why_empty(const char *path)
 {
     const char *why = NULL;

@@ -1,10 +1,14 @@
+/*
+ * Reads single values of text with a fixed layout: the parts of the fast reader in internal.h that are not
+ * inlined.
+ */
 #include "format/internal.h"
 #include "input/input.h"
 #include "model/model.h"
 
 #include <string.h>
 
-/* Digits that surely fit: 10^18 - 1 is below INT64_MAX. */
+/* This many digits always fit: 10^18 - 1 is below INT64_MAX. */
 enum { INTEGER_DIGITS = 18, UNSIGNED_DIGITS = 19 };
 
 static inline unsigned digit_of(char byte)
@@ -12,7 +16,7 @@ static inline unsigned digit_of(char byte)
     return (unsigned)byte - '0';
 }
 
-/* More digits behind those that gave `*value`. */
+/* Reads the digits after those already in `*value`. */
 static inline const char *more_digits(const char *at, const char *end, uint64_t *value)
 {
     uint64_t result = *value;
@@ -23,7 +27,7 @@ static inline const char *more_digits(const char *at, const char *end, uint64_t 
     return at;
 }
 
-/* Digits as JSON has them: at most `most`, no zero before others. */
+/* Checks digits by JSON's rules: at most `most`, no leading zero. */
 static inline const char *if_good(const char *first, const char *at, int most)
 {
     return at == first || at - first > most || (*first == '0' && at - first > 1) ? NULL : at;
@@ -35,7 +39,7 @@ static inline const char *scan_digits(const char *at, const char *end, int most,
     return if_good(at, more_digits(at, end, value), most);
 }
 
-/* The same, quicker where there are several. */
+/* The same, faster for longer numbers. */
 static const char *scan_many_digits(const char *first, const char *end, int most, uint64_t *value)
 {
     static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
@@ -129,7 +133,9 @@ static __attribute__((noinline)) const char *scan_moment_of_any_form(const char 
     return past ? past : scan_any_moment(at, end, ns);
 }
 
-/* The inside of a string up to its quote: nothing that JSON would take for anything but itself. */
+/*
+ * Reads a string up to its closing quote. Refuses escapes and all bytes that JSON does not allow as they are.
+ */
 static const char *scan_string(const char *at, const char *end, struct scan_text *text)
 {
     text->text = at;

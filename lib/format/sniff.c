@@ -1,3 +1,7 @@
+/*
+ * What the detection of formats shares: words of a trace in a file, files that are no traces, and ranks in
+ * file names.
+ */
 #include "format/internal.h"
 #include "model/model.h"
 
@@ -60,15 +64,15 @@ const char *sniff_find(const char *text, size_t length, const char *from, const 
 
 enum { ANYWHERE = -1 };
 
-/* Bytes that stand at one place, or anywhere. The first row that fits counts: the surer ones come first. */
+/* Bytes at a fixed place, or anywhere. The first row that fits counts, so certain kinds come first. */
 struct stranger {
     int offset;
-    size_t length; /* 0: that of the text */
+    size_t length; /* 0: length of the text */
     const char *mark;
     const char *what;
 };
 
-/* Known by where they stand: whatever the rest holds, be it traces in an archive. */
+/* Certain from their fixed place, whatever the rest contains (an archive may contain traces). */
 static const struct stranger sure[] = {
     {257, 0, "ustar", "looks like a tar archive; unpack it and pass the directory"},
     {0, 4, "PK\3\4", "looks like a zip archive; unpack it and pass the directory"},
@@ -103,7 +107,7 @@ static const char *find(const struct stranger *table, size_t count, const char *
     return NULL;
 }
 
-/* Protocols 2 to 5 of Python's pickle. */
+/* Python pickles of protocol 2 to 5. */
 static int is_pickle(const char *bytes, size_t length)
 {
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
@@ -145,7 +149,7 @@ const char *unsupported_describe(const char *bytes, size_t length)
     return first == '{' || first == '[' ? "JSON, but no known format" : "neither JSON nor a known log";
 }
 
-/* More are no rank, but a date. */
+/* A longer number is a date, not a rank. */
 enum { RANK_DIGITS_MOST = 7 };
 
 static int is_digit(char byte)
@@ -153,7 +157,7 @@ static int is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Where a name's ending begins: ".json", ".pkl.gz"; one of digits alone is none. */
+/* Finds where the endings of a name begin: ".json", ".pkl.gz". One with only digits is no ending. */
 static size_t without_endings(const char *name, size_t length)
 {
     for (size_t i = length; i-- > 1;) {
@@ -167,7 +171,7 @@ static size_t without_endings(const char *name, size_t length)
     return length;
 }
 
-/* A number's digits as one; COUNT_UNKNOWN where there are none, or more than a rank has. */
+/* Converts the digits of a rank; COUNT_UNKNOWN if there are none or too many. */
 static int64_t number_of(const char *digits, size_t count)
 {
     int64_t number = 0;

@@ -1,3 +1,4 @@
+/* Words and numbers in pieces of log lines, and the messages that repeat another rank's failure. */
 #include "format/internal.h"
 #include "input/input.h"
 #include "model/model.h"
@@ -72,14 +73,14 @@ int text_number(struct text text, const char *key, int64_t *value)
     return word.length ? number_int64(word.data, word.length, value) : -1;
 }
 
-/* "(nil)" is how printf writes a pointer to nothing; the word ends before its bracket. */
+/* printf writes a null pointer as "(nil)"; the word ends before its bracket. */
 int text_hexadecimal(struct text text, const char *key, uint64_t *value)
 {
     struct text word = text_value(text, key);
     return word.length ? number_hexadecimal(word.data, word.length, value) : -1;
 }
 
-/* A digit more; what would not fit is INT64_MAX. */
+/* Appends a digit. A number that does not fit becomes INT64_MAX. */
 static int64_t add_digit(int64_t number, char digit)
 {
     return number > INT64_MAX / 100 ? INT64_MAX : number * 10 + (digit - '0');
@@ -101,7 +102,7 @@ int64_t text_seconds_ns(struct text text)
     enum { DECIMALS = 9 };
     struct text word = text_word(text);
     int64_t ns = 0;
-    int decimals = -1; /* digits behind the point; -1: it has not come */
+    int decimals = -1; /* digits after the point; -1: before the point */
     for (size_t i = 0; i < word.length && decimals < DECIMALS; i++) {
         char byte = word.data[i];
         if (byte == '.' && decimals < 0 && i > 0) {
@@ -118,7 +119,9 @@ int64_t text_seconds_ns(struct text text)
     return word.length && ns <= SECONDS_MOST_NS ? ns : TIME_UNKNOWN;
 }
 
-/* In which texts words count, and in all below in the list of enum echo_text. */
+/*
+ * The first kind of text in which the words count; they also count in the kinds after it in enum echo_text.
+ */
 static const struct {
     const char *words;
     enum echo_text from;

@@ -1,3 +1,7 @@
+/*
+ * The records of the bundled plugin that are no events, user tags, the check of kernel channels, and the
+ * functions by which the files of the Chrome reader hand records over.
+ */
 #include "base/base.h"
 #include "format/chrome/chrome.h"
 #include "format/format.h"
@@ -67,7 +71,7 @@ int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_be
     return mapped_ns > not_before_ns ? mapped_ns : not_before_ns;
 }
 
-/* So many operations may be pending at once. */
+/* Limit on the operations that are pending at once. */
 enum { PENDING_MOST = 1 << 16 };
 
 /* An operation that was pending when the line was written. */
@@ -78,7 +82,7 @@ struct chrome_pending {
     int64_t pid;
     struct operation operation;
     uint64_t user_tag;
-    struct kernel_channel kernel; /* gpu_begin 0: none started */
+    struct kernel_channel kernel; /* gpu_begin 0: no channel has started */
 };
 
 static int set_text(struct buffer *buffer, const char *text, size_t length, struct error *error)
@@ -87,7 +91,7 @@ static int set_text(struct buffer *buffer, const char *text, size_t length, stru
     return buffer_append(buffer, text, length) ? error_no_memory(error) : 0;
 }
 
-/* What number a name is of has to be said; when it was given only decides between several. */
+/* The number of a name is required. The time when it was given only decides between several. */
 static int tag_name_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                          struct error *error)
 {
@@ -145,7 +149,7 @@ static int emit_anchor(struct chrome_reader *reader, int64_t local_ns, int64_t m
     return chrome_emit(reader, &event, error);
 }
 
-/* Older recorders do not say it. */
+/* Older recorders do not record it. */
 static int emit_hook(struct chrome_reader *reader, int64_t is_on, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_REGISTRATION, .origin = chrome_origin(reader, offset)};
@@ -159,7 +163,7 @@ static int emit_hook(struct chrome_reader *reader, int64_t is_on, uint64_t offse
     return chrome_emit(reader, &event, error);
 }
 
-/* The first line of ours: who writes, and the moment that times count from. */
+/* The first line of the bundled plugin: its process, and the zero of its times. */
 static int read_process(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
 {
@@ -207,7 +211,7 @@ static int read_anchor(struct chrome_reader *reader, struct json *json, const st
                        member_integer(json, line->arguments, "realtime_ns", TIME_UNKNOWN), offset, error);
 }
 
-/* NCCL does not tell it before version 4 of its interface: -1. */
+/* -1 before version 4 of NCCL's plugin interface, which does not give it. */
 static int64_t known(int64_t count)
 {
     return count > 0 ? count : 0;
@@ -228,7 +232,7 @@ static int read_communicator(struct chrome_reader *reader, struct json *json, co
     return chrome_emit(reader, &event, error);
 }
 
-/* The line gives totals since the start; what came on top since the line before is the loss. */
+/* The line has totals since the start. The increase since the previous line is the loss. */
 static int read_drops(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                       uint64_t offset, struct error *error)
 {
@@ -283,7 +287,7 @@ static void describe_pending(struct json *json, const struct chrome_line *line, 
         operation->root = COUNT_UNKNOWN;
 }
 
-/* Its first kernel channel, where one started; else, and where that is not possible, nothing. */
+/* Its first kernel channel, if one has started; otherwise, and where that is impossible, none. */
 static struct kernel_channel kernel_of(struct json *json, const struct chrome_line *line,
                                        const struct operation *operation)
 {
@@ -300,7 +304,7 @@ static struct kernel_channel kernel_of(struct json *json, const struct chrome_li
         .gpu_begin = member_unsigned(json, line->arguments, "StartGpuClk")};
 }
 
-/* Keeps what is not kept yet; of what is, that its kernel has started since. */
+/* Keeps an operation that is not kept yet. Of one that is kept, keeps a kernel that has started since. */
 static int keep_pending(struct chrome_reader *reader, const struct chrome_pending *pending,
                         struct error *error)
 {
@@ -321,8 +325,8 @@ static int keep_pending(struct chrome_reader *reader, const struct chrome_pendin
 }
 
 /*
- * The same operation is told again while it stays pending, and comes whole when it ends: kept aside until
- * then or until the file ends. Calls that are pending are counted only.
+ * An operation is written again while it stays pending, and completely when it ends. It is kept until then,
+ * or until the file ends. Pending calls are only counted.
  */
 static int read_pending(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
@@ -341,7 +345,7 @@ static int read_pending(struct chrome_reader *reader, struct json *json, const s
     return keep_pending(reader, &pending, error);
 }
 
-/* The last one takes the place of the one that has come whole. */
+/* The last operation replaces the completed one. */
 void chrome_pending_done(struct chrome_reader *reader, const struct event *event)
 {
     const struct chrome_pending done = {.communicator_hash = event->origin.communicator_hash,
@@ -363,7 +367,7 @@ static int by_offset(const void *a, const void *b)
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* In the order in which they were told. */
+/* In the order of the file. */
 int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
 {
     char tag[CHROME_NUMBER_BYTES];
@@ -388,8 +392,10 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
     return 0;
 }
 
-/* Of one that the plugin cut what there is. A text of braces that is no description of a call is some other
- * mark of the program. */
+/*
+ * Reads what the plugin recorded of a truncated description. Another text in braces is a different mark of
+ * the program.
+ */
 static int read_call(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                      uint64_t offset, struct error *error)
 {
@@ -443,7 +449,8 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
 enum {
     SELF_SEND_LEFT_OUT = 1,
     BROADCAST_LEFT_OUT = 2,
-    OTHER_LEFT_OUT = 4 /* a collective that NCCL counts: the recorder left kernels out, and tells nothing */
+    OTHER_LEFT_OUT =
+        4 /* a collective that NCCL counts: the recorder left its kernels out, so it shows nothing */
 };
 
 static struct map_key member_key(uint64_t hash, int64_t rank)
@@ -460,7 +467,7 @@ static int set(struct chrome_reader *reader, struct map_key key, int64_t left_ou
     return 0;
 }
 
-/* 0: it is none of those that the host leaves out, or was counted. */
+/* 0: an operation that the host does not leave out, or that it counted. */
 static int64_t left_out_by(const struct chrome_assembly *assembly)
 {
     const struct operation *operation = &assembly->operation;
@@ -485,7 +492,7 @@ int kernel_count_operation(struct chrome_reader *reader, struct error *error)
     return left_out ? set(reader, member_key(origin->communicator_hash, origin->rank), left_out, error) : 0;
 }
 
-/* Its line does not tell the communicator: that of the file. */
+/* The line of the call does not give the communicator; the file's communicator is used. */
 int kernel_count_bare_broadcast(struct chrome_reader *reader, struct error *error)
 {
     return reader->is_of_member && !reader->is_bundled
@@ -499,7 +506,7 @@ const char *kernel_count_astray(struct chrome_reader *reader)
     int64_t *known = map_get(&reader->counted, member_key(origin->communicator_hash, origin->rank));
     if (!known)
         return NULL;
-    /* This NCCL counts them: the kernel of an earlier one was lost. */
+    /* This NCCL counts Broadcasts: the kernel of the earlier one was lost. */
     if (reader->assembly.operation.function == FUNCTION_BROADCAST)
         *known &= ~(int64_t)BROADCAST_LEFT_OUT;
     if (*known & SELF_SEND_LEFT_OUT)

@@ -1,3 +1,8 @@
+/*
+ * The format "chrome": Chrome traces of NVIDIA's example profiler plugin and of the bundled plugin. Detects
+ * them, splits them into lines, and passes each line to the reader (proxy.c) by the fast scanner or the
+ * decoder.
+ */
 #include "format/chrome/chrome.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -9,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a name ends with _<hash>_<rank>. */
+/* Reads _<hash>_<rank> at the end of a name. */
 static int read_member(const char *name, size_t length, uint64_t *hash, int64_t *rank)
 {
     const char *last = memrchr(name, '_', length);
@@ -18,7 +23,7 @@ static int read_member(const char *name, size_t length, uint64_t *hash, int64_t 
            !number_int64(last + 1, (size_t)(name + length - last - 1), rank);
 }
 
-/* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
+/* NAME_<hash>_<rank>.json, with any dots in NAME and any ending after the rank. */
 static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
 {
     const char *slash = strrchr(path, '/');
@@ -35,8 +40,7 @@ static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
     return 1;
 }
 
-/* Whether the path tells communicator and rank, as NVIDIA's example plugin names its files from NCCL 2.27 on.
- */
+/* Whether the path has communicator and rank, as in the files of NVIDIA's example plugin since NCCL 2.27. */
 static int chrome_names_member(const char *path)
 {
     uint64_t hash;
@@ -44,7 +48,7 @@ static int chrome_names_member(const char *path)
     return read_file_name(path, &hash, &rank);
 }
 
-/* `path` may tell communicator and rank: NAME_<hash>_<rank>.json. */
+/* `path` may give communicator and rank: NAME_<hash>_<rank>.json. */
 static int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
                               struct error *error)
 {
@@ -98,7 +102,7 @@ static void chrome_reader_dialect(const struct chrome_reader *reader, char *dial
         snprintf(dialect, dialect_bytes, "chrome");
 }
 
-/* What every event begins with. */
+/* The first key of every event. */
 static const char first_key[] = "\"name\"";
 
 enum { LINES_MOST_BYTES = 4096 };
@@ -109,7 +113,7 @@ struct chrome_file {
     struct json json;
 };
 
-/* What is lost of a line that was read; NULL: nothing. */
+/* What was lost of a line that was read; NULL: nothing. */
 static const char *misreading(const struct json *json)
 {
     if (json->has_nan || json->has_misfit)
@@ -137,7 +141,9 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
     return reason && chrome_note(&file->reader, reason, 1, offset, text, length, error) ? -1 : 1;
 }
 
-/* The next line, or the two of a wait. Returns where the last of them ends; NULL when it is not known. */
+/*
+ * Reads the next line, or the two of a wait. Returns where the last one ends; NULL if its layout is unknown.
+ */
 static const char *read_known(struct chrome_file *file, const char *at, const char *end, uint64_t offset,
                               int *status, struct error *error)
 {
@@ -156,7 +162,7 @@ static const char *read_known(struct chrome_file *file, const char *at, const ch
     return past + 2;
 }
 
-/* Lines that the scanner knows, as long as they come. None of them is longer than what it is given to see. */
+/* Reads lines as long as the scanner knows them. None is longer than the text that it is given. */
 static int read_known_lines(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
                             struct error *error)
 {
@@ -180,8 +186,8 @@ static int begin_array(void *context, struct error *error)
 }
 
 /*
- * NVIDIA's plugin writes a file when its communicator ends, so one that ends early was cut. The bundled
- * plugin writes as the job goes, so one without its end is of a job that runs, or was killed.
+ * NVIDIA's plugin writes its file when the communicator is destroyed, so a file without an end was truncated.
+ * The bundled plugin writes during the job, so without an end the job is still running or was killed.
  */
 static int note_early_end(struct chrome_file *file, uint64_t offset, struct error *error)
 {
@@ -198,7 +204,7 @@ static int note_cut_line(void *context, const char *text, size_t length, uint64_
                        text, length, error);
 }
 
-/* A failure to read is told when everything that could be read has been handed over. */
+/* A failure to read is reported after everything that could be read was handed over. */
 static int read_file(struct chrome_file *file, struct input *input, const struct format_sink *sink,
                      struct error *error)
 {
@@ -239,7 +245,7 @@ static int chrome_read(struct input *input, const struct format_sink *sink, char
     return status;
 }
 
-/* "cat" with a category of ours somewhere in the first bytes, where a trace would have it. */
+/* "cat" with a known category in the first bytes, at a place where a trace has it. */
 static int has_category(const char *bytes, size_t length)
 {
     static const char *const known[] = {"GROUP", "COLL",          "P2P",     "PROXY",    "NET",
@@ -259,7 +265,7 @@ static int has_category(const char *bytes, size_t length)
     return 0;
 }
 
-/* An array with nothing in it yet: what a process leaves that recorded nothing. */
+/* An empty array that is still open: the file of a process that recorded nothing. */
 static int is_empty_array(const char *bytes, size_t length)
 {
     static const char expected[] = "[{}]";

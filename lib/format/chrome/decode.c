@@ -1,3 +1,7 @@
+/*
+ * Reads one line of a Chrome trace from any JSON, and the two known kinds of invalid JSON that NCCL's plugins
+ * print. Slow, but complete; scan.c reads most lines.
+ */
 #include "base/base.h"
 #include "format/chrome/chrome.h"
 #include "format/internal.h"
@@ -95,8 +99,10 @@ static int find_word(const struct word *words, const char *text)
     ROW(IN(PROXY), place, "step", NATURAL, proxy.state[which].steps), \
         ROW(IN(PROXY), place, "ts", MOMENT, proxy.state[which].at_ns)
 
-/* The members of events that matter, for the decoder and the scanner. Of two that fill the same the last
- * counts. */
+/*
+ * The members of events that are read, for the decoder and the scanner. If two rows fill the same place, the
+ * last counts.
+ */
 static const struct chrome_member members[] = {
     ROW(IN_ALL, EVENT, "id", INTEGER, id),
     ROW(IN_ALL, EVENT, "pid", INTEGER, pid),
@@ -188,7 +194,7 @@ enum chrome_place chrome_find_place(enum chrome_place outside, struct raw_json k
     return CHROME_PLACES;
 }
 
-/* A number tells the dialect where operations have it. */
+/* In operations, a number as datatype identifies the dialect. */
 static enum datatype read_datatype(struct json *json, const struct value *object, const char *key,
                                    struct chrome_line *line)
 {
@@ -204,14 +210,14 @@ static enum datatype read_datatype(struct json *json, const struct value *object
     return datatype_from_nccl(number);
 }
 
-/* "(nil)" is no number and 0 as well. */
+/* "(nil)", which is not a number, is 0. */
 static uint64_t read_address(struct json *json, const struct value *object, const char *key)
 {
     const char *text = json_text(json_member(object, key));
     return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, object, key);
 }
 
-/* Reads a member where the table says. What is not there stays as it was, or is not known. */
+/* Stores a member as its row says. An absent member is unknown or keeps its value. */
 static void read_member(struct json *json, const struct value *object, const struct chrome_member *member,
                         struct chrome_line *line)
 {
@@ -298,7 +304,7 @@ static void read_proxy(struct json *json, const struct value *arguments, struct 
     }
 }
 
-/* Durations print as "%f" on the host's clock and as whole microseconds on the GPU's. */
+/* Durations are printed as "%f" on the host's clock and as whole microseconds on the GPU's. */
 static void read_copy(struct json *json, const struct value *arguments, struct chrome_line *line)
 {
     const char *timing = member_text(json, arguments, "timing");
@@ -404,8 +410,8 @@ static void read_event(struct json *json, const struct value *event, struct chro
 }
 
 /*
- * A tag is printed as the application gave it, quotes, backslashes and all: it is what stands between the
- * fixed text before and after it. A line that was read so has `tag` pointing into `text`.
+ * A tag is printed as the application gave it, with its quotes and backslashes: it is the text between the
+ * fixed words before and after it. The `tag` of such a line points into `text`.
  */
 static const char tag_head[] = "{\"name\": \"UserTag\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"s\": \"g\", ";
 static const char tag_before[] = ", \"args\": {\"tag\": \"";
@@ -423,7 +429,10 @@ static const char *find_last(const char *text, size_t length, const char *what)
     return last;
 }
 
-/* The rank and the closing braces, and nothing else: the bundled plugin escapes, and has more to say. */
+/*
+ * Only the rank and the closing braces follow. Lines of the bundled plugin have more members, and escaped
+ * tags.
+ */
 static int ends_with_rank(const char *at, const char *end)
 {
     if (at < end && *at == '-')
@@ -433,7 +442,7 @@ static int ends_with_rank(const char *at, const char *end)
     return end - at == 2 && at[0] == '}' && at[1] == '}';
 }
 
-/* Parses the line with the tag taken out of it. */
+/* Parses the line without the tag. */
 static enum json_status parse_around_tag(struct json *json, const char *text, const char *tag,
                                          const char *tag_end, const char *end)
 {

@@ -1,14 +1,18 @@
+/*
+ * Operations of a Chrome trace and their kernel channels: assembles one from its lines, and computes when it
+ * was enqueued and when it ran.
+ */
 #include "base/base.h"
 #include "format/chrome/chrome.h"
 #include "input/input.h"
 #include "model/model.h"
 
-/* More channels than any NCCL has. */
+/* More channels than any version of NCCL has. */
 enum { CHANNELS_MOST = 1024 };
 
 /*
- * What every operation begins with: nothing known but the call around it, whose user tag is its own unless it
- * has one.
+ * Starts an operation: nothing is known but the call around it. The call's user tag holds unless the
+ * operation has its own.
  */
 static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t user_tag,
                   uint64_t offset)
@@ -44,7 +48,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     };
 }
 
-/* Remembers whose file this is, for the records that do not say. */
+/* Remembers communicator and rank, for the records that do not give them. */
 static void set_member(struct chrome_reader *reader, uint64_t hash, int64_t rank)
 {
     reader->assembly.origin.communicator_hash = hash;
@@ -81,7 +85,10 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
     return 0;
 }
 
-/* Copy-engine operations ran when their line says so, polled by the host, unless it times the enqueueing. */
+/*
+ * The line of a copy-engine operation says when it ran, as polled by the host, unless it has the times of the
+ * enqueue.
+ */
 void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
 {
     const struct chrome_copy *said = &line->copy;
@@ -145,7 +152,7 @@ static const struct kernel_channel *find_channel(const struct chrome_assembly *a
     return NULL;
 }
 
-/* By its number and its name, as far as there are both: what they do not agree on is neither. */
+/* By number and by name, as far as both are given; if they disagree it is none. */
 static int is_initial_sync(const struct chrome_line *line)
 {
     if (line->kernel.phase == COUNT_UNKNOWN)
@@ -153,7 +160,7 @@ static int is_initial_sync(const struct chrome_line *line)
     return line->kernel.phase == 0 && line->name != CHROME_COMPUTE && line->name != CHROME_FINAL_SYNC;
 }
 
-/* Outside of its kernel it is left from an earlier use of the slot. */
+/* A phase outside its kernel is left from an earlier use of the slot. */
 static int is_stale_phase(const struct chrome_kernel *said, const struct kernel_channel *channel)
 {
     return said->gpu_begin < channel->gpu_begin || (channel->gpu_end && said->gpu_end > channel->gpu_end);
@@ -211,7 +218,7 @@ int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_e
                : 0;
 }
 
-/* From the channels that have both ends, by the GPU's clock and by the host's. */
+/* Uses the channels that have both ends, by the GPU's clock and by the host's. */
 static void measure_kernel(const struct chrome_assembly *assembly, struct operation *operation)
 {
     int64_t first_begin_ns = TIME_UNKNOWN;
@@ -236,7 +243,7 @@ static void measure_kernel(const struct chrome_assembly *assembly, struct operat
         operation->device.begin_ns = first_begin_ns;
 }
 
-/* The best that is known of when and how long it ran. */
+/* The best known start and duration on the device. */
 static void measure_device(const struct chrome_assembly *assembly, struct operation *operation)
 {
     measure_kernel(assembly, operation);
@@ -259,8 +266,8 @@ static void measure_device(const struct chrome_assembly *assembly, struct operat
 }
 
 /*
- * The record's end is the end of its enqueueing, unless proxy or kernel events moved it: then it is that of
- * the last of those, or a moment later (up to NCCL 2.27, and where enqueueing took longer than running).
+ * The record ends with the enqueue, unless proxy or kernel events moved that end. It is then the end of the
+ * last of them, or a moment later (up to NCCL 2.27, and if the enqueue took longer than the operation).
  */
 static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct operation *operation)
 {
@@ -274,7 +281,7 @@ static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct 
     return assembly->record.end_ns;
 }
 
-/* Something of it began on the device and nothing says that it ended: of channels only 0 is sure to say. */
+/* Some part began on the device and has no end. Of the channels, only channel 0 reliably has an end. */
 static int is_pending(const struct chrome_assembly *assembly)
 {
     if (assembly->proxy_pending)

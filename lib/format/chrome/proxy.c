@@ -1,3 +1,7 @@
+/*
+ * The reader of a Chrome trace: follows begins and ends through the nesting levels, and assembles proxy
+ * operations and the waits of their network steps. operation.c and bundled.c do the rest.
+ */
 #include "format/chrome/chrome.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -7,8 +11,8 @@
 #include <string.h>
 
 /*
- * Proxy operations and the waits of their network steps. A schedule and the progress that follows it are one:
- * a flush hands over what is open.
+ * Proxy operations and the waits of their network steps. A schedule event and the progress event after it
+ * form one proxy operation. A flush hands the open one over.
  */
 
 static const struct proxy_step no_step = {
@@ -42,7 +46,7 @@ static enum wait_kind wait_of(enum chrome_name name)
     return (enum wait_kind)kinds[name];
 }
 
-/* Hands over the steps so far. Of a long one the end comes with the last record only. */
+/* Hands over the steps so far. Only the last record of a long proxy operation has its end. */
 static int emit(struct chrome_reader *reader, struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
@@ -54,7 +58,7 @@ static int emit(struct chrome_reader *reader, struct error *error)
     return chrome_emit(reader, &event, error);
 }
 
-/* The earliest moment of a step; TIME_UNKNOWN when it has none. */
+/* The earliest time of a step; TIME_UNKNOWN if it has none. */
 static int64_t step_begin(const struct proxy_step *step)
 {
     int64_t first_ns = TIME_UNKNOWN;
@@ -66,7 +70,7 @@ static int64_t step_begin(const struct proxy_step *step)
     return first_ns;
 }
 
-/* Files the step being read, unless it is empty or a leftover from an earlier use of its slot. */
+/* Stores the step being read, unless it is empty or left from an earlier use of its slot. */
 static int close_step(struct chrome_reader *reader, struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
@@ -93,7 +97,7 @@ static int is_stale(const struct chrome_reader *reader)
            begin_ns < enqueued_ns;
 }
 
-/* What its proxy operations say of the operation around them. */
+/* Passes the ends of proxy operations to the operation around them. */
 static void inform_operation(struct chrome_reader *reader)
 {
     struct chrome_assembly *assembly = &reader->assembly;
@@ -106,8 +110,10 @@ static void inform_operation(struct chrome_reader *reader)
         assembly->last_proxy_end_ns = end_ns;
 }
 
-/* Steps of a proxy operation that has ended: NCCL starts more of them than it stops where NET/Socket is
- * forced on one node (NVIDIA/nccl#1658). */
+/*
+ * Steps without an end in a proxy operation that has ended. NCCL starts more steps than it stops if
+ * NET/Socket is forced on one node (NVIDIA/nccl#1658).
+ */
 static int note_unended(struct chrome_reader *reader, struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
@@ -163,7 +169,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     }
 }
 
-/* Progress goes on with what was scheduled under the same id. */
+/* A progress event continues the schedule event with the same id. */
 static int is_same_transfer(const struct chrome_reader *reader, const struct chrome_line *line)
 {
     const struct chrome_transfer *transfer = &reader->transfer;
@@ -171,7 +177,7 @@ static int is_same_transfer(const struct chrome_reader *reader, const struct chr
            transfer->id == line->id && transfer->proxy.direction == direction_of(line->name);
 }
 
-/* Steps belong to it from its own begin on; where that is unknown, from that of the operation on. */
+/* Steps belong to it from its own begin on; if that is unknown, from the begin of the operation on. */
 static int64_t earliest_step(const struct chrome_reader *reader)
 {
     const struct proxy_operation *proxy = &reader->transfer.proxy;
@@ -236,7 +242,7 @@ static int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_l
         transfer->step.step = line->step;
         transfer->step_begin_ns = TIME_UNKNOWN;
     }
-    /* A wait that was not reached can hold the time of an earlier use of its slot. */
+    /* A wait that was not reached can hold a time from an earlier use of its slot. */
     if (line->time_ns < transfer->step_begin_ns)
         return 0;
     int64_t *begin_ns = &transfer->step.wait[wait_of(line->name)].begin_ns;
@@ -247,7 +253,7 @@ static int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_l
     return 0;
 }
 
-/* A time before the wait's begin is a leftover in a slot that was used before: the wait goes on. */
+/* A time before the wait's begin is left from an earlier use of the slot: the wait goes on. */
 static void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns)
 {
     struct chrome_transfer *transfer = &reader->transfer;
@@ -281,8 +287,8 @@ static int is_open(const struct chrome_reader *reader, int level)
 }
 
 /*
- * A call below which nothing stands, not even what could not be read: NCCL reported no operation of it, or
- * the recorder left it out. As far as the line says why, that is told apart.
+ * A call with no records inside, not even unreadable ones: NCCL reported no operation for it, or the recorder
+ * left it out. The note gives the reason if the line shows it.
  */
 static int note_bare_call(struct chrome_reader *reader, const struct chrome_frame *frame, struct error *error)
 {
@@ -298,7 +304,7 @@ static int note_bare_call(struct chrome_reader *reader, const struct chrome_fram
     return chrome_note(reader, reason, 0, frame->offset, name, name ? strlen(name) : 0, error);
 }
 
-/* What an event's end means for what is being put together. `has_end`: a line says so. */
+/* Applies the end of an event to the records being assembled. `has_end`: a line gives it. */
 static int end_frame(struct chrome_reader *reader, enum chrome_level level, int64_t end_ns, int has_end,
                      struct error *error)
 {
@@ -325,7 +331,7 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
         if (chrome_proxy_flush(reader, error) ||
             chrome_operation_end(reader, end_ns, has_end, frame->offset, error))
             return -1;
-        /* The end of the call around it, which is worth waiting for, follows. */
+        /* The end of the call around it follows, and is needed. */
         return is_open(reader, LEVEL_CALL) ? 0 : chrome_operation_flush(reader, TIME_UNKNOWN, error);
     case CHROME_GPU:
         return chrome_kernel_end(reader, end_ns, frame->offset, error);
@@ -353,7 +359,7 @@ static int end_open_frames(struct chrome_reader *reader, int level, struct error
     return 0;
 }
 
-/* Ends, innermost first, what is open at this level and inside: their own ends never came. */
+/* Ends all open events at this level and below, innermost first, as their own ends are missing. */
 static inline int end_inner_frames(struct chrome_reader *reader, int level, struct error *error)
 {
     return reader->open >> level ? end_open_frames(reader, level, error) : 0;
@@ -380,7 +386,7 @@ static void begin_call(struct chrome_reader *reader, const struct chrome_line *l
     reader->call.user_tag = line->api.user_tag;
 }
 
-/* What a begin means for what is being put together. */
+/* Applies the begin of an event to the records being assembled. */
 static int begin_frame(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                        struct error *error)
 {
@@ -421,7 +427,7 @@ static int begin(struct chrome_reader *reader, const struct chrome_line *line, u
     enum chrome_level level = (enum chrome_level)levels[line->category];
     if (end_inner_frames(reader, level, error))
         return -1;
-    /* Something new at the level of operations or further out: the one before is complete. */
+    /* A new event at the level of operations or above: the previous operation is complete. */
     if (level <= LEVEL_OPERATION &&
         (chrome_proxy_flush(reader, error) || chrome_operation_flush(reader, TIME_UNKNOWN, error)))
         return -1;
@@ -452,8 +458,8 @@ static int end(struct chrome_reader *reader, const struct chrome_line *line, uin
 }
 
 /*
- * Where a disk ran full, the line that says so stands in place of what ended an operation: how far that got
- * is not known, nor that it was pending.
+ * If a disk ran full, the line that reports it replaces the end of an operation. How far the operation got is
+ * unknown; it need not have been pending.
  */
 static int end_where_stopped(struct chrome_reader *reader, struct error *error)
 {
@@ -464,10 +470,7 @@ static int end_where_stopped(struct chrome_reader *reader, struct error *error)
     return failed;
 }
 
-/*
- * A begin or end whose name its category does not have in any known version: it says nothing of what is open,
- * however it nests.
- */
+/* A begin or end with a name that its category has in no known version: it does not change what is open. */
 static int is_unknown(const struct chrome_line *line)
 {
     int is_pair = line->phase == 'b' || line->phase == 'e';
@@ -516,7 +519,7 @@ int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *l
     return 0;
 }
 
-/* A file without any operation still tells that its process is a rank of the communicator in its name. */
+/* A file without operations still shows that its process is a member of the communicator in its name. */
 static int tell_communicator(struct chrome_reader *reader, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_COMMUNICATOR, .origin = chrome_origin(reader, offset)};

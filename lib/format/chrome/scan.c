@@ -1,3 +1,7 @@
+/*
+ * The fast way to read lines of a Chrome trace: learns the layout of decoded lines and reads later lines of
+ * the same layout by comparing their words.
+ */
 #include "format/chrome/chrome.h"
 #include "format/internal.h"
 #include "input/input.h"
@@ -6,22 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest lines that are known have 22 values and 400 bytes of words. */
+/* The longest known lines have 22 values and 400 bytes of words. */
 enum { LAYOUT_FIELDS = 32, LAYOUT_BYTES = 768, NESTING_MOST = 4 };
 
-/* Words and the values between them, to the end of the object. */
+/* Words and the values between them, up to the end of the object. */
 struct chrome_layout {
-    struct chrome_line line; /* what all lines of it have in common */
+    struct chrome_line line; /* what all lines of this layout have in common */
     struct scan_field fields[LAYOUT_FIELDS];
     size_t count;
-    int is_usual; /* id, process, thread and time are the first four values */
-    size_t phase; /* where in the words before the first value its letter stands; 0: elsewhere */
-    int is_wait;  /* begins of waits, with their step at the end */
-    /* What stands between id and time comes again: this text, and what it says. No length: none yet. */
+    int is_usual; /* the first four values are id, process, thread and time */
+    size_t phase; /* place of the phase letter in the words before the first value; 0: not there */
+    int is_wait;  /* the begin of a wait, with its step as the last value */
+    /*
+     * The text between id and time repeats from line to line: this is the last one, and its values. Length 0:
+     * none yet.
+     */
     char middle[CHROME_REPEAT_BYTES];
     size_t middle_length;
     int64_t pid;
-    char words[LAYOUT_BYTES]; /* of the fields */
+    char words[LAYOUT_BYTES]; /* of all fields */
     size_t word_bytes;
 };
 
@@ -37,10 +44,10 @@ void chrome_scanner_release(struct chrome_scanner *scanner)
     chrome_scanner_init(scanner);
 }
 
-/* A line whose layout is being learnt. */
+/* A line whose layout is being learned. */
 struct learning {
     struct chrome_layout *layout;
-    const char *at;                                   /* what is before has become part of the layout */
+    const char *at;                                   /* text before this is part of the layout */
     const struct chrome_member *found[LAYOUT_FIELDS]; /* members so far */
     size_t found_count;
     unsigned places; /* 1 << enum chrome_place of the objects so far */
@@ -62,8 +69,8 @@ static int add_field(struct learning *learning, const char *value, const char *p
 }
 
 /*
- * The member under a key; NULL: nothing that matters, as where it comes again, for the first counts. -1:
- * another one fills the same, and which of them counts, only the decoder knows.
+ * Finds the member with this key; NULL if it is not read, or if it is repeated, as the first one counts.
+ * Returns -1 if another member fills the same place: only the decoder knows which of them counts.
  */
 static int find_member(struct learning *learning, enum chrome_place place, struct raw_json key,
                        const struct chrome_member **member)
@@ -87,11 +94,11 @@ static int is_number(struct raw_json value)
     return number_is_json(value.text, value.length);
 }
 
-/* What the names of NCCL's types begin with, where they stand without quotes. */
+/* Prefix of NCCL's type names, where they are printed without quotes. */
 static const char datatype_prefix[] = "nccl";
 enum { DATATYPE_PREFIX_BYTES = sizeof datatype_prefix - 1 };
 
-/* The form of a value that nobody wants. SCAN_NOTHING: it is one of the words. */
+/* How to skip a value that is not read. SCAN_NOTHING: it is one of the words. */
 static enum scan_type form_to_skip(struct raw_json value)
 {
     if (*value.text == '"')
@@ -124,7 +131,7 @@ static enum scan_type form_of(const struct chrome_member *member, struct raw_jso
     }
 }
 
-/* What tells of an event what it is: it is among the words. */
+/* Members that identify the kind of event belong to the words. */
 static int is_telling(struct learning *learning, enum chrome_place place, struct raw_json key,
                       const char *value)
 {
@@ -158,7 +165,7 @@ static int learn_value(struct learning *learning, enum chrome_place place, struc
     return add_field(learning, begin, past, type, member ? member->offset : 0);
 }
 
-/* The object under a key; none that matters where there was one before. */
+/* The object with this key; not read if it is repeated. */
 static enum chrome_place find_place(struct learning *learning, enum chrome_place outside, struct raw_json key)
 {
     enum chrome_place place = chrome_find_place(outside, key);
@@ -186,7 +193,7 @@ static int learn_members(struct learning *learning, enum chrome_place place, str
     return more;
 }
 
-/* Whether a field takes a value to that place. */
+/* Whether a field stores a value of this type at this place. */
 static int takes(const struct scan_field *field, enum scan_type type, size_t offset)
 {
     return field->type == type && field->offset == offset;
@@ -194,7 +201,7 @@ static int takes(const struct scan_field *field, enum scan_type type, size_t off
 
 #define IN_LINE(member) offsetof(struct chrome_line, member)
 
-/* Looks for what is usual in a layout. */
+/* Finds out which of the fast paths fit a layout. */
 static void look_at_layout(struct chrome_layout *layout)
 {
     const struct scan_field *fields = layout->fields;
@@ -218,7 +225,10 @@ static int is_same_layout(const struct chrome_layout *left, const struct chrome_
     return 1;
 }
 
-/* Where a layout goes: a new place, or that of the oldest. NULL: it is there, or memory is out. */
+/*
+ * Where a layout is stored: in a new place, or in that of the oldest. NULL: it is known already, or memory is
+ * out.
+ */
 static struct chrome_layout *place_for(struct chrome_scanner *scanner, const struct chrome_layout *learnt,
                                        size_t *number)
 {
@@ -265,7 +275,7 @@ void chrome_scanner_learn(struct chrome_scanner *scanner, const char *text, size
     scanner->latest = (unsigned char)number;
 }
 
-/* The values between words, at the place of the call what is frequent. */
+/* Reads values between words, the frequent types inlined. */
 static inline const char *scan_some(const char *at, const char *end, const struct scan_field *fields,
                                     size_t count, struct chrome_line *line)
 {
@@ -277,7 +287,7 @@ static inline const char *scan_some(const char *at, const char *end, const struc
     return at;
 }
 
-/* From behind the id to the time, word by word. */
+/* Reads from after the id to the time, word by word. */
 static const char *scan_new_middle(struct chrome_layout *layout, const char *at, const char *end)
 {
     const struct scan_field *fields = &layout->fields[1];
@@ -295,7 +305,7 @@ static const char *scan_new_middle(struct chrome_layout *layout, const char *at,
     return past;
 }
 
-/* The same, quicker where it is what it was the last time. */
+/* The same, faster if the text equals that of the last line. */
 static inline __attribute__((always_inline)) const char *scan_middle(struct chrome_layout *layout,
                                                                      const char *at, const char *end,
                                                                      int64_t *pid)
@@ -309,7 +319,7 @@ static inline __attribute__((always_inline)) const char *scan_middle(struct chro
     return past;
 }
 
-/* A wait begins when the one before ended. */
+/* A wait usually begins when the previous one ended. */
 static inline const char *scan_begin_time(const struct chrome_scanner *scanner, const char *at,
                                           const char *end, int64_t *time_ns)
 {
@@ -324,7 +334,7 @@ static inline const char *scan_begin_time(const struct chrome_scanner *scanner, 
     return past ? past : scan_any_moment(at, end, time_ns);
 }
 
-/* The time of an end, which is kept for the begin behind it. */
+/* Reads the time of an end and keeps it for the next begin. */
 static inline const char *scan_end_time(struct chrome_scanner *scanner, const char *at, const char *end,
                                         int64_t *time_ns)
 {
@@ -358,7 +368,7 @@ static inline const char *scan_layout(struct chrome_scanner *scanner, struct chr
     return at ? scan_some(at, end, fields + 4, layout->count - 4, line) : NULL;
 }
 
-/* Whether it may be of that layout, by what mostly tells one from another: the beginning of the name. */
+/* Whether the line may have that layout, by what usually distinguishes layouts: the beginning of the name. */
 static inline int may_be(const struct chrome_layout *layout, const char *text, const char *end)
 {
     enum { NAME_AT = sizeof "{\"name\": \"" - 1 };
@@ -366,7 +376,7 @@ static inline int may_be(const struct chrome_layout *layout, const char *text, c
            !scan_difference(text, layout->words, NAME_AT);
 }
 
-/* Tries what came behind such a line the last time, then everything. */
+/* Tries the layout that followed the last one before, then all of them. */
 const char *chrome_scan(struct chrome_scanner *scanner, const char *text, const char *end,
                         struct chrome_line *line)
 {
@@ -386,7 +396,7 @@ const char *chrome_scan(struct chrome_scanner *scanner, const char *text, const 
     return past;
 }
 
-/* The line behind the begin: what stood between the line's beginning and its time comes again. */
+/* The line after the begin: the text from the beginning of the line to its time is the same. */
 static inline const char *scan_same_end(const char *begin, size_t phase, size_t time, const char *at,
                                         const char *end)
 {

@@ -1,3 +1,7 @@
+/*
+ * Reads the tree of a Flight Recorder dump (struct dump): its version, groups and entries, and which calls
+ * were launched together.
+ */
 #include "base/base.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "format/format.h"
@@ -22,7 +26,7 @@ static void give_state(struct dump_entry *entry, const struct dump_entry *closin
     entry->duration_ns = closing->duration_ns;
 }
 
-/* Adds a collective to the first of its launch. */
+/* Merges a collective into the first one of its launch. */
 static void unite(struct dump_entry *first, struct dump_entry *entry)
 {
     entry->is_left_out = 1;
@@ -38,7 +42,10 @@ static void unite(struct dump_entry *first, struct dump_entry *entry)
         first->datatype = DATATYPE_UNKNOWN;
 }
 
-/* Whether a closing entry without members is a collective: sends and receives do not count those up. */
+/*
+ * Whether a closing entry without members is a collective: sends and receives do not increase the collective
+ * number.
+ */
 static int counts_up(const struct dump *dump, size_t at)
 {
     const struct dump_entry *closing = &dump->entries[at];
@@ -54,7 +61,7 @@ static void settle(struct dump *dump, size_t at)
     size_t members = 0;
     for (size_t i = at; i-- > 0;) {
         struct dump_entry *entry = &dump->entries[i];
-        /* Other groups may have called in between, from other threads. */
+        /* Other threads may have called on other groups in between. */
         if (entry->group != closing->group)
             continue;
         if (!is_of_launch(entry, closing))
@@ -71,14 +78,14 @@ static void settle(struct dump *dump, size_t at)
     closing->is_left_out = members > 0 || !counts_up(dump, at);
 }
 
-/* Whether two sends or receives were launched at once. */
+/* Whether two sends or receives were launched together. */
 static int are_together(const struct dump_entry *one, const struct dump_entry *other)
 {
     return one->group == other->group && other->is_pair && one->pair_sequence >= 0 &&
            one->pair_sequence == other->pair_sequence;
 }
 
-/* Whether the record behind an entry is missing: others follow, or its group has that number behind it. */
+/* Whether the record after an entry is missing: later records follow, or the group has a later number. */
 static int is_gap(const struct dump *dump, size_t at)
 {
     const struct dump_entry *entry = &dump->entries[at];
@@ -90,8 +97,9 @@ static int is_gap(const struct dump *dump, size_t at)
 }
 
 /*
- * What has completed is not listed by itself. So a send or receive that is listed as open, and is what its
- * group completed last, was launched as one of several: its closing entry was left out, not itself.
+ * Completed closing entries are not listed in a dump of active entries. If a listed send or receive is open
+ * although its group completed its number last, it was launched with others, and its closing entry was left
+ * out.
  */
 static void find_launches(struct dump *dump)
 {
@@ -106,9 +114,9 @@ static void find_launches(struct dump *dump)
 }
 
 /*
- * A dump of active entries alone lacks the closing entries of what has completed, but not their members. So
- * what was launched with others, or is of a group that does so, and is followed by a missing record, has
- * completed: that record was its closing entry.
+ * A dump of active entries has no closing entries of completed launches, but still has their members. An
+ * entry that was launched with others, or whose group launches that way, and that is followed by a missing
+ * record has therefore completed: the missing record was its closing entry.
  */
 static void settle_without_closing(struct dump *dump)
 {
@@ -129,11 +137,12 @@ static void settle_without_closing(struct dump *dump)
 }
 
 /*
- * Calls that were launched at once (batch_isend_irecv, coalesced collectives): a closing entry "coalesced"
- * comes behind them and has their state and times; theirs stay "scheduled" for ever. Gives each member what
- * its launch has. The collectives of a launch become one, of all their bytes: they have one number and one
- * kernel. A closing entry whose calls are there is left out; one without is a collective of which nothing
- * more is known (torch before 2.7 recorded only sends and receives inside), or what a ring's beginning left.
+ * Calls that were launched together (batch_isend_irecv, coalesced collectives). A closing entry "coalesced"
+ * follows them and has their state and times; their own state stays "scheduled". Each member gets the values
+ * of its launch. The collectives of a launch are merged into one with all their bytes, as they have one
+ * number and one kernel. A closing entry with members in the dump is left out. One without is a collective
+ * with no further information (before torch 2.7 only sends and receives inside were recorded), or its members
+ * were overwritten in the ring.
  */
 static void dump_settle_launches(struct dump *dump)
 {
@@ -144,7 +153,9 @@ static void dump_settle_launches(struct dump *dump)
     settle_without_closing(dump);
 }
 
-/* Leaves out what came last where the file is cut behind it: the closing entry of a launch may have followed.
+/*
+ * Leaves out the open sends and receives at the end of a truncated file, as the closing entry of their launch
+ * may have followed.
  */
 static void dump_drop_last(struct dump *dump)
 {
@@ -158,10 +169,10 @@ static void dump_drop_last(struct dump *dump)
     }
 }
 
-/* An entry is at least a dictionary of a name and a state, which are texts or references to them. */
+/* An entry is at least a dictionary with a name and a state, which are texts or references to texts. */
 enum { ENTRY_BYTES_LEAST = 11 };
 
-/* The newest version whose keys are known. */
+/* The latest version whose keys are known. */
 enum { VERSION_MAJOR = 2, VERSION_MINOR = 11 };
 
 void dump_init(struct dump *dump)
@@ -233,7 +244,7 @@ static int take_entries(struct dump *dump, const struct value_items *list, size_
         int status = entry_take(&reader, value);
         if (status < 0)
             return error_no_memory(error);
-        /* What the file was cut in is damage that is told already. */
+        /* The truncation of the file is already noted as damage. */
         int is_cut = value->kind == VALUE_DICTIONARY && value->items->is_cut;
         uint64_t offset = value->kind == VALUE_DICTIONARY ? value->items->offset : list->offset;
         if (status > 0 && !is_cut && note(sink, "unreadable entry", 1, offset, NULL, error))
@@ -245,8 +256,7 @@ static int take_entries(struct dump *dump, const struct value_items *list, size_
     return 0;
 }
 
-/* Records that are not there: a full ring writes over its oldest, and dumps may be of active entries alone.
- */
+/* Notes missing records: a full ring overwrites its oldest, and a dump may have only active entries. */
 static int note_gaps(const struct dump *dump, const struct format_sink *sink, struct error *error)
 {
     int64_t first = dump->entry_count ? dump->entries[0].record : COUNT_UNKNOWN;
@@ -268,7 +278,9 @@ static void take_failure(struct dump *dump, const struct value *root)
         dump->no_dump = reason;
 }
 
-/* Calls that were retired when they were issued may be over, and may not: nothing waits in them as recorded.
+/*
+ * Calls that were retired when they were issued may be over or not; they count as completed, so no rank waits
+ * in them.
  */
 static void take_as_done(struct dump *dump)
 {

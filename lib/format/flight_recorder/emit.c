@@ -1,3 +1,4 @@
+/* Makes events from a Flight Recorder dump: the process, its communicators, their progress, and the calls. */
 #include "base/base.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "format/format.h"
@@ -9,13 +10,13 @@
 
 /* A group as a communicator. */
 struct member {
-    struct buffer unnamed; /* owned: what a group without a name is called */
-    const char *name;      /* that, or the dump's */
+    struct buffer unnamed; /* owned: the name given to a group without one */
+    const char *name;      /* `unnamed`, or the name in the dump */
     const char *description;
     struct rank_list members;
     uint64_t hash;
-    int64_t rank;   /* in it; COUNT_UNKNOWN */
-    int is_refused; /* with it, more would be told of groups than is written */
+    int64_t rank;   /* rank in the group; COUNT_UNKNOWN */
+    int is_refused; /* the group exceeds the limit on what is written about groups */
 };
 
 struct emission {
@@ -23,7 +24,7 @@ struct emission {
     const struct format_sink *sink;
     int64_t rank; /* global; COUNT_UNKNOWN */
     struct member *member_list;
-    size_t left; /* of names and lists, to be told of groups */
+    size_t left; /* bytes of names and lists that may still be written */
 };
 
 static struct origin origin_of(const struct emission *emission)
@@ -50,8 +51,8 @@ static int hand_over(const struct emission *emission, const struct event *event,
 }
 
 /*
- * Before torch 2.3 nothing tells which group is which on another rank: number 0 is the default group, of all
- * ranks; the others are counted by each process for itself.
+ * Before torch 2.3 groups cannot be matched between ranks: number 0 is the default group, of all ranks; the
+ * others are numbered by each process separately.
  */
 static int name_unnamed(struct member *member, const struct dump_group *group, int64_t rank)
 {
@@ -75,7 +76,7 @@ static const char *text_of(const struct dump *dump, int32_t number)
     return number < 0 ? NULL : intern_text(&dump->shared.texts, number);
 }
 
-/* Names and lists are held once, but told of each group. */
+/* Names and lists are stored once in the dump but written for each group. */
 static int is_within(struct emission *emission, const struct member *member)
 {
     size_t bytes = strlen(member->name) + (member->description ? strlen(member->description) : 0) +
@@ -108,7 +109,7 @@ static int refuse(const struct emission *emission, const char *reason, uint64_t 
     return emission->sink->note(emission->sink->context, reason, 1, offset, NULL, 0, error);
 }
 
-/* NULL for one that is empty. */
+/* NULL for an empty text. */
 static const char *said(const char *description)
 {
     return description && *description ? description : NULL;
@@ -132,13 +133,13 @@ static int emit_group(const struct emission *emission, size_t at, struct error *
     return hand_over(emission, &event, error);
 }
 
-/* torch has -1 where there was none yet. */
+/* torch uses -1 for "none yet". */
 static int64_t status_number(int64_t number)
 {
     return number < 0 ? GROUP_STATUS_NONE : number;
 }
 
-/* Where a group has both collectives and sends, nobody knows which of them torch counted last. */
+/* If a group has both collectives and sends, it is unknown which of them torch counted last. */
 static int emit_status(const struct emission *emission, size_t at, struct error *error)
 {
     const struct dump_group *group = &emission->dump->groups[at];
@@ -157,7 +158,7 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
     return hand_over(emission, &event, error);
 }
 
-/* The size that NCCL gets: of an AlltoAll, whose whole buffer is recorded, what one rank gets of it. */
+/* The size that NCCL gets. For an AlltoAll, whose whole buffer is recorded, it is one rank's part. */
 static int64_t bytes_of(const struct dump *dump, const struct dump_entry *entry)
 {
     size_t ranks = dump_members(dump, &dump->groups[entry->group]).count;

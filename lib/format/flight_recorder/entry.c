@@ -1,3 +1,7 @@
+/*
+ * Reads the entries of a Flight Recorder dump: names, data types, sizes, times, and the source line of each
+ * call.
+ */
 #include "base/base.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "input/input.h"
@@ -6,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What names begin with, underscores left out; the longer of two that begin alike first. */
+/*
+ * The words at the beginning of names, without underscores; the longer of two with the same beginning first.
+ */
 static const struct {
     const char *word;
     enum function function;
@@ -44,7 +50,7 @@ static const struct {
     {"Byte", DATATYPE_UINT8},
     {"unsigned char", DATATYPE_UINT8},
     {"uint8_t", DATATYPE_UINT8},
-    {"Bool", DATATYPE_UINT8}, /* as NCCL gets it */
+    {"Bool", DATATYPE_UINT8}, /* the type that NCCL gets */
     {"bool", DATATYPE_UINT8},
     {"Char", DATATYPE_INT8},
     {"signed char", DATATYPE_INT8},
@@ -53,7 +59,7 @@ static const struct {
     {"Float8_e5m2", DATATYPE_FLOAT8E5M2},
 };
 
-/* Whether a text begins with a word, without underscores; how many bytes that took, else 0. */
+/* Whether a text begins with a word, ignoring underscores. Returns the bytes that it takes, else 0. */
 static size_t begins(const char *text, size_t length, const char *word)
 {
     size_t at = 0;
@@ -69,7 +75,7 @@ static size_t begins(const char *text, size_t length, const char *word)
     return *word ? 0 : at;
 }
 
-/* A rank in decimal. Returns where it ends; NULL when there is none. */
+/* Reads a decimal rank. Returns where it ends; NULL if there is none. */
 static const char *take_rank(const char *at, const char *end, int64_t *rank)
 {
     const char *begin = at;
@@ -129,7 +135,7 @@ enum datatype call_datatype(const char *text, size_t length)
     return length ? DATATYPE_OTHER : DATATYPE_UNKNOWN;
 }
 
-/* Frames of one call that are looked at: more are deeper than any program goes before its first line. */
+/* Limit on the frames of one call that are read; programs reach their own code in fewer. */
 enum { FRAMES_MOST = 256 };
 
 enum { PATH_BYTES_MOST = 1000 };
@@ -159,7 +165,7 @@ static const char *const key_words[KEY_COUNT] = {
 
 void entry_reader_init(struct entry_reader *reader, struct dump *dump, size_t bytes)
 {
-    /* What is written once takes a byte at least, and a reference two. */
+    /* A value takes at least one byte in the file, a reference two. */
     *reader = (struct entry_reader){.dump = dump,
                                     .items_left = bytes < SIZE_MAX / 8 ? bytes * 8 : bytes,
                                     .members_left = bytes < SIZE_MAX / 64 ? bytes * 64 : bytes};
@@ -173,7 +179,7 @@ static enum entry_key find_key(const struct value *text)
     return KEY_OTHER;
 }
 
-/* Texts are written once and referred to later: the same place is the same text. */
+/* Texts are stored once and referred to later, so the same place is the same text. */
 static enum entry_key key_of(struct entry_reader *reader, size_t place, const struct value *text)
 {
     if (text->kind != VALUE_TEXT)
@@ -193,7 +199,7 @@ static int64_t natural(const struct value *value)
     return value_int64(value, &number) == 0 && number >= 0 ? number : COUNT_UNKNOWN;
 }
 
-/* JSON dumps have 0 where pickles have none. */
+/* JSON dumps have 0 where pickles have None. */
 static int64_t moment_of(const struct value *value, int64_t unit_ns)
 {
     int64_t number;
@@ -212,7 +218,7 @@ static int64_t duration_of(const struct value *value)
     return ms >= 0 && ms < 1e12 ? scale(1000000, ms) : COUNT_UNKNOWN;
 }
 
-/* Whether the members of a dictionary may be looked at: many refer to one of any size. */
+/* Whether the members of a dictionary may be read: a large dictionary may be referred to many times. */
 static int may_look_at(struct entry_reader *reader, const struct value *value)
 {
     size_t members = value->kind == VALUE_DICTIONARY ? value->items->count : 0;
@@ -222,7 +228,7 @@ static int may_look_at(struct entry_reader *reader, const struct value *value)
     return 1;
 }
 
-/* The next items of a list, as far as more may be looked at; NULL where it is none. */
+/* The next items of a list, as far as the limit allows; NULL if it is not a list. */
 static const struct value_items *look_at(struct entry_reader *reader, const struct value *value)
 {
     const struct value_items *list = value_list(value);
@@ -238,7 +244,10 @@ static int64_t product(int64_t one, int64_t other)
     return __builtin_mul_overflow(one, other, &result) ? INT64_MAX : result;
 }
 
-/* Elements of a tensor; `row` those beyond its first dimension. -1 when it is none. */
+/*
+ * Elements of a tensor; `row` receives those of one row (without the first dimension). Returns -1 if it is
+ * not a tensor.
+ */
 static int64_t elements_of(struct entry_reader *reader, const struct value *value, int64_t *row)
 {
     const struct value_items *sizes = look_at(reader, value);
@@ -254,7 +263,7 @@ static int64_t elements_of(struct entry_reader *reader, const struct value *valu
     return sizes ? count : -1;
 }
 
-/* Elements of all tensors, and of a row of the first one; COUNT_UNKNOWN where nothing is said. */
+/* Elements of all tensors, and of one row of the first; COUNT_UNKNOWN if not given. */
 static int64_t count_elements(struct entry_reader *reader, const struct value *value, int64_t *first_row)
 {
     const struct value_items *tensors = look_at(reader, value);
@@ -280,7 +289,7 @@ static enum datatype datatype_of(struct entry_reader *reader, const struct value
     return call_datatype(types->items[0].text, types->items[0].length);
 }
 
-/* NCCL's count is that of what the rank gets in ReduceScatter and Scatter, else that of what it gives. */
+/* NCCL's count is the rank's output in ReduceScatter and Scatter, else its input. */
 static void take_sizes(struct entry_reader *reader, const struct value *const *fields,
                        struct dump_entry *entry)
 {
@@ -305,7 +314,7 @@ static int holds(const struct value *text, const char *word)
     return memmem(text->text, text->length, word, strlen(word)) != NULL;
 }
 
-/* Whether a file is of the program, not of Python, torch or another package. */
+/* Whether a file belongs to the program, not to Python, torch or another package. */
 static int is_users_file(const struct value *text)
 {
     static const char *const others[] = {
@@ -329,7 +338,7 @@ static int is_users(struct entry_reader *reader, const struct value *text)
     return reader->files[slot].is_users;
 }
 
-/* The innermost frame that is the user's, else the innermost; NULL where there is none. */
+/* The innermost frame in the user's code, else the innermost frame; NULL if there is none. */
 static const struct value *find_frame(struct entry_reader *reader, const struct value_items *frames)
 {
     const struct value *innermost = NULL;

@@ -1,3 +1,9 @@
+/*
+ * The format "flight_recorder": dumps of PyTorch's Flight Recorder, as pickles or JSON, of any version:
+ * process groups, calls in the order of their records, and the progress of each group. Keys are read if they
+ * are there, independent of the version (torch/csrc/distributed/c10d/FlightRecorder.hpp). Values and texts
+ * are borrowed from the parsed tree.
+ */
 #include "format/flight_recorder/flight_recorder.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -11,13 +17,13 @@
 
 struct dump_rank {
     int64_t rank;          /* global; COUNT_UNKNOWN */
-    int name_is_otherwise; /* the file's name ends with another number, which the content rules out */
+    int name_is_otherwise; /* the file's name ends with another number, which its content excludes */
 };
 
-/* In how many lists of groups each rank is. Groups that share a list are looked at once. */
+/* In how many lists of group members each rank is. Groups that share a list are counted once. */
 struct presence {
     const struct dump *dump;
-    struct map lists_of; /* rank -> in how many, and 1 + the last of them */
+    struct map lists_of; /* rank -> number of lists, and 1 + the last of them */
     int64_t lists;
 };
 
@@ -37,7 +43,7 @@ static int note_list(struct presence *presence, int32_t number)
     return 0;
 }
 
-/* Lists of groups, each once; is_used: per list. NULL: no memory. */
+/* The lists of the groups, each once; one is_used flag per list. NULL if memory is out. */
 static unsigned char *used_lists(const struct dump *dump)
 {
     unsigned char *is_used = array_new(dump->shared.list_count, 1);
@@ -71,7 +77,7 @@ static int is_in_all(const struct dump *dump, const unsigned char *is_used, int6
     return 1;
 }
 
-/* By what its sends and receives call it. */
+/* The rank according to the names of its sends and receives. */
 static int64_t rank_by_calls(const struct dump *dump)
 {
     for (size_t i = 0; i < dump->group_count; i++) {
@@ -94,7 +100,7 @@ static struct rank_list least_list(const struct dump *dump)
     return least;
 }
 
-/* The only one that is in all groups. */
+/* The only rank that is in all groups. */
 static int64_t only_common(const struct presence *presence)
 {
     struct rank_list least = least_list(presence->dump);
@@ -121,10 +127,9 @@ static int rank_by_groups(const struct dump *dump, const unsigned char *is_used,
 }
 
 /*
- * Which rank wrote a dump: nothing in it says so. A file's name ends with it as torch gives names. What the
- * dump holds can rule that out: a send or receive names its own rank in its group, and every group of
- * pg_config has the rank in it. Where only one rank is left by that, it is that one.
- * -1 when memory is out.
+ * Finds the rank that wrote a dump, which the dump does not contain. torch's file names end with it. The
+ * content can exclude that number: a send or receive has its own rank in its group, and the rank is a member
+ * of every group in pg_config. If that leaves only one rank, it is this one. Returns -1 if memory is out.
  */
 static int dump_rank(const struct dump *dump, const char *path, struct dump_rank *found)
 {
@@ -140,10 +145,10 @@ static int dump_rank(const struct dump *dump, const char *path, struct dump_rank
     return failed ? -1 : 0;
 }
 
-/* Memory for the values of a dump: they take about six times its bytes. */
+/* Limit on the memory for the values of a dump, which take about six times its bytes. */
 enum { DUMP_VALUES_BYTES_MOST = 512 << 20 };
 
-/* What stands where, by the numbers of the paths below. */
+/* Kinds of values in a dump, by index of the paths below. */
 enum { PATH_ENTRY, PATH_MEMBER, PATH_ITEM };
 
 static const char *const paths[] = {"entries[]", "*", "[]", NULL};
@@ -152,9 +157,9 @@ struct json_reading {
     struct values *values;
     const struct format_sink *sink;
     struct value list;       /* the entries */
-    struct value dictionary; /* all else */
+    struct value dictionary; /* everything else */
     int has_entries;
-    int has_items; /* they are all there is: the list of torch 2.2 */
+    int has_items; /* there are only entries: the list of torch 2.2 */
 };
 
 static int out_of(enum values_status status, struct error *error)
@@ -177,7 +182,7 @@ static int note(const struct json_reading *reading, const char *reason, const st
                                token->value.length, error);
 }
 
-/* What there is no room for is passed over. */
+/* Values for which there is no room are skipped. */
 static int no_room(const struct json_reading *reading, const struct tokens_value *token,
                    enum values_status status, struct error *error)
 {
@@ -230,13 +235,13 @@ static int take_token(struct json_reading *reading, const struct tokens_value *t
     }
 }
 
-/* The tree as one: the entries among all else. */
+/* Joins the entries with everything else into one tree. */
 static int finish(struct json_reading *reading, struct value *root, struct error *error)
 {
     struct value pair[2] = {{.kind = VALUE_TEXT, .length = sizeof "entries" - 1, .text = "entries"},
                             reading->list};
     enum values_status status = VALUES_OK;
-    /* What has been read is kept where there is room for no more. */
+    /* What has been read is kept if there is no room for more. */
     reading->values->bytes_most += 1 << 16;
     *root = reading->has_items ? reading->list : reading->dictionary;
     if (!reading->has_items && reading->has_entries)
@@ -245,9 +250,9 @@ static int finish(struct json_reading *reading, struct value *root, struct error
 }
 
 /*
- * A dump in JSON as the same tree that its pickle gives. What cannot be read is noted and passed over: of
- * entries each one by itself. *bytes is how much text there was. -1: memory is out, the sink stopped it, or
- * reading failed, after all that could be read.
+ * Reads a JSON dump into the same tree as its pickle. Unreadable parts are noted and skipped; entries are
+ * skipped one by one. `*bytes` receives the length of the text. Returns -1 if memory is out, the sink stopped
+ * it, or reading failed; in that case everything readable is in the tree.
  */
 static int dump_read_json(struct input *input, struct values *values, struct value *root, size_t *bytes,
                           const struct format_sink *sink, struct error *error)
@@ -276,7 +281,7 @@ static int dump_read_json(struct input *input, struct values *values, struct val
 /* A dump of 100,000 calls with deep stacks is shorter; the default is 2,000 calls. */
 enum { DUMP_BYTES_MOST = 64 << 20 };
 
-/* What values take beside what comes of the file's own bytes. */
+/* Memory for values that does not depend on the size of the file. */
 enum { VALUES_BYTES_LEAST = 4 << 20 };
 
 static int is_pickle(const char *bytes, size_t length)
@@ -284,7 +289,7 @@ static int is_pickle(const char *bytes, size_t length)
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-/* What Ray writes where a rank could not be dumped is short: {"ok": false, "reason": "..."}. */
+/* Limit on Ray's message for a rank that could not be dumped: {"ok": false, "reason": "..."}. */
 enum { FAILURE_BYTES_MOST = 4096 };
 
 static int is_failure(struct text text)
@@ -293,7 +298,7 @@ static int is_failure(struct text text)
            text_holds(text, "\"reason\"") && text_holds(text, "false");
 }
 
-/* A profiler's trace has pg_config, too: among what it says of the job. */
+/* A profiler's trace has pg_config, too, in its job information. */
 static int sniff_json(const char *bytes, size_t length)
 {
     const struct text text = {bytes, length};
@@ -323,7 +328,7 @@ static int sniff(const char *bytes, size_t length, const char *path)
     return text_holds_any(text, marks) ? 95 : text_holds(text, "entries") ? 40 : 0;
 }
 
-/* What a file holds, for as long as it is read. */
+/* What is kept while a file is read. */
 struct reading {
     struct buffer bytes;
     struct values values;
@@ -351,7 +356,7 @@ static int read_pickle(struct reading *reading, struct input *input, const struc
         reading->values.bytes_most = DUMP_VALUES_BYTES_MOST;
     if (unpickle(&reading->values, bytes->data, bytes->length, &reading->root, &damage, error))
         return -1;
-    /* Where reading failed, that is told, not that the pickle ends there. */
+    /* If reading failed, that is reported instead of the truncated pickle. */
     return cut || (damage.what && note_damage(sink, damage.offset, damage.what, error)) ? -1 : 0;
 }
 
@@ -392,7 +397,7 @@ static int tell_rank(const struct dump_rank *rank, const char *path, const struc
                : 0;
 }
 
-/* Its name alone tells which rank's dump there is not. */
+/* Only the file's name gives the rank without a dump. */
 static int read_failure(const struct dump *dump, const char *path, const struct format_sink *sink,
                         struct error *error)
 {
@@ -426,7 +431,7 @@ static int read_dump(struct reading *reading, const char *path, const struct for
     return failed ? -1 : 0;
 }
 
-/* What came before reading failed is good. */
+/* What was read before reading failed is handed over. */
 static int flight_recorder_read(struct input *input, const struct format_sink *sink, char *dialect,
                                 size_t dialect_bytes, struct error *error)
 {
@@ -461,9 +466,3 @@ const struct format format_flight_recorder = {
     .read = flight_recorder_read,
     .why_nothing = why_nothing,
 };
-
-/*
- * A dump of PyTorch's Flight Recorder as it is written, whatever its version: process groups, calls in order
- * of record, and how far each group came. Keys are taken where they are there, never by the version
- * (torch/csrc/distributed/c10d/FlightRecorder.hpp). Values and their texts are borrowed from the tree.
- */

@@ -1,3 +1,7 @@
+/*
+ * The process groups of a Flight Recorder dump: shared names and lists of ranks, and the group information in
+ * pg_config and pg_status.
+ */
 #include "base/base.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "input/input.h"
@@ -8,7 +12,7 @@
 
 enum { MEMBERS_MOST = 1 << 20 };
 
-/* A text that is shorter is found as fast by what it says as by where it stands. */
+/* A shorter text is found as fast by its content as by its place. */
 enum { TEXT_BYTES_SHORT = 64 };
 
 void dump_shared_init(struct dump_shared *shared)
@@ -27,7 +31,7 @@ void dump_shared_release(struct dump_shared *shared)
     intern_release(&shared->texts);
 }
 
-/* Where it stands. A name may be written as a list of ranks is. */
+/* The place of a value. A name may have the same text as a list of ranks. */
 static struct map_key key_of(const void *place, size_t length, int is_list)
 {
     return (struct map_key){{(uint64_t)(uintptr_t)place, length, (uint64_t)is_list}};
@@ -45,7 +49,7 @@ static int64_t dump_shared_text(struct dump_shared *shared, const struct value *
     return known ? *known : -1;
 }
 
-/* Whole numbers in a text such as "[0, 1, 2]". 1 when it holds none, -1 when memory is out. */
+/* Integers in a text such as "[0, 1, 2]". Returns 1 if it has none, -1 if memory is out. */
 static int ranks_of_text(const struct value *text, struct rank_list *list)
 {
     size_t capacity = 0;
@@ -81,7 +85,7 @@ static int ranks_of_list(const struct value_items *items, struct rank_list *list
     return 0;
 }
 
-/* Its number; -1 where it is none, -2 when memory is out. */
+/* Returns its number; -1 if it is not a list, -2 if memory is out. */
 static int64_t add_list(struct dump_shared *shared, const struct value *value)
 {
     struct rank_list list = {.ranks = NULL};
@@ -98,8 +102,8 @@ static int64_t add_list(struct dump_shared *shared, const struct value *value)
 }
 
 /*
- * The number of a list of ranks in `lists`, as it is written: "[0, 1, 2]", or a list of numbers. -1: it is
- * none; -2: memory is out.
+ * Returns the number in `lists` of a list of ranks, written as "[0, 1, 2]" or as a list of numbers. -1: it is
+ * not one; -2: memory is out.
  */
 static int64_t dump_shared_list(struct dump_shared *shared, const struct value *value)
 {
@@ -113,17 +117,17 @@ static int64_t dump_shared_list(struct dump_shared *shared, const struct value *
     return known ? *known : -2;
 }
 
-/* Groups that a dump may name: more than any job has on a rank. */
+/* Limit on the groups of a dump. */
 enum { GROUPS_MOST = 4096 };
 
-/* What a group is found by. */
+/* The key of a group. */
 struct group_key {
     int64_t pg_id;
-    int32_t name; /* in shared.texts; -1: not said */
+    int32_t name; /* in shared.texts; -1: not given */
     int32_t description;
 };
 
-/* -1 when memory is out. */
+/* Returns -1 if memory is out. */
 static int take_texts(struct dump *dump, const struct value *name, const struct value *description,
                       struct group_key *key)
 {
@@ -190,7 +194,9 @@ static int has_group(const struct dump *dump, const struct group_key *key)
     return 0;
 }
 
-/* {name: {name, desc, ranks}}. Of two groups of one name torch writes only the first: the description tells.
+/*
+ * {name: {name, desc, ranks}}. Of two groups with the same name torch writes only the first; the description
+ * shows which.
  */
 static int take_named(struct dump *dump, const struct value *config, size_t *unread)
 {
@@ -242,7 +248,7 @@ int dump_take_config(struct dump *dump, const struct value *config, size_t *unre
     return 0;
 }
 
-/* A row of pg_status, or a group of pg_config, by a number. */
+/* A row of pg_status, or a group of pg_config, with its number. */
 struct numbered {
     int64_t number;
     size_t at;
@@ -254,7 +260,10 @@ static int by_number(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-/* The groups of pg_config, by name where all names are counters. How many there are; -1: they are not. */
+/*
+ * Lists the groups of pg_config if all their names are counters. Returns how many there are; -1 if some name
+ * is not.
+ */
 static int64_t list_config(const struct dump *dump, struct numbered *list)
 {
     int64_t count = 0;
@@ -284,9 +293,9 @@ static int64_t list_status(const struct value_items *status, struct numbered *li
 }
 
 /*
- * pg_status has the process's own numbers, pg_config names, and only entries have both. Numbers and names are
- * counters that both rise as groups are made: where there are as many of one as of the other, and no entry
- * says otherwise, they go together in order. So a rank whose calls have all completed has a status, too.
+ * pg_status has the process's own numbers, pg_config has names, and only entries have both. Numbers and names
+ * are counters that increase as groups are created: if there are equally many of both and no entry
+ * contradicts, they correspond in order. That gives a status also to a rank whose calls have all completed.
  */
 static void match_in_order(struct dump *dump, const struct numbered *groups, const struct numbered *rows,
                            int64_t count)
@@ -315,7 +324,7 @@ static int match_numbers(struct dump *dump, const struct value_items *status)
     return failed ? -1 : 0;
 }
 
-/* A number of pg_status; -1 stands for none. */
+/* A number in pg_status; -1 means none. */
 static int64_t status_number(const struct value *status, const char *key)
 {
     int64_t number;
@@ -337,8 +346,10 @@ static void take_row(struct dump *dump, int64_t pg_id, const struct value *row)
 
 int dump_take_status(struct dump *dump, const struct value *status, size_t *unread)
 {
-    /* One that is cut does not tell of all groups: whoever waits in one of the others would seem to wait in
-     * none. */
+    /*
+     * A truncated pg_status is not used: a rank that waits in one of the missing groups would seem to wait in
+     * none.
+     */
     if (!status || status->kind == VALUE_NULL || (status->kind == VALUE_DICTIONARY && status->items->is_cut))
         return 0;
     if (status->kind != VALUE_DICTIONARY || status->items->count / 2 > GROUPS_MOST) {

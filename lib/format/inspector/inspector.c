@@ -1,3 +1,8 @@
+/*
+ * The format "inspector": JSON lines of NVIDIA's Inspector plugin and of the bundled plugin. Finds the source
+ * process of each line and makes events; line.c and scan.c read single lines, transfers.c assembles proxy
+ * operations.
+ */
 #include "format/inspector/inspector.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -9,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every record up to format v4.2 begins with, and what those of a marker begin with after that. */
+/* The first key of every record up to format v4.2, and of the records after a marker in later formats. */
 static const char first_key[] = "\"header\"";
 static const char *const other_keys[] = {"\"coll_perf\"", "\"p2p_perf\"", "\"proxy_trace\"", NULL};
 
-/* The last version of the format that is known. */
+/* The latest known version of the format. */
 enum { KNOWN_MAJOR = 4, KNOWN_MINOR = 4 };
 
 struct inspector_file {
@@ -23,23 +28,23 @@ struct inspector_file {
     struct inspector_line *line;
     struct inspector_source_processes source_processes;
     struct inspector_transfers transfers;
-    int64_t source_process; /* of the marker that lines without a header belong to; -1: none */
-    int64_t left;           /* how many of them are still to come; COUNT_UNKNOWN: not said */
+    int64_t source_process; /* source process of the marker that lines without a header belong to; -1: none */
+    int64_t left;           /* how many such lines are still to come; COUNT_UNKNOWN: not given */
     int traces_proxies;
-    struct buffer version; /* of the format, as the last header says it */
-    int goes_on;           /* this is not the first part of the file */
+    struct buffer version; /* version of the format in the last header */
+    int goes_on;           /* this is not the first part of a split file */
     int is_begun;          /* a header has been seen */
-    struct buffer host;    /* texts of the event, with their NULs */
+    struct buffer host;    /* texts of the event, each with a NUL */
     struct buffer communicator_name;
     struct buffer tag;
-    struct scan_text previous; /* the line before; NULL: there was none */
-    struct buffer kept;        /* that line, where what it was read from is gone */
-    struct event event;        /* what all lines share is filled in once */
+    struct scan_text previous; /* the previous line; NULL: none */
+    struct buffer kept;        /* copy of the previous line, when its input buffer is gone */
+    struct event event;        /* members that all lines share are set once */
     int64_t next_ordinal;
     char revision[24]; /* of the first record */
 };
 
-/* The buffer's content is mostly the same from line to line. */
+/* The content is usually the same as for the previous line, and is then not copied. */
 static int set_text(struct buffer *buffer, struct scan_text text, struct error *error)
 {
     if (buffer->length == text.length && text.length > 0 && memcmp(buffer->data, text.text, text.length) == 0)
@@ -68,7 +73,7 @@ static int set_texts(struct inspector_file *file, struct error *error)
                : 0;
 }
 
-/* "v2.30.7" as "2.30"; other words as they are, as far as they are plain. */
+/* "v2.30.7" becomes "2.30"; other words stay as they are, if they have only plain characters. */
 static void keep_revision(struct inspector_file *file)
 {
     struct scan_text revision = file->line->identity.revision;
@@ -88,7 +93,10 @@ static void keep_revision(struct inspector_file *file)
     file->revision[length] = '\0';
 }
 
-/* An end before its begin is left from an earlier use of the slot, and unknown. 1 where it is so. */
+/*
+ * An end before the begin is left from an earlier use of the slot, and becomes unknown. Returns 1 in that
+ * case.
+ */
 static size_t forget_stale_end(struct interval_ns *interval)
 {
     if (interval->end_ns >= interval->begin_ns || interval->end_ns == TIME_UNKNOWN)
@@ -98,9 +106,9 @@ static size_t forget_stale_end(struct interval_ns *interval)
 }
 
 /*
- * When it ran: by the channels that have both ends. Without any, the recorder measured from the call to the
- * last sign of life, on the host: a late end, and a duration that holds the time in the queue as well.
- * Returns how many ends were stale.
+ * When the operation ran: from the channels that have both ends. Without any, the recorder measured on the
+ * host from the call to the last event of the operation, which gives a late end and a duration that includes
+ * time in the queue. Returns the number of stale ends.
  */
 static size_t measure(struct inspector_line *line, struct operation *operation)
 {
@@ -132,7 +140,7 @@ static size_t measure(struct inspector_line *line, struct operation *operation)
     return stale;
 }
 
-/* What no line tells. */
+/* Sets what no line gives. */
 static void begin_event(struct event *event)
 {
     *event = (struct event){
@@ -153,14 +161,14 @@ static void fill_origin(const struct inspector_file *file, uint64_t offset, stru
     origin->offset = offset;
 }
 
-/* Returns how many ends were stale. */
+/* Returns the number of stale ends. */
 static size_t fill_operation(struct inspector_file *file, struct operation *operation)
 {
     struct inspector_line *line = file->line;
     operation->ordinal = file->next_ordinal++;
     operation->kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     operation->function = line->function;
-    /* The number of a call of an unknown kind would pass for a key between ranks. */
+    /* The sequence number of an unknown kind of call would match calls on other ranks by mistake. */
     int is_known = line->is_point_to_point == function_is_point_to_point(line->function);
     operation->sequence = is_known ? line->sequence : COUNT_UNKNOWN;
     operation->bytes = line->bytes;
@@ -186,7 +194,7 @@ static int note_stale_ends(const struct inspector_file *file, size_t count, uint
     return failed;
 }
 
-/* Proxy operations may come that belong to it. */
+/* Adds the operation as a possible parent of proxy operations. */
 static int keep_parent(struct inspector_file *file, struct error *error)
 {
     int64_t source_process = file->line->has_identity
@@ -217,7 +225,7 @@ static int is_repeated(const struct inspector_file *file, const char *text, size
            memcmp(file->previous.text, text, length) == 0;
 }
 
-/* What was read last has to be there when the next line comes. */
+/* Keeps the line just read, for comparison with the next one. */
 static int keep(struct inspector_file *file, struct scan_text line, struct error *error)
 {
     buffer_clear(&file->kept);
@@ -233,16 +241,16 @@ static int note(const struct inspector_file *file, const char *reason, int damag
     return file->sink->note(file->sink->context, reason, damage, offset, text, length, error) ? -1 : 1;
 }
 
-/* What is lost of a record that was read; NULL: nothing. */
+/* What was lost of a record that was read; NULL: nothing. */
 static const char *misreading(const struct json *json)
 {
-    /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
+    /* Bandwidth over no time prints as inf; that loses nothing. */
     if (json->has_misfit)
         return "number out of range";
     return json->misread ? "unreadable value" : NULL;
 }
 
-/* Some version after the last that is known. */
+/* Whether the version is later than the latest known one. */
 static int is_newer(struct scan_text version)
 {
     uint64_t number[2] = {0, 0};
@@ -254,7 +262,10 @@ static int is_newer(struct scan_text version)
     return number[0] > KNOWN_MAJOR || (number[0] == KNOWN_MAJOR && number[1] > KNOWN_MINOR);
 }
 
-/* Noted where it begins: a part of a file goes on with what the part before it ended with. */
+/*
+ * Noted where the version begins: a later part of a file begins with the version at the end of the previous
+ * part.
+ */
 static int look_at_version(struct inspector_file *file, uint64_t offset, struct error *error)
 {
     struct scan_text version = file->line->identity.version;
@@ -272,7 +283,7 @@ static int look_at_version(struct inspector_file *file, uint64_t offset, struct 
                             error);
 }
 
-/* Whose the line is: its own, or the marker's that it belongs to. 0 where nobody says it. */
+/* Finds the source process of a line: its own, or that of its marker. Returns 0 if neither gives it. */
 static int claim(struct inspector_file *file)
 {
     if (file->line->has_identity) {
@@ -286,7 +297,7 @@ static int claim(struct inspector_file *file)
     return 1;
 }
 
-/* What follows without a header is of the marker, as many lines as it says. */
+/* The lines without a header after a marker belong to it, as many as it counts. */
 static int take_marker(struct inspector_file *file, uint64_t offset, struct error *error)
 {
     const struct inspector_stats *stats = &file->line->stats;
@@ -302,7 +313,7 @@ static int take_marker(struct inspector_file *file, uint64_t offset, struct erro
                : 0;
 }
 
-/* Part of a proxy operation. What does not say of which, and which way it went, can be put nowhere. */
+/* Takes a part of a proxy operation. Without its number and direction it cannot be used. */
 static int take_proxy(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
                       struct error *error)
 {
@@ -330,7 +341,10 @@ static int note_unkept(const struct inspector_file *file, uint64_t offset, struc
     return failed ? -1 : 0;
 }
 
-/* Of the process as a whole. The totals stand in several lines, and parts of a file are read apart. */
+/*
+ * Losses of the whole process. The totals are repeated in several lines, and parts of a file are read
+ * separately.
+ */
 static int take_drops(struct inspector_file *file, uint64_t offset, struct error *error)
 {
     int64_t totals[RECORDER_DROP_KINDS];
@@ -379,7 +393,7 @@ static int take_record(struct inspector_file *file, const char *text, size_t len
                                            : emit(file, offset, error);
 }
 
-/* A record that nobody knows counts among those of its marker. */
+/* An unknown record counts as one of its marker's lines. */
 static int pass_over(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
                      struct error *error)
 {
@@ -409,7 +423,7 @@ static int read_record(void *context, const char *text, size_t length, uint64_t 
     return reason ? note(file, reason, 1, offset, text, length, error) : 1;
 }
 
-/* What cannot be read may have been a marker: nobody knows then whose the lines after it are. */
+/* An unreadable line may have been a marker, so the source process of the following lines is unknown. */
 static int note_unreadable(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
                            size_t detail_length, struct error *error)
 {
@@ -421,7 +435,9 @@ static int note_unreadable(void *context, const char *reason, int damage, uint64
     return file->sink->note(file->sink->context, reason, damage, offset, detail, detail_length, error);
 }
 
-/* A line that the scanner knows, with its newline. NULL where there is none. */
+/*
+ * Reads a line that the scanner knows. Returns where it ends, after its newline; NULL if it is no such line.
+ */
 static const char *scan_line(struct inspector_file *file, const char *at, const char *end)
 {
     const char *limit = end - at > INPUT_LINE_BYTES ? at + INPUT_LINE_BYTES : end;
@@ -438,7 +454,7 @@ static int take_line(struct inspector_file *file, const char *text, size_t lengt
     return take_record(file, text, length, offset, error) < 0 ? -1 : 0;
 }
 
-/* Lines that the scanner knows, as long as they come. */
+/* Reads lines as long as the scanner knows them. */
 static int read_known_lines(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
                             struct error *error)
 {
@@ -467,7 +483,7 @@ static void release(struct inspector_file *file)
     free(file->line);
 }
 
-/* Whether this is a part of a file that is not its first. */
+/* Whether this is a part of a split file other than the first. */
 static int begins_late(struct input *input, struct error *error)
 {
     const char *bytes;
@@ -488,8 +504,8 @@ static void begin(struct inspector_file *file)
 }
 
 /*
- * The recorder writes as the job goes: a last line without its end is of a job that runs, or was killed. (No
- * part of a file ends with one: a file is cut behind a whole record.)
+ * The recorder writes during the job: if the last line is incomplete, the job is still running or was killed.
+ * (Parts of a split file end with a whole record.)
  */
 static int note_cut_line(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {

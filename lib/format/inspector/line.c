@@ -1,3 +1,7 @@
+/*
+ * Reads one line of an Inspector file from any JSON: the members of operations, markers and proxy records.
+ * Slow, but complete; scan.c reads most lines.
+ */
 #include "format/inspector/inspector.h"
 #include "format/internal.h"
 #include "input/input.h"
@@ -34,7 +38,7 @@ enum protocol inspector_protocol_from_text(const char *text, size_t length)
     return is_unknown_word(text, length) ? PROTOCOL_UNKNOWN : protocol_from_text(text, length);
 }
 
-/* Counts a member that carries times and is not kept. */
+/* Counts a member that contains times and is not stored. */
 static void inspector_skip(struct inspector_line *line, const char *key)
 {
     if (line->unkept++ == 0)
@@ -46,8 +50,7 @@ static int64_t add(int64_t left, int64_t right)
     return left > INT64_MAX - right ? INT64_MAX : left + right;
 }
 
-/* Lines of whatever kind belong to a marker: "coll_records", "p2p_records", "proxy_records" and what may
- * come. */
+/* All kinds of lines belong to a marker: "coll_records", "p2p_records", "proxy_records" and future kinds. */
 static int64_t count_records(struct json *json, const struct value *stats)
 {
     static const char end[] = "_records";
@@ -64,7 +67,7 @@ static int64_t count_records(struct json *json, const struct value *stats)
     return records;
 }
 
-/* Members of a line: what a marker counts, and what a proxy record says. */
+/* Members of a line: the counts of a marker, and the members of a proxy record. */
 static void inspector_decode_stats(struct json *json, const struct value *stats, struct inspector_stats *into)
 {
     static const struct {
@@ -99,7 +102,7 @@ static enum inspector_part part_from_text(const char *text)
     return PART_UNKNOWN;
 }
 
-/* 1 or 0 for one of two words; COUNT_UNKNOWN for any other. */
+/* Returns 1 or 0 for one of two words; COUNT_UNKNOWN for any other. */
 static int which_word(struct json *json, const struct value *object, const char *key, const char *yes,
                       const char *no)
 {
@@ -109,7 +112,7 @@ static int which_word(struct json *json, const struct value *object, const char 
     return strcmp(text, yes) == 0 ? 1 : strcmp(text, no) == 0 ? 0 : COUNT_UNKNOWN;
 }
 
-/* A record that says durations only cannot be placed in time. */
+/* A record with durations but no times cannot be placed on the time axis. */
 static void look_for_durations(const struct value *record, struct inspector_line *line)
 {
     for (const struct value *member = value_begin(record); member < value_end(record); member += 2)
@@ -149,7 +152,7 @@ static void inspector_decode_proxy(struct json *json, const struct value *record
         look_for_durations(record, line);
 }
 
-/* The states of a step, in the order in which they are entered, and what each waits for. */
+/* The states of a step, in the order in which they are entered, and the wait in each. */
 struct state {
     const char *key;
     enum wait_kind wait;
@@ -162,7 +165,7 @@ static const struct state send_states[STATES] = {
 static const struct state receive_states[STATES] = {
     {"recv_wait_ts", WAIT_NETWORK}, {"recv_flush_wait_ts", WAIT_FLUSH}, {"recv_gpu_wait_ts", WAIT_GPU}};
 
-/* A wait ends where the next state is entered. Where that was not noted, or the clock went back: unknown. */
+/* A wait ends when the next state is entered. Unknown if that time is missing, or if the clock went back. */
 static void read_waits(struct json *json, const struct value *times, const struct state *states,
                        struct inspector_step *step)
 {
@@ -193,7 +196,7 @@ static struct scan_text text_of(struct json *json, const struct value *object, c
     return (struct scan_text){text, text ? strlen(text) : 0};
 }
 
-/* Neither a communicator nor a rank: that is nobody. */
+/* Without a communicator or a rank there is no identity. */
 static void read_identity(struct json *json, const struct value *root, struct inspector_line *line)
 {
     const struct value *header = member_object(json, root, "header");
@@ -211,7 +214,7 @@ static void read_identity(struct json *json, const struct value *root, struct in
     line->has_identity = header && (identity->communicator_hash || identity->rank != COUNT_UNKNOWN);
 }
 
-/* A channel that has no number, or one too many, is lost. */
+/* A channel without a number, or beyond the limit, is lost. */
 static void read_channel(struct json *json, const struct value *event, const struct value *times,
                          struct inspector_line *line)
 {
@@ -232,7 +235,7 @@ static void read_channels(struct json *json, const struct value *events, struct 
         read_channel(json, event, event, line);
 }
 
-/* Some recorders list the events below an operation, each with its own times; channels are among them. */
+/* Some recorders list all events of an operation, each with its times; kernel channels are among them. */
 static void read_events(struct json *json, const struct value *events, struct inspector_line *line)
 {
     for (const struct value *event = value_begin(events); event < value_end(events); event++) {
@@ -245,7 +248,7 @@ static void read_events(struct json *json, const struct value *events, struct in
     }
 }
 
-/* Collectives and point-to-point operations have the same members under other names. */
+/* Collectives and point-to-point operations have the same members under different names. */
 struct keys {
     const char *record, *function, *algorithm, *protocol, *sequence, *peer, *bytes, *duration, *timing,
         *start, *stop;
@@ -264,7 +267,7 @@ static int ends_in(const char *key, const char *end)
     return length > strlen(end) && strcmp(key + length - strlen(end), end) == 0;
 }
 
-/* A time by its name, or something that may hold times. */
+/* Whether a member is a time, by its name, or may contain times. */
 static int carries_times(const char *key, const struct value *value)
 {
     return value->kind == VALUE_DICTIONARY || value->kind == VALUE_LIST ||
@@ -272,7 +275,7 @@ static int carries_times(const char *key, const struct value *value)
             (ends_in(key, "_ts") || ends_in(key, "_us") || ends_in(key, "_ns")));
 }
 
-/* Counts what carries times and is none of the members that are kept. */
+/* Counts members that contain times and are not in `kept`. */
 static void look_for_others(const struct value *object, const char *const *kept, size_t count,
                             struct inspector_line *line)
 {
@@ -322,7 +325,7 @@ static void read_record(struct json *json, const struct value *record, const str
     look_for_other_times(record, times, keys, line);
 }
 
-/* The one of the two that is there; a line has no room for both. */
+/* The operation under either of the two keys; a line is read as only one. */
 static const struct value *find_operation(struct json *json, int *which)
 {
     const struct value *found = member_object(json, &json->root, all_keys[0].record);
@@ -332,7 +335,7 @@ static const struct value *find_operation(struct json *json, int *which)
     return found ? found : other;
 }
 
-/* Whether a line holds something besides header and metadata. */
+/* Whether a line has anything besides header and metadata. */
 static int has_other(const struct value *root)
 {
     const struct value *member = value_begin(root);
@@ -341,7 +344,7 @@ static int has_other(const struct value *root)
     return member < value_end(root);
 }
 
-/* No operation: a marker, part of a proxy operation, or nothing that is known. */
+/* Reads a line without an operation: a marker, a part of a proxy operation, or an unknown record. */
 static enum inspector_status read_other(struct json *json, struct inspector_line *line)
 {
     const struct value *proxy = member_object(json, &json->root, "proxy_trace");

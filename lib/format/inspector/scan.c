@@ -1,3 +1,7 @@
+/*
+ * The fast way to read the lines that NCCL's Inspector prints of operations, and how Inspector files are
+ * recognized and split.
+ */
 #include "format/inspector/inspector.h"
 #include "format/internal.h"
 #include "input/input.h"
@@ -51,7 +55,7 @@ static const struct scan_field collective_fields[] = {
     FIELD("\"coll_perf\":{\"coll\":\"", SCAN_FUNCTION, function),
 };
 
-/* From format v4.1 on. */
+/* Since format v4.1. */
 struct ways {
     struct scan_text algorithm;
     struct scan_text protocol;
@@ -66,7 +70,7 @@ static const struct scan_field collective_figure_fields[] = {
     FIELD("\",\"coll_sn\":", SCAN_NATURAL, sequence),
     FIELD(",\"coll_msg_size_bytes\":", SCAN_NATURAL, bytes),
     FIELD(",\"coll_exec_time_us\":", SCAN_MICROSECONDS, duration_ns),
-    FIELD(",\"coll_timing_source\":\"", SCAN_TEXT, tag), /* borrowed for a moment */
+    FIELD(",\"coll_timing_source\":\"", SCAN_TEXT, tag), /* borrowed temporarily */
     SKIP("\",\"coll_algobw_gbs\":", SCAN_SKIP_DECIMAL),
     SKIP(",\"coll_busbw_gbs\":", SCAN_SKIP_DECIMAL),
 };
@@ -85,7 +89,7 @@ static const struct scan_field pair_fields[] = {
 static const struct scan_field tag_fields[] = {FIELD(",\"user_tag\":\"", SCAN_TEXT, tag),
                                                SKIP("\"", SCAN_NOTHING)};
 
-/* The order of events within an operation, which nobody wants; then their times. */
+/* The order of events within an operation, which is skipped; then their times. */
 static const struct scan_field collective_order_fields[] = {
     SKIP(",\"event_trace_sn\":{\"coll_start_sn\":", SCAN_SKIP_INTEGER),
     SKIP(",\"coll_stop_sn\":", SCAN_SKIP_INTEGER),
@@ -118,7 +122,7 @@ static const struct scan_field channel_order_fields[] = {
     SKIP("}", SCAN_NOTHING),
 };
 
-/* A channel as its line has it: numbers are read wide. */
+/* A channel as printed in its line, before its range is checked. */
 struct channel {
     int64_t number;
     struct interval_ns host;
@@ -150,7 +154,7 @@ static const char *scan_new_head(const char *at, const char *end, struct inspect
     return scan_fields(past ? past : at, end, head_fields, COUNT(head_fields), head);
 }
 
-/* A head that is there, or the oldest one made anew from the text. */
+/* Finds a known line beginning, or replaces the oldest with the one from the text. */
 static const struct inspector_head *find_head(struct inspector_scanner *scanner, const char *at,
                                               const char *end)
 {
@@ -219,7 +223,7 @@ static int begins_object(const char *at, const char *end)
     return at < end && *at == '{';
 }
 
-/* Whether another object follows, behind a comma, which is passed. */
+/* Whether another object follows. Moves past the comma before it. */
 static int goes_on(const char **at, const char *end)
 {
     int does = *at < end && **at == ',' && begins_object(*at + 1, end);
@@ -255,7 +259,7 @@ static const char *scan_channels(const char *at, const char *end, struct inspect
     return scan_words(at, end, SCAN_WORDS("]}"));
 }
 
-/* The order of events and their times, which only verbose files have. */
+/* Reads the order of events and their times, which only verbose files have. */
 static const char *scan_trace(const char *at, const char *end, struct inspector_line *line)
 {
     at = line->is_point_to_point
@@ -270,7 +274,7 @@ static const char *scan_trace(const char *at, const char *end, struct inspector_
     return at ? scan_channels(at, end, line) : NULL;
 }
 
-/* To where the record's key begins. */
+/* Reads up to the key of the record. */
 static const char *scan_beginning(struct inspector_scanner *scanner, const char *text, const char *end,
                                   struct inspector_line *line)
 {
@@ -313,9 +317,9 @@ static int has(const char *bytes, size_t length, const char *what, const char *f
     return sniff_find(bytes, length, bytes, what, first_key) != NULL;
 }
 
-/* The beginning of a log may be gone, and with it the last marker before what is left. */
+/* Rotation may have removed the beginning of a log, and with it the marker of the first remaining lines. */
 
-/* <host>-pid<pid>.log, and what rotation makes of it. */
+/* <host>-pid<pid>.log, and the names that log rotation makes of it. */
 const char *inspector_why_nothing(const char *path, uint64_t bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -349,7 +353,7 @@ static int begins_with(const char *bytes, size_t length, const char *words)
     return length >= strlen(words) && memcmp(bytes, words, strlen(words)) == 0;
 }
 
-/* The length of the whole line that begins here, its newline included; 0 when it is none of ours. */
+/* The length of the whole line at this place, with its newline; 0 if it is not a known record. */
 static size_t own_line(const char *bytes, size_t length)
 {
     const char *newline = memchr(bytes, '\n', length);
@@ -362,8 +366,8 @@ static size_t own_line(const char *bytes, size_t length)
 }
 
 /*
- * One record and nothing else: whether the next one repeats it can be seen from it alone. `whose`: it says
- * itself whose it is; where it is no marker, no line that follows belongs to it.
+ * Whether the line is a single record that can be compared with the next one. `whose`: it has an identity of
+ * its own, and if it is not a marker, no later line belongs to it.
  */
 static int is_record(const char *text, size_t length, int whose)
 {
@@ -377,7 +381,10 @@ static int is_record(const char *text, size_t length, int whose)
     return is;
 }
 
-/* Proxy operations come in several records, far from each other and from their operation: no cut is safe. */
+/*
+ * Proxy operations come in several records, far apart from each other and from their operation, so such a
+ * file cannot be split.
+ */
 static int traces_proxies(const char *bytes, size_t length)
 {
     static const char *const words[] = {"\"proxy_records\"", "\"proxy_trace\""};
@@ -386,8 +393,8 @@ static int traces_proxies(const char *bytes, size_t length)
 }
 
 /*
- * Between two lines that each hold a record, and not the same one, nothing is carried over but whose the next
- * lines are, and the second says so anew.
+ * Between two different lines with one record each, the only state is the source process of the following
+ * lines, and the second line sets that again.
  */
 size_t inspector_cut(const char *bytes, size_t length)
 {

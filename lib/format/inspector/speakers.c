@@ -1,3 +1,7 @@
+/*
+ * The source processes of an Inspector file: which communicator of which process a line belongs to, and the
+ * losses that their markers count.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/inspector/inspector.h"
@@ -20,7 +24,7 @@ void inspector_source_processes_release(struct inspector_source_processes *sourc
     intern_release(&source_processes->texts);
 }
 
-/* -1 for none; -2 when memory is out. */
+/* Returns -1 for no text, -2 if memory is out. */
 static int64_t keep_text(struct inspector_source_processes *source_processes, struct scan_text text)
 {
     if (text.length == 0)
@@ -118,7 +122,7 @@ static int tell_loss(const struct inspector_source_process *source_process, enum
     return sink->event(sink->context, &event, error);
 }
 
-/* The total; where only the growth is said, that on top of what was. */
+/* The total; if only the increase is given, that added to the total before. */
 static int64_t total_of(const struct inspector_stats *stats, int i, int64_t before)
 {
     int64_t total = stats->dropped[i].total;

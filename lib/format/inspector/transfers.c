@@ -1,3 +1,4 @@
+/* Proxy operations of an Inspector file: assembles each from its records and finds its operation. */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/inspector/inspector.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operation; `before` is the one of the same number before it, -1: none. */
+/* An operation. `before` is the previous one with the same number; -1: none. */
 struct transfer_parent {
     struct map_key key;
     int64_t before;
@@ -20,11 +21,11 @@ struct transfer_parent {
 struct transfer {
     int64_t source_process;
     int64_t number;
-    int64_t due; /* the dump of its speaker with which its time has come */
+    int64_t due; /* the dump of its source process after which it is handed over */
     struct inspector_proxy said;
     struct proxy_operation proxy;
     struct interval_ns steps_ns; /* from the first to the last step */
-    int has_begun;               /* its begin was said */
+    int has_begun;               /* its begin was given */
     int has_ended;
     uint64_t offset;
     struct proxy_step *steps; /* owned */
@@ -62,7 +63,7 @@ static struct map_key parent_key(int64_t source_process, int is_pair, int64_t se
     return (struct map_key){{(uint64_t)source_process, (uint64_t)is_pair, (uint64_t)sequence}};
 }
 
-/* The place of a new one; who was there is forgotten. */
+/* Returns the place for a new operation, which replaces the oldest one. */
 static struct transfer_parent *next_parent(struct inspector_transfers *transfers)
 {
     if (!transfers->parents &&
@@ -100,7 +101,10 @@ int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t so
     return 0;
 }
 
-/* A few functions share a number; a file that says otherwise is none that a recorder wrote. */
+/*
+ * Limit on the operations with one number that are searched. In files written by a recorder only the few
+ * functions share a number.
+ */
 enum { CANDIDATES = 64 };
 
 static int was_under_way(const struct transfer_parent *parent, int64_t at_ns)
@@ -109,8 +113,8 @@ static int was_under_way(const struct transfer_parent *parent, int64_t at_ns)
 }
 
 /*
- * The operation of that number that was under way when the proxy operation began: of several the last to be
- * called. Where times are not said, the only one. COUNT_UNKNOWN: none.
+ * Finds the operation with that number that was in progress when the proxy operation began; of several, the
+ * one called last. Without times, the only one. COUNT_UNKNOWN if there is none.
  */
 static int64_t find_parent(const struct inspector_transfers *transfers, const struct transfer *transfer)
 {
@@ -138,7 +142,10 @@ static int64_t find_parent(const struct inspector_transfers *transfers, const st
     return best ? best->ordinal : COUNT_UNKNOWN;
 }
 
-/* Of what never ended: nothing, unless records were dropped; then it ended no earlier than its last step. */
+/*
+ * A proxy operation without an end stays open, unless its begin is missing or records were dropped; then its
+ * end is that of its last step.
+ */
 static void close_open(const struct inspector_transfers *transfers, struct transfer *transfer)
 {
     const struct inspector_source_process *source_process =
@@ -183,7 +190,7 @@ static int by_operation(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-/* Finds its operation, and what it says of itself. */
+/* Finds its operation and completes its own members. */
 static int finish(struct inspector_transfers *transfers, struct transfer *transfer, struct error *error)
 {
     const struct format_sink *sink = transfers->sink;
@@ -196,7 +203,7 @@ static int finish(struct inspector_transfers *transfers, struct transfer *transf
                : 0;
 }
 
-/* Hands over these, those of one operation together, and frees what they hold. */
+/* Hands over these proxy operations, grouped by operation, and frees their steps. */
 static int hand_over(struct inspector_transfers *transfers, struct transfer *items, size_t count,
                      struct error *error)
 {
@@ -212,7 +219,7 @@ static int hand_over(struct inspector_transfers *transfers, struct transfer *ite
     return failed;
 }
 
-/* The place of those that are gone is used again once they are the most. */
+/* Space of removed items is reused once they are the majority. */
 static int hand_over_done(struct inspector_transfers *transfers, size_t count, struct error *error)
 {
     struct transfer_array *done = &transfers->done;
@@ -259,7 +266,7 @@ static struct map_key open_key(const struct transfer *transfer)
     return (struct map_key){{(uint64_t)transfer->source_process, (uint64_t)transfer->number}};
 }
 
-/* The one that a record belongs to, made anew where it is the first. NULL when memory is out. */
+/* Finds the proxy operation of a record, or adds it for the first record. NULL if memory is out. */
 static struct transfer *find_open(struct inspector_transfers *transfers, int64_t source_process,
                                   const struct inspector_proxy *proxy, uint64_t offset)
 {
@@ -296,7 +303,7 @@ static int64_t known_or(int64_t value, int64_t otherwise, int64_t unknown)
     return value != unknown ? value : otherwise;
 }
 
-/* What the record says of the proxy operation as a whole. */
+/* Takes the members that describe the proxy operation as a whole. */
 static void take_whole(struct transfer *transfer, const struct inspector_proxy *proxy)
 {
     struct proxy_operation *into = &transfer->proxy;
@@ -327,7 +334,7 @@ static int take_step(struct inspector_transfers *transfers, struct transfer *tra
     return 0;
 }
 
-/* It is complete: from `open` to `done`. */
+/* Moves a complete proxy operation from `open` to `done`. */
 static int complete(struct inspector_transfers *transfers, struct transfer *transfer)
 {
     struct transfer_array *open = &transfers->open, *done = &transfers->done;
@@ -352,7 +359,10 @@ static int are_too_many(const struct inspector_transfers *transfers)
     return transfers->open.count + waiting >= TRANSFERS_HELD || transfers->steps_held >= TRANSFERS_STEPS_HELD;
 }
 
-/* Memory is bounded whatever a file says: what is awaited no longer does without. */
+/*
+ * Limits the memory for any input: hands over the completed proxy operations without waiting for their
+ * operation, and, if that is not enough, the open ones, too, with a note of damage.
+ */
 static int relieve(struct inspector_transfers *transfers, uint64_t offset, struct error *error)
 {
     const struct format_sink *sink = transfers->sink;
@@ -368,7 +378,7 @@ static int relieve(struct inspector_transfers *transfers, uint64_t offset, struc
                : 0;
 }
 
-/* Network steps that the recorder had no room for, of one proxy operation. */
+/* Notes network steps of one proxy operation that the recorder dropped. */
 static int tell_dropped_steps(const struct inspector_transfers *transfers, int64_t source_process,
                               int64_t steps, uint64_t offset, struct error *error)
 {

@@ -1,3 +1,7 @@
+/*
+ * Makes events from the kept parts of a Kineto trace: the process, its communicators, and one operation for
+ * each call or kernel.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/kineto/kineto.h"
@@ -18,7 +22,7 @@ void kineto_emitter_release(struct kineto_emitter *emitter)
     free(emitter->host);
 }
 
-/* An operation to hand over: a call, with or without its kernel, or a kernel without its call. */
+/* An operation to hand over: a call with or without its kernel, or a kernel without a call. */
 struct item {
     int64_t issued_ns;
     const struct kineto_call *call;     /* NULL */
@@ -47,7 +51,7 @@ static const struct kineto_launch *launch_of(const struct kineto_trace *trace,
     return kernel && kernel->launch >= 0 ? &trace->launches[kernel->launch] : NULL;
 }
 
-/* Kernels of a graph are launched all at once: each then counts as issued when the GPU begins it. */
+/* The kernels of a graph are launched together, so each counts as issued when the GPU begins it. */
 static struct item item_of_kernel(const struct kineto_trace *trace, const struct kineto_kernel *kernel)
 {
     const struct kineto_launch *launch = launch_of(trace, kernel);
@@ -56,8 +60,9 @@ static struct item item_of_kernel(const struct kineto_trace *trace, const struct
 }
 
 /*
- * A kernel that was launched before the recording began: nothing tells its group, its size or its step, and
- * its time is that of ranks waiting for each other's profilers. Where launches are recorded it has none.
+ * A kernel that was launched before the recording began. Its group, size and step are unknown, and its
+ * duration includes waiting for the profilers of other ranks to start. It has no launch in a trace that
+ * records launches.
  */
 static int is_from_before(const struct kineto_trace *trace, const struct kineto_kernel *kernel)
 {
@@ -65,7 +70,7 @@ static int is_from_before(const struct kineto_trace *trace, const struct kineto_
     return has_launches && kernel->launch < 0 && kernel->told.group == KINETO_NO_GROUP;
 }
 
-/* Owned by the caller; NULL: out of memory. */
+/* Owned by the caller; NULL if memory is out. */
 static struct item *list_items(struct kineto_trace *trace, int is_end, size_t *count)
 {
     struct item *items = array_new(trace->call_count + trace->kernel_count, sizeof *items);
@@ -83,7 +88,7 @@ static struct item *list_items(struct kineto_trace *trace, int is_end, size_t *c
     return items;
 }
 
-/* What both tell, the call first. */
+/* Combines what call and kernel give; the call has priority. */
 static struct kineto_told told_of(const struct item *item)
 {
     if (!item->call)
@@ -106,9 +111,9 @@ static struct kineto_told told_of(const struct item *item)
     return told;
 }
 
-/* Which group each stream is of, where all of its operations that say so are of one. */
+/* The group of each stream, if all operations on the stream that name a group name the same one. */
 struct streams {
-    struct map groups; /* stream -> group, KINETO_NO_GROUP where there are several */
+    struct map groups; /* stream -> group; KINETO_NO_GROUP if there are several */
     struct map of_nameless;
 };
 
@@ -138,8 +143,8 @@ static int learn_streams(struct streams *streams, const struct item *items, size
 }
 
 /*
- * The group of operations that name none: that of all ranks, where nothing speaks of another. *group is
- * KINETO_NO_GROUP otherwise. -1: out of memory.
+ * The group of operations that name none: the group of all ranks, if the trace mentions no other; otherwise
+ * *group is KINETO_NO_GROUP. Returns -1 if memory is out.
  */
 static int find_default(struct kineto_trace *trace, const struct streams *streams, int32_t *group)
 {
@@ -176,7 +181,7 @@ static struct interval_ns wall_times(const struct kineto_emitter *emitter, struc
     return (struct interval_ns){wall_ns(emitter, interval.begin_ns), wall_ns(emitter, interval.end_ns)};
 }
 
-/* torch counts its groups, where nobody names them: a number tells people nothing. */
+/* torch numbers groups without a name. Such a number means nothing to users. */
 static int is_telling(const char *name)
 {
     return name[strspn(name, "0123456789")] != '\0';
@@ -199,8 +204,8 @@ static struct origin origin_of(const struct kineto_emitter *emitter, const struc
 }
 
 /*
- * The step that was on at a time; steps begin on one thread. COUNT_UNKNOWN: before the first and behind the
- * last, of which the trace holds a part at most.
+ * The step at a time; steps begin on one thread. COUNT_UNKNOWN before the first step and after the last, as
+ * the trace contains at most a part of those.
  */
 static int64_t step_at(const struct kineto_ranges *steps, int64_t at_ns)
 {
@@ -219,7 +224,7 @@ static int64_t step_of(const struct kineto_trace *trace, const struct item *item
     return step_at(&trace->steps, item->issued_ns);
 }
 
-/* Annotations that begin between the one around a call and the call itself. */
+/* Limit on the annotations between a call and the annotation around it. */
 enum { ANNOTATIONS_WITHIN = 256 };
 
 static const char *annotation_at(const struct kineto_trace *trace, int32_t thread, int64_t at_ns)
@@ -235,7 +240,7 @@ static const char *annotation_at(const struct kineto_trace *trace, int32_t threa
     return NULL;
 }
 
-/* The innermost annotation around a call, of its thread or else of that which counts the steps. */
+/* The innermost annotation around a call, on its thread or else on the thread that counts the steps. */
 static const char *tag_of(const struct kineto_trace *trace, const struct item *item)
 {
     if (!item->call)
@@ -281,7 +286,7 @@ static void set_device(const struct kineto_emitter *emitter, const struct item *
             emitter, (struct interval_ns){launch->begin_ns, launch->begin_ns + launch->duration_ns});
 }
 
-/* A send or receive that does not say its peer cannot be paired: it is an operation of some kind. */
+/* A send or receive without a peer cannot be paired, so it is FUNCTION_OTHER. */
 static enum function function_of(const struct kineto_told *told, int64_t peer)
 {
     enum function function = (enum function)told->function;
@@ -324,7 +329,7 @@ static int emit_operation(struct kineto_emitter *emitter, const struct item *ite
     return emitter->sink->event(emitter->sink->context, &event, error);
 }
 
-/* Which communicators there are, each once. */
+/* Hands over each communicator once. */
 static int emit_groups(struct kineto_emitter *emitter, struct error *error)
 {
     struct kineto_groups *groups = &emitter->trace->groups;
@@ -356,8 +361,8 @@ static int emit_process(struct kineto_emitter *emitter, struct error *error)
 }
 
 /*
- * tensorboard_trace_handler names its files <host>_<pid>.<ns>.pt.trace.json. Without the host a process id
- * says little: containers have the same ones. Each file then is a process of its own.
+ * tensorboard_trace_handler names its files <host>_<pid>.<ns>.pt.trace.json. Without the host, a PID does not
+ * identify a process, since containers use the same PIDs; each file is then a process of its own.
  */
 static int learn_host(struct kineto_emitter *emitter)
 {
@@ -378,7 +383,7 @@ static int learn_host(struct kineto_emitter *emitter)
     return 0;
 }
 
-/* What is not told in one place may be in another. */
+/* Values that are missing in one place may be in another. */
 static int learn(struct kineto_emitter *emitter)
 {
     struct kineto_trace *trace = emitter->trace;
@@ -412,7 +417,7 @@ static int emit_items(struct kineto_emitter *emitter, const struct item *items, 
     return failed ? -1 : 0;
 }
 
-/* Calls whose kernels are handed over, and these, are of no more use. */
+/* Drops the kernels that were handed over, and their calls. */
 static void forget(struct kineto_trace *trace)
 {
     size_t kept = 0;

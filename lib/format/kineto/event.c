@@ -1,3 +1,7 @@
+/*
+ * Reads one event of a Kineto trace: fast if it is printed the way torch does, otherwise as any JSON. Also
+ * reads the names of kernels, functions and data types.
+ */
 #include "format/kineto/kineto.h"
 #include "input/input.h"
 #include "model/model.h"
@@ -5,14 +9,14 @@
 #include <string.h>
 
 /*
- * The quick way through an event as torch prints it: its members always stand in one order, with texts that
- * have no escapes and numbers. What differs in anything is left to a reader of any JSON, which says the same
- * of what is taken here.
+ * The fast reader of an event as torch prints it: its members are always in the same order, and are numbers
+ * and texts without escapes. Any other event is left to the reader for any JSON. What both accept gives the
+ * same result.
  */
 
-/* What stands outside of the arguments; length 0: not there. */
+/* The members outside the arguments; length 0: not there. */
 struct kineto_head {
-    struct raw_json category; /* without quotes, as the name is */
+    struct raw_json category; /* without quotes; so is the name */
     struct raw_json name;
     struct raw_json process;
     struct raw_json thread;
@@ -21,14 +25,14 @@ struct kineto_head {
     struct raw_json arguments;
 };
 
-/* Where the reading of an event stands. */
+/* The position while an event is read. */
 struct kineto_fixed {
     const char *at;
     const char *end;
-    int is_flow; /* an arrow, not a span: the members before its name are others */
+    int is_flow; /* a flow event (arrow), not a span: other members precede its name */
 };
 
-/* A word as it is printed, quotes and colon of a key included. */
+/* A word as printed, with the quotes and the colon of a key. */
 #define WORD(text) text, sizeof(text) - 1
 
 static int take(struct kineto_fixed *fixed, const char *word, size_t length)
@@ -84,7 +88,7 @@ static int take_number(struct kineto_fixed *fixed, struct raw_json *number)
     return number->length && fixed->at < fixed->end && (*fixed->at == ',' || *fixed->at == '}');
 }
 
-/* What an arrow has before its category: of no interest. */
+/* Skips the members of a flow event before its category. */
 static int pass_flow(struct kineto_fixed *fixed)
 {
     struct raw_json number;
@@ -94,7 +98,7 @@ static int pass_flow(struct kineto_fixed *fixed)
            take_key(fixed, WORD("\"ts\":")) && take_number(fixed, &number);
 }
 
-/* Behind the name of an arrow. */
+/* The text after the name of a flow event. */
 static int ends_flow(const struct kineto_fixed *fixed)
 {
     struct kineto_fixed rest = *fixed;
@@ -107,7 +111,10 @@ static int ends_flow(const struct kineto_fixed *fixed)
     return rest.at < rest.end && *rest.at == '}';
 }
 
-/* Category and name, and that a member or the end follows. 1; 0: it is not printed so. */
+/*
+ * Reads category and name, and checks that a member or the end follows. Returns 1; 0 if the event is printed
+ * differently.
+ */
 static int kineto_fixed_begin(struct kineto_fixed *fixed, struct raw_json text, struct kineto_head *head)
 {
     struct raw_json kind;
@@ -129,7 +136,7 @@ static int kineto_fixed_begin(struct kineto_fixed *fixed, struct raw_json text, 
                           : take_key(fixed, WORD("\"pid\":")) && take_number(fixed, &head->process);
 }
 
-/* From the brace that opens the arguments to the last but the event's own. */
+/* Takes everything from the opening brace of the arguments up to the event's own closing brace. */
 static int take_arguments(struct kineto_fixed *fixed, struct raw_json *arguments)
 {
     const char *begin = fixed->at, *last = fixed->end - 1;
@@ -142,7 +149,10 @@ static int take_arguments(struct kineto_fixed *fixed, struct raw_json *arguments
     return *last == '}';
 }
 
-/* The rest of a span. Its arguments are taken to be all that is left: whoever reads them sees whether so. */
+/*
+ * Reads the rest of a span. Everything left is taken as its arguments; the reader of the arguments checks
+ * that.
+ */
 static int kineto_fixed_rest(struct kineto_fixed *fixed, struct kineto_head *head)
 {
     return !fixed->is_flow && take_key(fixed, WORD("\"tid\":")) && take_number(fixed, &head->thread) &&
@@ -182,7 +192,7 @@ struct category {
     enum kineto_kind kind;
 };
 
-/* With a capital until torch 1.13. */
+/* Capitalized up to torch 1.13. */
 static const struct category categories[] = {
     {WORD("kernel"), KINETO_GPU_WORK},
     {WORD("cpu_op"), KINETO_CALL},
@@ -216,7 +226,7 @@ static enum kineto_kind kind_of(struct raw_json category, struct raw_json name)
     return kind;
 }
 
-/* A number, or one in quotes; what is neither stays unknown. */
+/* A number, also in quotes; anything else stays unknown. */
 static int64_t read_integer(struct raw_json value, int64_t otherwise)
 {
     int64_t number = otherwise;
@@ -291,7 +301,7 @@ static void read_argument(struct raw_json key, struct raw_json value, struct kin
         arguments->has_graph = read_integer(value, 0) != 0;
 }
 
-/* 0 and in `past` where they end; -1: they are no JSON. */
+/* Returns 0, with `past` where they end; -1 if they are not JSON. */
 static int read_arguments(struct raw_json text, struct kineto_arguments *arguments, const char **past)
 {
     struct raw_json_cursor cursor = {.at = text.text};
@@ -327,7 +337,7 @@ static void take_member(struct raw_json key, struct raw_json value, struct kinet
         head->arguments = value;
 }
 
-/* Of what is of no interest only so much that a quote within its name shows. */
+/* Reads an event that is not needed only far enough to find a quote inside its name. */
 static int read_head(struct raw_json text, struct kineto_head *head, enum kineto_kind *kind)
 {
     struct raw_json_cursor cursor;
@@ -344,7 +354,7 @@ static int read_head(struct raw_json text, struct kineto_head *head, enum kineto
         }
         take_member(key, value, head);
     }
-    /* Of several names the last counts; one that is no text is none. */
+    /* Of repeated members the last counts; a name that is not a text is ignored. */
     if (!head->category.text || !head->name.text)
         *kind = KINETO_OTHER;
     else if (more == 0 && *kind == KINETO_OTHER)
@@ -361,7 +371,7 @@ static int64_t read_time(struct raw_json value, int64_t otherwise)
     return number_microseconds_ns(value.text, value.length, &time_ns) ? otherwise : time_ns;
 }
 
-/* All but the arguments. -1: it lacks what it cannot do without. */
+/* Reads everything except the arguments. Returns -1 if a required member is missing. */
 static int take_head(const struct kineto_head *head, struct kineto_event *event)
 {
     event->name = head->name;
@@ -385,7 +395,7 @@ int kineto_event_read_any(struct raw_json text, struct kineto_event *event)
     return read_arguments(head.arguments, &event->arguments, &past) || is_broken ? -1 : 0;
 }
 
-/* As torch prints them. 1; 0: something differs. */
+/* Reads an event as torch prints it. Returns 1; 0 if anything differs. */
 static int read_fixed(struct raw_json text, struct kineto_event *event)
 {
     struct kineto_head head;
@@ -407,7 +417,7 @@ int kineto_event_read(struct raw_json text, struct kineto_event *event)
     return read_fixed(text, event) ? 0 : kineto_event_read_any(text, event);
 }
 
-/* One word of a name, up to an underscore; 0 at its end. */
+/* Takes one word of a name, up to an underscore. Returns 0 at the end. */
 static int next_word(struct raw_json *rest, struct raw_json *word)
 {
     size_t at = 0;
@@ -446,7 +456,7 @@ static const struct word kernel_datatypes[] = {
     {"uint64", DATATYPE_UINT64},     {NULL, DATATYPE_UNKNOWN},
 };
 
-/* Behind "ncclSymkDevKernel_", up to NCCL 2.27 "ncclSymDevKernel_". */
+/* The word after "ncclSymkDevKernel_", up to NCCL 2.27 "ncclSymDevKernel_". */
 static enum algorithm symmetric_algorithm(struct raw_json name)
 {
     static const char mark[] = "DevKernel_";
@@ -473,7 +483,7 @@ void kineto_kernel_name(struct raw_json name, struct kineto_kernel_name *parts)
     }
 }
 
-/* The longer words first: "_reduce_scatter_base" is no scatter. */
+/* Longer words first: "_reduce_scatter_base" is not a scatter. */
 static const struct word collectives[] = {
     {"reducescatter", FUNCTION_REDUCE_SCATTER},
     {"allreduce", FUNCTION_ALL_REDUCE},
@@ -541,7 +551,7 @@ int kineto_pair_name(struct raw_json name, int64_t *own, int64_t *peer)
                : 0;
 }
 
-/* The product of a shape "[2, 3]"; 0: one of its parts is no number. */
+/* The product of a shape "[2, 3]"; 0 if a part is not a number. */
 static int64_t product_of(struct raw_json shape)
 {
     struct raw_json_cursor cursor;
@@ -555,7 +565,9 @@ static int64_t product_of(struct raw_json shape)
     return product;
 }
 
-/* "Input Dims" lists what the call was given: first its tensors, a list of shapes, or one shape. */
+/*
+ * "Input Dims" lists the arguments of the call. The first one is its tensors: a list of shapes, or one shape.
+ */
 int64_t kineto_elements(struct raw_json shapes)
 {
     struct raw_json_cursor cursor;

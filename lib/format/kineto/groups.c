@@ -1,3 +1,7 @@
+/*
+ * The process groups of a Kineto trace: finds them by name and ranks, completes truncated lists of ranks, and
+ * computes the hashes of their communicators.
+ */
 #include "base/base.h"
 #include "format/kineto/kineto.h"
 #include "input/input.h"
@@ -6,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A job has no more ranks than this, whatever a trace claims; nor have the groups of which it does not list
- * all, together: what it says of them in a few bytes stands for any number. */
+/*
+ * Limit on the ranks of a job, and on all ranks together that are added to incomplete lists: a few bytes of a
+ * trace can stand for any number of ranks.
+ */
 enum { RANKS_MOST = 1 << 20 };
 
 void kineto_groups_init(struct kineto_groups *groups)
@@ -41,7 +47,8 @@ static int add_rank(struct kineto_group *group, size_t *capacity, int64_t rank)
     return 0;
 }
 
-/* "[0, 1, 2]", or "[0, 1, ...]" where it is cut. What is neither is taken to be cut where it stops to be one.
+/*
+ * "[0, 1, 2]", or "[0, 1, ...]" if truncated. Any other text counts as truncated where it stops being a list.
  */
 static int read_ranks(struct raw_json text, struct kineto_group *group)
 {
@@ -59,7 +66,7 @@ static int read_ranks(struct raw_json text, struct kineto_group *group)
     return 0;
 }
 
-/* A copy with escapes resolved; NULL: out of memory. */
+/* Copies a text with its escapes resolved; NULL if memory is out. */
 static char *copy_text(struct raw_json text)
 {
     struct buffer buffer = BUFFER_INIT;
@@ -77,7 +84,7 @@ static int name_group(struct kineto_group *group, struct raw_json name, struct r
     return group->name && group->description ? 0 : -1;
 }
 
-/* A place for one more, zeroed. */
+/* Adds a zeroed element. */
 static struct kineto_group *add_group(struct kineto_group **items, size_t *count, size_t *capacity)
 {
     if (array_reserve((void **)items, capacity, *count + 1, sizeof **items))
@@ -87,7 +94,7 @@ static struct kineto_group *add_group(struct kineto_group **items, size_t *count
     return group;
 }
 
-/* Whether so many ranks more may be made up of what the trace says of a group. */
+/* Whether this many more ranks may be added to incomplete lists. */
 static int has_room(struct kineto_groups *groups, size_t ranks)
 {
     if (ranks > RANKS_MOST - groups->completed_ranks)
@@ -96,7 +103,7 @@ static int has_room(struct kineto_groups *groups, size_t ranks)
     return 1;
 }
 
-/* What a list that is cut, or is not there, would say where the ranks are evenly spread. */
+/* Fills in a truncated or missing list whose ranks are evenly spaced. */
 static int spread_ranks(struct kineto_groups *groups, struct kineto_group *group, int64_t first,
                         int64_t stride)
 {
@@ -127,7 +134,7 @@ static int make_group(struct kineto_groups *groups, const struct kineto_argument
     return arguments->ranks.length ? read_ranks(arguments->ranks, group) : 0;
 }
 
-/* What tells groups apart: of one name there are several where groups were split. */
+/* The key that distinguishes groups: name and ranks, as split groups share a name. */
 static int make_key(const struct kineto_arguments *arguments, struct buffer *key)
 {
     return buffer_append(key, arguments->group.text, arguments->group.length) ||
@@ -187,7 +194,7 @@ int kineto_groups_world(struct kineto_groups *groups, int64_t world_size, int32_
     return kineto_groups_find(groups, &arguments, group);
 }
 
-/* Whether what is known of a group fits what pg_config says of one. */
+/* Whether what is known of a group fits a group of pg_config. */
 static int is_same(const struct kineto_group *group, const struct kineto_group *configured)
 {
     if (configured->is_cut || strcmp(group->name, configured->name) != 0 ||
@@ -216,8 +223,8 @@ static int take_ranks(struct kineto_groups *groups, struct kineto_group *group,
 }
 
 /*
- * Flight Recorder names the same groups, and numbers each call of all. Each is read as a run of its own: what
- * belongs together is found by when calls came (join/witnesses.h).
+ * Flight Recorder uses the same group names but numbers calls differently, so both are read as separate runs.
+ * Matching runs are found by the times of calls (lib/join/recorders.h).
  */
 static uint64_t hash_of(const struct kineto_group *group)
 {

@@ -1,3 +1,7 @@
+/*
+ * The format "kineto": traces of PyTorch's profiler. Detects them, takes their events and job information
+ * apart, and notes what is not read. trace.c keeps the parts, link.c connects them, emit.c makes events.
+ */
 #include "format/kineto/kineto.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -8,7 +12,7 @@
 
 static const char unknown_event[] = "unknown event";
 
-/* Where things stand. A list of events alone is what is left of a trace that was rewritten. */
+/* Where a value is in the file. A list with only events is a trace that was rewritten by another program. */
 enum place { OF_TRACE, OF_JOB, OF_GROUPS, OF_EVENTS, OF_LIST };
 
 static const char *const places[] = {
@@ -81,7 +85,7 @@ static int take_value(struct reading *reading, const struct tokens_value *value,
     return 0;
 }
 
-/* All that can be read. A failure to read is no reason to stop: the next one tells of it. */
+/* Reads everything that can be read. A failure to read does not stop it; it is stored in `later`. */
 static int take_all(struct reading *reading, struct error *later, struct error *error)
 {
     struct tokens_value value;
@@ -146,7 +150,7 @@ static int has(const char *bytes, size_t length, const char *word)
     return memmem(bytes, length, word, strlen(word)) != NULL;
 }
 
-/* Categories of Kineto's events; NCCL's profiler plugins have others. */
+/* The categories of Kineto's events; NCCL's profiler plugins use others. */
 static int has_category(const char *bytes, size_t length)
 {
     static const char *const words[] = {"\"cpu_op\"",      "\"kernel\"",          "\"cuda_runtime\"",

@@ -1,3 +1,7 @@
+/*
+ * Connects the calls, launches and kernels of a Kineto trace: which kernels do the work of which call. Also
+ * finds missing peers, and how busy the GPU was between kernels.
+ */
 #include "base/base.h"
 #include "format/kineto/kineto.h"
 #include "model/model.h"
@@ -29,7 +33,7 @@ static size_t launches_at_hand(const struct kineto_trace *trace)
     return trace->launch_count < KINETO_LAUNCHES ? trace->launch_count : KINETO_LAUNCHES;
 }
 
-/* The first index whose item is not before; `is_before` gets the item's index. */
+/* Binary search: the first index whose item is not before. `is_before` gets the index of an item. */
 static size_t search(size_t count, int (*is_before)(const void *context, size_t at), const void *context)
 {
     size_t low = 0, high = count;
@@ -82,14 +86,14 @@ int64_t kineto_range_before(const struct kineto_ranges *ranges, int32_t thread, 
     return past && ranges->items[past - 1].thread == thread ? (int64_t)past - 1 : -1;
 }
 
-/* A group is of no more calls. */
+/* Limit on the calls of one group. */
 enum { GROUP_CALLS = 4096 };
 
-/* Calls in two orders, and the kernels without a call in that of their launches. */
+/* The calls in two orders, and the kernels without a call in the order of their launches. */
 struct linking {
     struct kineto_trace *trace;
-    struct kineto_call **by_id;   /* owned, as are the others */
-    struct kineto_call **by_time; /* by thread, and there by when they begin */
+    struct kineto_call **by_id;   /* owned, as are the other arrays */
+    struct kineto_call **by_time; /* by thread, then by begin */
     struct kineto_kernel **rest;
     size_t rest_count;
 };
@@ -110,7 +114,7 @@ static int call_by_time(const void *a, const void *b)
     return order ? order : compare((int64_t)left->offset, (int64_t)right->offset);
 }
 
-/* Kernels of one launch, of a graph for example, in the order of the GPU. */
+/* Kernels of one launch, for example of a graph, in the order in which the GPU ran them. */
 static int kernel_by_time(const void *a, const void *b)
 {
     const struct kineto_kernel *left = *(struct kineto_kernel *const *)a;
@@ -190,14 +194,14 @@ static struct kineto_call *find_by_id(const struct linking *linking, int64_t ext
                : NULL;
 }
 
-/* How many of by_time[] were called by then, on the thread or one before it in order. */
+/* How many calls in by_time[] began by then, on this thread or on one sorted before it. */
 static size_t called_by(const struct linking *linking, int32_t thread, int64_t at_ns)
 {
     struct sought_call sought = {.items = linking->by_time, .thread = thread, .at_ns = at_ns};
     return search(linking->trace->call_count, was_called_by, &sought);
 }
 
-/* The call in the middle of which something was launched. */
+/* The call during which something was launched. */
 static struct kineto_call *find_around(const struct linking *linking, const struct kineto_launch *launch)
 {
     size_t past = called_by(linking, launch->thread, launch->begin_ns);
@@ -210,7 +214,7 @@ static int is_pair(enum function function)
     return function_is_point_to_point(function);
 }
 
-/* Whether a kernel of that name may do what is called. What is not told may be anything. */
+/* Whether a kernel with this name may do the work of the call. Unknown functions fit anything. */
 static int may_do(const struct kineto_kernel *kernel, const struct kineto_call *call)
 {
     enum function function = (enum function)call->told.function, name = (enum function)kernel->told.function;
@@ -220,8 +224,8 @@ static int may_do(const struct kineto_kernel *kernel, const struct kineto_call *
 }
 
 /*
- * The calls that were put into one group, which ended with the launch: those of the thread since the group
- * before that have no kernel yet. Returns how many.
+ * Connects a kernel to the calls of the group that ended with its launch: the calls on the thread since the
+ * previous group that have no kernel yet. Returns how many there are.
  */
 static size_t attach_group(const struct linking *linking, struct kineto_kernel *kernel, int64_t since_ns,
                            int64_t until_ns, int32_t thread)
@@ -239,7 +243,7 @@ static size_t attach_group(const struct linking *linking, struct kineto_kernel *
     return attached;
 }
 
-/* A group may take several kernels: the others are of the calls that the first one is of. */
+/* A group may launch several kernels. The further ones belong to the same calls as the first. */
 static void attach_further(const struct linking *linking, struct kineto_kernel *kernel,
                            const struct kineto_kernel *first, const struct kineto_launch *launch)
 {
@@ -250,7 +254,7 @@ static void attach_further(const struct linking *linking, struct kineto_kernel *
             attach(linking->trace, kernel, linking->by_time[at]);
 }
 
-/* When the group that ends around the launch began at the earliest: when the one before it had ended. */
+/* The earliest possible begin of the group that ends with the launch: the end of the previous group. */
 static int64_t group_since(const struct kineto_trace *trace, const struct kineto_launch *launch,
                            const struct kineto_launch *before)
 {
@@ -279,7 +283,7 @@ static const struct kineto_launch *launch_of(const struct kineto_trace *trace,
     return kernel->launch < 0 ? NULL : &trace->launches[kernel->launch];
 }
 
-/* Kernels that name no call: in the order in which each thread launched them. */
+/* Connects the kernels that name no call, in the order in which each thread launched them. */
 static void link_groups(const struct linking *linking)
 {
     struct kineto_trace *trace = linking->trace;
@@ -330,7 +334,7 @@ static void link_kernels(struct linking *linking)
     link_groups(linking);
 }
 
-/* Before torch 2.5 only the annotation inside the call tells the peer. */
+/* Before torch 2.5 only the annotation inside a call gives the peer. */
 static void name_peers(struct kineto_trace *trace)
 {
     for (size_t i = 0; i < trace->call_count; i++) {
@@ -346,8 +350,8 @@ static void name_peers(struct kineto_trace *trace)
 }
 
 /*
- * How much of the time since a kernel of theirs had ended, before it began, the GPU worked for others.
- * `order` has room for all kernels.
+ * Computes, for each NCCL kernel, how long the GPU did other work between the end of the previous NCCL kernel
+ * and its begin. `order` has room for all kernels.
  */
 static void measure_busy(struct kineto_trace *trace, struct kineto_kernel **order)
 {

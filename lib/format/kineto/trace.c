@@ -1,3 +1,7 @@
+/*
+ * Keeps the parts of a Kineto trace until operations can be assembled: calls, launches, kernels, annotations,
+ * and the intervals in which the GPU did other work.
+ */
 #include "base/base.h"
 #include "format/kineto/kineto.h"
 #include "input/input.h"
@@ -10,8 +14,8 @@
 #include <strings.h>
 
 /*
- * When the GPU was at work for others than NCCL: kernels, copies, on whatever stream. Times as they are
- * printed. Intervals that touch are one; where there are too many, those that lie nearest are.
+ * When the GPU did work other than NCCL's: kernels and copies on any stream. Times are as printed. Intervals
+ * that touch are merged; if there are too many, those closest to each other are merged, too.
  */
 enum { KINETO_INTERVALS = 1 << 18 };
 
@@ -26,7 +30,7 @@ static int by_begin(const void *a, const void *b)
     return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
 }
 
-/* One of those that lie no further apart than that. */
+/* Merges intervals that are at most so far apart. */
 static void unite(struct kineto_busy *busy, int64_t apart_ns)
 {
     size_t kept = 0;
@@ -49,7 +53,7 @@ void kineto_busy_settle(struct kineto_busy *busy)
     busy->is_sorted = 1;
 }
 
-/* Half of them at most, at the least cost. */
+/* Merges until at most half of them are left, the smallest gaps first. */
 static void make_room(struct kineto_busy *busy)
 {
     kineto_busy_settle(busy);
@@ -58,7 +62,7 @@ static void make_room(struct kineto_busy *busy)
         unite(busy, apart_ns);
 }
 
-/* -1: out of memory. */
+/* Returns -1 if memory is out. */
 static int kineto_busy_add(struct kineto_busy *busy, struct interval_ns interval)
 {
     struct interval_ns *last = busy->count ? &busy->items[busy->count - 1] : NULL;
@@ -78,7 +82,7 @@ static int kineto_busy_add(struct kineto_busy *busy, struct interval_ns interval
     return 0;
 }
 
-/* The first that ends after a time. */
+/* The first interval that ends after a time. */
 static size_t first_after(const struct kineto_busy *busy, int64_t at_ns)
 {
     size_t low = 0, high = busy->count;
@@ -140,8 +144,8 @@ void kineto_trace_release(struct kineto_trace *trace)
 }
 
 /*
- * Elements of one rank: of a gather what it gives, of a scatter what it gets; of an AlltoAll what it gets of
- * each, as where parts are unequal its work goes with that.
+ * Elements of one rank: the input of a gather, the output of a scatter. For an AlltoAll, the output divided
+ * by the ranks, because with unequal parts the work of a rank depends on its output.
  */
 static int64_t elements_of(enum function function, const struct kineto_arguments *arguments)
 {
@@ -166,7 +170,7 @@ static int64_t bytes_of(int64_t count, enum datatype datatype)
     return count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes) ? COUNT_UNKNOWN : bytes;
 }
 
-/* -1: out of memory. */
+/* Returns -1 if memory is out. */
 static int read_told(struct kineto_trace *trace, const struct kineto_arguments *arguments,
                      struct kineto_told *told)
 {
@@ -194,7 +198,7 @@ static struct interval_ns time_of(const struct kineto_event *event)
     return (struct interval_ns){event->begin_ns, event->begin_ns + event->duration_ns};
 }
 
-/* The collectives of a group say which rank of it this is; sends and receives say their peer's. */
+/* Collectives give the own rank in their group; sends and receives give that of the peer. */
 static void learn_rank(struct kineto_trace *trace, const struct kineto_arguments *arguments,
                        const struct kineto_told *told)
 {
@@ -206,7 +210,7 @@ static void learn_rank(struct kineto_trace *trace, const struct kineto_arguments
         trace->rank = group->ranks[arguments->rank];
 }
 
-/* -1: out of memory. */
+/* Returns -1 if memory is out. */
 static int32_t thread_of(struct kineto_trace *trace, const struct kineto_event *event)
 {
     struct map_key key = {{(uint64_t)event->thread}};
@@ -214,7 +218,7 @@ static int32_t thread_of(struct kineto_trace *trace, const struct kineto_event *
     return number ? (int32_t)*number : -1;
 }
 
-/* Calls that move nothing (wait, init) are none. */
+/* Calls that move no data (wait, init) are left out. */
 static int add_call(struct kineto_trace *trace, const struct kineto_event *event, uint64_t offset)
 {
     struct kineto_call call = {.api = time_of(event),
@@ -248,7 +252,7 @@ static void learn_device(struct kineto_trace *trace, int64_t device)
     trace->has_devices |= device != trace->device;
 }
 
-/* What a kernel itself does not say, its name may. */
+/* Fills in from the kernel's name what its arguments do not give. */
 static void complete_told(struct kineto_told *told, const struct kineto_kernel_name *name)
 {
     if (told->function == FUNCTION_UNKNOWN)
@@ -328,7 +332,9 @@ static int read_step(struct raw_json name, int64_t *number)
                : 0;
 }
 
-/* The last of equal names within one another is the framework's own again: names of NCCL's calls are no tags.
+/*
+ * Stores an annotation of the program: a step, the end of a group of calls, a send or receive, or else a tag.
+ * Other annotations that torch makes for NCCL calls ("nccl:...") are no tags.
  */
 static int add_annotation(struct kineto_trace *trace, const struct kineto_event *event)
 {

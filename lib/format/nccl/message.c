@@ -1,3 +1,7 @@
+/*
+ * Parses the messages of NCCL's debug log: calls, communicator creation, registered memory, and the prefix
+ * and time before each message.
+ */
 #include "base/base.h"
 #include "format/internal.h"
 #include "format/nccl/nccl.h"
@@ -7,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "[nranks=8]", which 2.18 and later print behind the communicator. */
+/* "[nranks=8]", printed after the communicator since NCCL 2.18. */
 static int64_t ranks_of(struct text message)
 {
     struct text word = text_word(text_after(message, "[nranks="));
@@ -15,7 +19,7 @@ static int64_t ranks_of(struct text message)
     return word.length && number_int64(word.data, word.length, &ranks) == 0 ? ranks : COUNT_UNKNOWN;
 }
 
-/* 0 where it is "(nil)". */
+/* 0 for "(nil)". */
 static uint64_t address_of(struct text message, const char *key)
 {
     uint64_t address;
@@ -34,7 +38,7 @@ int message_read_call(struct text message, struct message_call *call)
         return 0;
     call->function = function_from_text(name.data, name.length);
     call->ranks = ranks_of(behind);
-    /* The stream comes last: what lacks it was cut. */
+    /* The stream comes last: without it the message is truncated. */
     struct text stream = text_value(behind, "stream");
     call->stream = 0;
     if (!text_after(behind, " stream ").data || text_number(behind, "count", &call->count) ||
@@ -48,14 +52,14 @@ int message_read_call(struct text message, struct message_call *call)
     return 1;
 }
 
-/* Since 2.29 the first line of a communicator begins with "[Rank 3] ". */
+/* Since NCCL 2.29 the first message of a communicator begins with "[Rank 3] ". */
 static int64_t number_or_unknown(struct text message, const char *key)
 {
     int64_t value;
     return text_number(message, key, &value) ? COUNT_UNKNOWN : value;
 }
 
-/* What a child is called by count, by version. */
+/* The number of a child communicator; its key differs by version. */
 static int64_t child_of(struct text message)
 {
     int64_t split = number_or_unknown(message, "splitCount");
@@ -146,15 +150,15 @@ int message_is_registration(struct text message)
 }
 
 /*
- * What NCCL prints of registered memory (subsystem REG; 2.23 to 2.30). Lines of calls begin with "rank 3 - "
- * or "rank 3 "; each form is told by words of its own, those of
- * COLLNET before those of NET, which they hold.
+ * Messages about registered memory (subsystem REG; NCCL 2.23 to 2.30). Those of calls begin with "rank 3 - "
+ * or "rank 3 ". Each form has words of its own. COLLNET comes before NET, as its messages contain those
+ * words, too.
  */
 struct form {
     const char *words;
     enum registration_kind kind;
     enum registration_way way;
-    const char *address; /* what stands before it; NULL: there is none */
+    const char *address; /* words before the address; NULL: it has none */
     const char *second;
 };
 
@@ -184,7 +188,7 @@ static uint64_t message_registration_address_of(struct text message, const char 
     return !key || text_hexadecimal(message, key, &address) ? 0 : address;
 }
 
-/* "register comm 0x1 buffer 0x2 size 3", behind a function's name or not. */
+/* "register comm 0x1 buffer 0x2 size 3", with or without a function name before it. */
 static int read_made(struct text behind, struct message_registration *registration)
 {
     uint64_t address = 0;
@@ -198,7 +202,7 @@ static int read_made(struct text behind, struct message_registration *registrati
     return 1;
 }
 
-/* By which later lines know it: that of the network, or, as IPC has none, where its memory begins. */
+/* The handle in later messages: the network's, or for IPC, which has none, the beginning of the memory. */
 static uint64_t handle_of(struct text message, const struct form *form)
 {
     static const char *const keys[] = {"handle", "(handle"};
@@ -239,7 +243,7 @@ int message_read_registration(struct text message, struct message_registration *
 
 enum { ESCAPE = 0x1b };
 
-/* How long the sequence at a place is: ESC, a bracket, and all up to a letter. */
+/* The length of the escape sequence at a place: ESC, a bracket, and everything up to a letter. */
 static size_t sequence_length(struct text text, size_t at)
 {
     size_t length = 1;
@@ -288,7 +292,7 @@ size_t plain_before_stamp(struct text text)
 
 static const int64_t SECOND_NS = 1000000000;
 
-/* Digits at a place, exactly so many, as a number; -1 where they are not there. */
+/* Exactly `count` digits at a place, as a number; -1 if they are not there. */
 static int64_t digits(struct text text, size_t at, size_t count)
 {
     int64_t number = 0;
@@ -313,7 +317,7 @@ static char byte_at(struct text text, size_t at)
 /* Days from 1970-01-01 to a date of the Gregorian calendar. */
 static int64_t stamp_days(int64_t year, int64_t month, int64_t day)
 {
-    /* Years begin in March: the leap day is the last one. */
+    /* Years begin in March, so the leap day is the last day. */
     year -= month <= 2;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
     int64_t of_era = year - era * 400;
@@ -321,7 +325,7 @@ static int64_t stamp_days(int64_t year, int64_t month, int64_t day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* Seconds since 1970 of "YYYY-MM-DD?HH:MM:SS" at a place; -1. */
+/* Seconds since 1970 of "YYYY-MM-DD?HH:MM:SS" at a place; -1 if there is none. */
 static int64_t seconds_at(struct text text, size_t at)
 {
     int64_t year = digits(text, at, 4), month = digits(text, at + 5, 2), day = digits(text, at + 8, 2);
@@ -337,7 +341,7 @@ static int64_t seconds_at(struct text text, size_t at)
     return ((stamp_days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
 }
 
-/* Decimals of a second at a place, as nanoseconds; `*at` goes behind them. */
+/* Decimals of a second at a place, as nanoseconds. Moves `*at` past them. */
 static int64_t fraction_at(struct text text, size_t *at, int *decimals)
 {
     int64_t ns = 0;
@@ -354,7 +358,7 @@ static int64_t fraction_at(struct text text, size_t *at, int *decimals)
     return ns;
 }
 
-/* What "+01:00", "-0730" or "+02" at a place is ahead of UTC, in seconds. */
+/* The offset from UTC of "+01:00", "-0730" or "+02" at a place, in seconds. */
 static int64_t zone_at(struct text text, size_t at)
 {
     char sign = byte_at(text, at);
@@ -392,7 +396,7 @@ static const struct {
 
 enum { MARKS = sizeof marks / sizeof *marks };
 
-/* The mark at the first " NCCL " that is one; NULL. */
+/* The first " NCCL " that is followed by a level; NULL. `*number` receives the level's index. */
 static const char *find_mark(struct text line, size_t *number)
 {
     static const char common[] = " NCCL ";
@@ -406,7 +410,7 @@ static const char *find_mark(struct text line, size_t *number)
     return NULL;
 }
 
-/* The last word before a place, and the place before it. */
+/* Returns the last word before a place and moves the place before it. */
 static struct text word_before(struct text line, size_t *at)
 {
     size_t end = *at, begin = end;
@@ -430,7 +434,7 @@ static int is_of_host(char byte)
            byte == '-' || byte == '_' || byte == '.';
 }
 
-/* "host:pid:tid", where the host's name begins behind all that is in no name. */
+/* Parses "host:pid:tid". The host name begins after the last byte that no name contains. */
 static int read_source_process(struct text word, struct head *head)
 {
     const char *thread = memrchr(word.data, ':', word.length);
@@ -456,8 +460,10 @@ static int is_device(struct text word, int64_t *device)
            number_int64(word.data + 1, word.length - 2, device) == 0;
 }
 
-/* Warnings and traces name the line of NCCL's source, traces the time behind the device. Warnings of a plugin
- * name its function with its whole signature. */
+/*
+ * Warnings and traces give the source line; traces also give the time, after the device. Warnings of a plugin
+ * give its function with the whole signature.
+ */
 enum { WORDS_BETWEEN = 3, WORDS_BETWEEN_WARNING = 32 };
 
 static int read_before(struct text line, size_t mark, enum level level, struct head *head)
@@ -468,7 +474,7 @@ static int read_before(struct text line, size_t mark, enum level level, struct h
     for (int i = 0; i <= most && at > 0; i++) {
         struct text word = word_before(line, &at);
         if (is_device(word, &head->device))
-            i = most - 1; /* what comes before it is who speaks */
+            i = most - 1; /* the process comes right before the device */
         else if (read_source_process(word, head) == 0) {
             head->before = (struct text){line.data, (size_t)(head->host.data - line.data)};
             return 0;
@@ -493,10 +499,10 @@ int head_find(struct text line, struct head *head)
     return 0;
 }
 
-/* A file that holds nothing of JSON's, and a line of NCCL's. */
+/* For a file that has a line of NCCL's log and no JSON. */
 enum { SURE = 60 };
 
-/* What speaks of a log, as programs and pages do, is none. */
+/* Programs and pages that quote a log are no logs. */
 static int is_quoted(struct text before)
 {
     for (size_t i = 0; i < before.length; i++)
@@ -521,7 +527,7 @@ int nccl_sniff(const char *bytes, size_t length, const char *path)
     return 0;
 }
 
-/* Two lanes that take in a number of so many bytes at a time (NCCL, src/include/bitops.h). */
+/* Adds `bytes` bytes of a number to the two lanes of the hash (NCCL, src/include/bitops.h). */
 static void take_in(uint64_t lanes[2], uint64_t number, uint64_t bytes)
 {
     lanes[0] ^= bytes;

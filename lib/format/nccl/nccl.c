@@ -1,3 +1,8 @@
+/*
+ * The format "nccl": NCCL's debug log. Each line begins with its process. Calls are printed in the order in
+ * which they are made, each with the address of its communicator; earlier lines about the creation of the
+ * communicator identify it. message.c, process.c and warning.c do the parsing and the bookkeeping.
+ */
 #include "format/nccl/nccl.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -8,11 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Each line of NCCL's begins with who speaks. Calls are printed as they are made, in order, each with the
- * address of its communicator: what that is, lines about its making told before.
- */
-
 enum { FACT_BYTES = 32 };
 
 /* NCCL prints no longer lines. */
@@ -21,16 +21,16 @@ enum { LINE_MOST = 1024 };
 struct log_file {
     const struct format_sink *sink;
     struct source_processes source_processes;
-    struct intern functions; /* that made communicators */
+    struct intern functions; /* names of the functions that created communicators */
     struct registrations registrations;
     struct partial_lines partial_lines;
     struct warnings warnings;
     struct unnamed_list unnamed;
     struct call_reader calls;
-    struct buffer plain; /* the line, where it had colours */
-    struct buffer whole; /* a line that was torn */
+    struct buffer plain; /* the line without color escapes */
+    struct buffer whole; /* a split line, joined */
     int64_t next_ordinal;
-    int has_lines; /* of NCCL's */
+    int has_lines; /* lines of NCCL's log */
 };
 
 static int note(const struct log_file *file, const char *reason, int damage, uint64_t offset,
@@ -63,7 +63,7 @@ static int emit_communicator(struct log_file *file, const struct said *said, con
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/* Which GPU a rank has: a process may drive several, so that it is said of the rank. */
+/* Which GPU a rank has. A process may drive several GPUs, so the fact belongs to the rank. */
 static int emit_device(struct log_file *file, const struct said *said, const struct message_init *init,
                        const struct member *member, struct error *error)
 {
@@ -78,7 +78,10 @@ static int emit_device(struct log_file *file, const struct said *said, const str
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/* Times are often of a second: calls of one keep their order by a nanosecond each. */
+/*
+ * Many logs have times in whole seconds: each further call in that second gets one more nanosecond, to keep
+ * the order.
+ */
 static int64_t time_of_call(struct log_file *file, const struct said *said)
 {
     struct source_process *source_process = &file->source_processes.items[said->source_process];
@@ -103,7 +106,7 @@ static int has_root(enum function function)
            function == FUNCTION_SCATTER;
 }
 
-/* Of a send or receive there is one, whichever of the two NCCL prints it as. */
+/* A send or receive has one buffer, whichever of the two NCCL prints. */
 static uint64_t send_buffer_of(const struct message_call *call)
 {
     if (call->function == FUNCTION_RECV)
@@ -126,7 +129,7 @@ static int emit_registration(struct log_file *file, const struct said *said, con
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/* Where calls are listed, registrations would be: that there is none says something. */
+/* A log that lists calls would list registrations, too, so their absence is evidence. */
 static int tell_watch(struct log_file *file, const struct said *said, struct member *member,
                       struct error *error)
 {
@@ -207,7 +210,7 @@ static int is_modelled(enum function function)
     return function > FUNCTION_OTHER && function < FUNCTION_COUNT;
 }
 
-/* It is counted, and told at the end. */
+/* Counts the call; the counts are reported at the end. */
 static int take_unnamed_call(struct log_file *file, const struct said *said, const struct message_call *call,
                              struct error *error)
 {
@@ -253,7 +256,10 @@ static int take_init(struct log_file *file, const struct said *said, const struc
     return emit_communicator(file, said, member, error);
 }
 
-/* Who destroys a communicator has made it, and done with it all that it warned of by then. */
+/*
+ * A process that destroys a communicator created it and finished with it, so its earlier warnings are
+ * settled.
+ */
 static int take_end(struct log_file *file, const struct said *said, uint64_t communicator,
                     struct error *error)
 {
@@ -294,7 +300,7 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
     return note(file, "other NCCL line", 0, said->offset, said->message, error);
 }
 
-/* How long making a communicator took. 0: it is none of those in the log. */
+/* How long the creation of a communicator took. Returns 0 if it is none of those in the log. */
 static int take_timings(struct log_file *file, const struct said *said, const struct timings *timings,
                         struct error *error)
 {
@@ -313,7 +319,7 @@ static int take_bootstrap(struct log_file *file, const struct said *said, int64_
     return note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
 }
 
-/* Where others reach the process's host. */
+/* The address at which other ranks reach the process's host. */
 static int take_address(struct log_file *file, const struct said *said, struct text address,
                         struct error *error)
 {
@@ -324,7 +330,7 @@ static int take_address(struct log_file *file, const struct said *said, struct t
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/* What a line says that is whole. 1: it is none of what is known, -1: failed; -2: it is not whole. */
+/* Takes a complete message. Returns 1 if it is of no known kind, -1 on failure, -2 if it is not complete. */
 enum { TAKEN = 0, IS_OTHER = 1, IS_BROKEN = -2 };
 
 static int take_known(struct log_file *file, const struct said *said, struct error *error)
@@ -371,7 +377,7 @@ static int take_other(struct log_file *file, const struct said *said, struct err
     return note(file, reason, 0, said->offset, said->message, error);
 }
 
-/* A call of the speaker is lost, or whatever it was. */
+/* Notes a loss: a call of the process, or another message. */
 static int tell_loss(struct log_file *file, int64_t source_process, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_LOSS, .loss = {.events = 1, .what = "lines torn by those of others"}};
@@ -379,7 +385,7 @@ static int tell_loss(struct log_file *file, int64_t source_process, uint64_t off
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/* Its rest may come. */
+/* Holds a line whose rest may follow. */
 static int hold(struct log_file *file, const struct said *said, struct error *error)
 {
     int64_t dropped;
@@ -423,8 +429,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     }
 }
 
-/* The end of a line that was torn: put behind the piece with which it makes something whole. 1: it is no
- * such. */
+/* Joins the end of a split line to the held part that it completes. Returns 1 if it completes none. */
 static int correct(struct log_file *file, struct text rest, struct error *error)
 {
     for (size_t i = 0; i < file->partial_lines.count; i++) {
@@ -445,7 +450,10 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
     return 1;
 }
 
-/* What PyTorch's watchdog says of works, timeouts and ranks: format/torch reads it, of a file of its own. */
+/*
+ * Messages of PyTorch's watchdog about works, timeouts and ranks: lib/format/torch reads them, in a file of
+ * their own.
+ */
 static int is_of_watchdog(struct text line)
 {
     return text_holds(line, "ProcessGroupNCCL.cpp") &&
@@ -471,8 +479,7 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
                 error);
 }
 
-/* The head of a line that begins in the midst of another's is believed where a line before told of its
- * speaker. */
+/* A prefix in the middle of another line is accepted only if its process is known from an earlier line. */
 static int find_head(const struct log_file *file, struct text line, struct head *head)
 {
     while (head_find(line, head)) {
@@ -486,7 +493,7 @@ static int find_head(const struct log_file *file, struct text line, struct head 
     return 0;
 }
 
-/* All that one process said of a line, up to where another begins. */
+/* Takes the part of a line that one process wrote, up to where another begins. */
 static int take_piece(struct log_file *file, const struct head *head, struct said *said, struct error *error)
 {
     int decimals;
@@ -535,7 +542,7 @@ static int tell_rest(struct log_file *file, struct error *error)
     return failed ? -1 : 0;
 }
 
-/* How each rank came into its communicators, when no more is to come of it. */
+/* Reports how each rank joined its communicators, at the end of the log. */
 static int tell_starts(struct log_file *file, struct error *error)
 {
     int failed = 0;

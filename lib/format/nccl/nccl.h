@@ -12,51 +12,56 @@ struct source_processes;
 
 /* -------------------- message.c -------------------- */
 
-/* What NCCL's messages say, in all their forms from 2.18 to 2.30. Each function returns 1 where it is such a
- * one, 0 where it is not, -1 where it began as one and is not whole. */
+/*
+ * Parses NCCL's log messages in all their forms from NCCL 2.18 to 2.30. Unless stated otherwise, each
+ * function returns 1 if the message is of its kind, 0 if it is not, and -1 if it begins like one but is
+ * incomplete.
+ */
 
 /* "AllReduce: opCount 1f sendbuff ... count 8 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x1". */
 struct message_call {
-    enum function function; /* FUNCTION_OTHER: one that moves data on one side alone */
+    enum function function; /* FUNCTION_OTHER: one-sided communication */
     int64_t count;
     enum datatype datatype;
-    int64_t root; /* the peer, of a send or receive */
+    int64_t root; /* for a send or receive: the peer */
     uint64_t communicator;
-    int64_t ranks;   /* of the communicator; COUNT_UNKNOWN */
-    uint64_t stream; /* 0: the default one */
+    int64_t ranks;   /* size of the communicator; COUNT_UNKNOWN */
+    uint64_t stream; /* 0: the default stream */
     uint64_t send_buffer;
-    uint64_t receive_buffer; /* of a send, too, where it has no other */
+    uint64_t receive_buffer; /* also of a send, if it has no other buffer */
 };
 int message_read_call(struct text message, struct message_call *call);
 
-/* "ncclCommSplit comm 0x1 rank 0 nranks 4 ... parent 0x2 splitCount 1 color 0 key 0 - Init COMPLETE" and its
- * kind. */
+/*
+ * "ncclCommSplit comm 0x1 rank 0 nranks 4 ... parent 0x2 splitCount 1 color 0 key 0 - Init COMPLETE" and
+ * similar messages.
+ */
 struct message_init {
-    struct text function; /* empty: not said, before 2.21 */
+    struct text function; /* empty: not given, before NCCL 2.21 */
     uint64_t communicator;
     int64_t rank;
     int64_t ranks;
-    int64_t device; /* CUDA's number in the process; COUNT_UNKNOWN */
+    int64_t device; /* CUDA's device number in the process; COUNT_UNKNOWN */
     int64_t nvml_device;
     struct text bus;
-    uint64_t id;     /* 0: not said */
+    uint64_t id;     /* 0: not given */
     uint64_t parent; /* 0: none */
-    int64_t child;   /* how many of the parent's it is; COUNT_UNKNOWN: not said */
+    int64_t child;   /* its number among the communicators split off the parent; COUNT_UNKNOWN: not given */
     int64_t color;
     int is_complete;
 };
-/* 2: it is whole, and names no communicator, as before NCCL 2.18 (RCCL 6). */
+/* Also returns 2: the message is complete but names no communicator, as before NCCL 2.18 (RCCL 6). */
 int message_read_init(struct text message, struct message_init *init);
 
 /*
- * As nvidia-smi and NCCL's other plugins write it: NCCL's log has the digits alone, without the zeros before
- * them. What is no such number is shown as it stands.
+ * Writes a bus ID in the form of nvidia-smi and NCCL's plugins. NCCL's log has only the digits, without
+ * leading zeros. A text that is no such number is written unchanged.
  */
 void message_write_bus(struct text said, char *bus, size_t bytes);
 
 /*
- * "comm 0x1 rank 0 nranks 4 cudaDev 0 busId 1b000 - Destroy COMPLETE", which a communicator that failed has
- * not: it is aborted. 0: it is no such line.
+ * "comm 0x1 rank 0 nranks 4 cudaDev 0 busId 1b000 - Destroy COMPLETE". A communicator that failed has no such
+ * message, because it is aborted. Returns 0 for any other message.
  */
 int message_read_end(struct text message, uint64_t *communicator);
 
@@ -67,70 +72,75 @@ struct message_nodes {
 };
 int message_read_nodes(struct text message, struct message_nodes *nodes);
 
-/* Another line about registered memory. */
+/* Whether it is any other message about registered memory. */
 int message_is_registration(struct text message);
 
 /*
- * "register comm 0x1 buffer 0x2 size 3", and that a call used what was registered, failed to, or that it is
- * so no longer. A line of a call tells the rank, none the communicator.
+ * Messages about registered memory: "register comm 0x1 buffer 0x2 size 3"; that a call used a registration or
+ * failed to; and that a registration ended. A message about a call gives the rank, but none of them gives the
+ * communicator.
  */
 struct message_registration {
     enum registration_kind kind;
     enum registration_way way;
-    uint64_t communicator; /* of REGISTRATION_MADE alone */
-    int64_t rank;          /* in it, of the others; COUNT_UNKNOWN */
-    uint64_t address;      /* 0: only the handle is told */
-    uint64_t second;       /* the other buffer, where the line tells two; 0 */
-    uint64_t
-        handle; /* by which a later line tells that it ended: the network's, or where its memory begins; 0 */
-    int64_t bytes; /* of REGISTRATION_MADE alone */
+    uint64_t communicator; /* only for REGISTRATION_MADE */
+    int64_t rank;          /* rank in the communicator, for the other kinds; COUNT_UNKNOWN */
+    uint64_t address;      /* 0: only the handle is given */
+    uint64_t second;       /* the other buffer, if the message has two; 0 */
+    uint64_t handle;       /* in the message about its end: of the network, or the start of its memory; 0 */
+    int64_t bytes;         /* only for REGISTRATION_MADE */
 };
 int message_read_registration(struct text message, struct message_registration *registration);
 
-/* Leaves escape sequences of terminals out of a line; in `buffer`, where there are any. -1: no memory. */
+/*
+ * Removes terminal escape sequences from a line. If there are any, `*line` then points into `buffer`. Returns
+ * -1 if memory is out.
+ */
 int plain_text(struct text *line, struct buffer *buffer);
 
-/* How much of a text is left where what stands before a line of NCCL's begins in it: a time, or a launcher's
- * name. */
+/*
+ * Returns how many bytes of a text precede the prefix of an NCCL line (a time, or a launcher's prefix) in it.
+ */
 size_t plain_before_stamp(struct text text);
 
 /*
- * The last time of day with its date in what stands before a line: NCCL's own (NCCL_DEBUG_TIMESTAMP_FORMAT,
- * local time without a zone), or that of who collected the lines. "2026-03-02 10:15:00", with T between the
- * two, decimals behind a point or comma, Z or +01:00 at the end. Nanoseconds since 1970-01-01 00:00, UTC
- * where it has a zone, else of the clock on the wall; TIME_UNKNOWN where there is none. `*decimals`: how many
- * digits of a second it has.
+ * Finds the last time of day with a date in the text before a message: NCCL's own
+ * (NCCL_DEBUG_TIMESTAMP_FORMAT, local time without a zone) or that of the log collector. The form is
+ * "2026-03-02 10:15:00", also with T between date and time, with decimals after a point or comma, and with Z
+ * or +01:00 at the end. Returns nanoseconds since 1970-01-01 00:00, UTC if it has a zone, else local time;
+ * TIME_UNKNOWN if there is none. `*decimals` receives the number of decimals of the seconds.
  */
 int64_t stamp_find(struct text prefix, int *decimals);
 
-/* What NCCL puts before each message of its log: "host:pid:tid [device] NCCL INFO ". */
+/* The prefix that NCCL prints before each message: "host:pid:tid [device] NCCL INFO ". */
 
 enum level { LEVEL_INFO, LEVEL_WARN, LEVEL_CALL, LEVEL_TRACE };
 
 struct head {
     enum level level;
-    struct text before; /* what stands before it in the line: a launcher's or collector's, and the time */
-    struct text host;   /* where another line was cut off, what is left of that stands before the name */
+    struct text before; /* what precedes it in the line: the time, and prefixes of launchers */
+    struct text host;   /* may begin with the rest of another line that was truncated here */
     int64_t pid;
     int64_t tid;
-    int64_t device;      /* the thread's current one; -1: not said */
-    struct text message; /* all the rest of the line */
+    int64_t device;      /* current device of the thread; -1: not given */
+    struct text message; /* the rest of the line */
 };
 
-/* The first head in a piece of a line. 0 where there is none. */
+/* Finds the first such prefix in a piece of a line. Returns 0 if there is none. */
 int head_find(struct text line, struct head *head);
 
-/* Whether bytes are of NCCL's debug log: as in format.h. */
+/* The sniff() of NCCL's debug log; see format.h. */
 int nccl_sniff(const char *bytes, size_t length, const char *path);
 
 /*
- * The hash of a communicator that was split off another, as NCCL 2.26 and later make it of the parent's, of
- * how many such there were before, and of the color. The same on all ranks, as the hash of a root
- * communicator is, which the log prints as commId; and what a profiler plugin names it by.
+ * Returns the hash of a communicator that was split off another, as computed by NCCL 2.26 and later from the
+ * parent's hash, the number of earlier splits of the parent (`child`) and the color. The hash is the same on
+ * all ranks, and profiler plugins report it. The hash of a communicator that was not split off is the commId
+ * in the log.
  */
 uint64_t identity_of_child(uint64_t parent_hash, int32_t child, int32_t color);
 
-/* A message of NCCL's and where it stands. */
+/* One message and where it comes from. */
 struct said {
     struct text message;
     int64_t source_process;
@@ -138,122 +148,137 @@ struct said {
     int64_t device; /* -1 */
     uint64_t offset;
     int64_t at_ns; /* TIME_UNKNOWN */
-    int is_cut;    /* another line begins in it */
-    int is_last;   /* the file ends with it, without a line's end */
+    int is_cut;    /* another line begins inside it */
+    int is_last;   /* the file ends with it, without a newline */
 };
 
 /* -------------------- warning.c -------------------- */
 
 /*
- * What a warning of NCCL, or of a network plugin of it, is about, as far as it says, in all its forms
- * from 2.18 to 2.32, of aws-ofi-nccl, of the plugin of HPC-X and of RCCL. What no word of it tells is
- * WARNING_OTHER: among those are many that healthy jobs print (a speed that cannot be read, a table of
- * addresses that changed, a variable without effect, a port of RAS that another job has). Pieces are
- * borrowed; empty where it does not say.
+ * Parses the warnings of NCCL 2.18 to 2.32, of RCCL, and of the network plugins aws-ofi-nccl and HPC-X.
+ * A warning without a known phrase is WARNING_OTHER. Many of these appear in healthy jobs: an unreadable link
+ * speed, a changed address table, a variable without effect, a RAS port used by another job. Texts are
+ * borrowed, and empty if the message does not give them.
  */
 struct warning_words {
     enum warning_kind kind;
-    int is_harmless; /* its words are known, and no result that NCCL hands up makes it more than WARNING_OTHER
-                      */
-    int64_t status;  /* of an InfiniBand completion: 12, retries exceeded; 5, flushed since another failed; of
-                        a plugin's request its own number; COUNT_UNKNOWN */
-    struct text peer; /* the other end: an address or a host's name, without its port */
-    struct text nic;  /* of this end: "mlx5_0" */
+    int is_harmless; /* known to be harmless: WARNING_OTHER even if NCCL returns a result code for it */
+    /*
+     * Of an InfiniBand completion (12: retries exceeded; 5: flushed because another request failed), or the
+     * plugin's own code of a request; COUNT_UNKNOWN.
+     */
+    int64_t status;
+    struct text peer; /* the other end: address or host name, without port */
+    struct text nic;  /* the network card of this end: "mlx5_0" */
 };
 
 void warning_read(struct text message, struct warning_words *words);
 
 /*
- * "proxy.cc:698 -> 3": what NCCL hands up from the place where something failed, with what a warning is about
- * that has this result. 0: it is no such line, or nothing failed.
+ * "proxy.cc:698 -> 3": the result code that NCCL returns from the place where something failed. `*kind`
+ * receives the kind of warning that has this result. Returns 0 for any other message, or if nothing failed.
  */
 int warning_read_result(struct text message, enum warning_kind *kind);
 
-/* What such a line is about where no warning of its thread is before it: who was aborted is not who failed.
+/*
+ * The kind of such a message if no warning of its thread precedes it: an aborted rank is not the rank that
+ * failed.
  */
 enum warning_kind warning_of_result_alone(struct text message, enum warning_kind kind);
 
-/* "Rank 1 has 1 local Net devices (max 2).": which rank has fewer network cards than another. 0: it is no
- * such line. */
+/*
+ * "Rank 1 has 1 local Net devices (max 2).": this rank has fewer network cards than another. Returns 0 for
+ * any other message.
+ */
 int warning_read_fewer_cards(struct text message, int64_t *rank);
 
-/* "Bootstrap : Using eth0:10.0.0.10<0>": where others reach this host. Empty: it is no such line. */
+/*
+ * "Bootstrap : Using eth0:10.0.0.10<0>": the address of this host as other ranks see it. Empty for any other
+ * message.
+ */
 struct text warning_own_address(struct text message);
 
 /* -------------------- process.c -------------------- */
 
-/* How long NCCL says that making a communicator took it: since 2.22. Whether a message is one of those,
- * whole. */
+/*
+ * How long the creation of a communicator took, printed since NCCL 2.22. Both functions return whether the
+ * message is of this kind and complete.
+ */
 
 /* "Init timings - ncclCommInitRank: rank 3 nranks 8 total 1.23 (kernels 0.10, ..., bootstrap 0.50, ...)". */
 struct timings {
-    struct text function; /* empty: not said, before 2.23 */
+    struct text function; /* empty: not given, before NCCL 2.23 */
     int64_t rank;
     int64_t ranks;
     int64_t total_ns;
-    int64_t parts_ns[START_PARTS]; /* TIME_UNKNOWN: the version has none */
+    int64_t parts_ns[START_PARTS]; /* TIME_UNKNOWN: not printed by this version */
 };
 int timings_read(struct text message, struct timings *timings);
 
 /*
- * "Bootstrap timings total 0.512345 (create ...)": the same as the part above, to the microsecond. It comes
- * before all else of the communicator is there, and does not name it.
+ * "Bootstrap timings total 0.512345 (create ...)": the same as the bootstrap part above, with microsecond
+ * precision. It precedes all other messages about the communicator and does not name it.
  */
 int timings_read_bootstrap(struct text message, int64_t *total_ns);
 
-/* What a log tells of how a rank came into its communicator: several lines, of which the last may be missing.
+/*
+ * What a log has about how a rank joined its communicator. It comes in several lines, and the last may be
+ * missing.
  */
 struct start {
-    int64_t tid;          /* the thread that made it */
-    int64_t function;     /* number of its name; -1: not said */
-    struct start_up told; /* as far as it is known; its pointer is NULL */
-    uint64_t offset;      /* of its first line */
+    int64_t tid;          /* the thread that creates it */
+    int64_t function;     /* number of the function's name; -1: not given */
+    struct start_up told; /* what is known so far; its pointer is NULL */
+    uint64_t offset;      /* of the first line */
 };
 
-/* Takes in a line about the making of what the seat is in. `functions` keeps names. -1: no memory. */
+/*
+ * Takes a message about the creation of a communicator. `functions` stores names. Returns -1 if memory is
+ * out.
+ */
 int start_take_init(struct start *start, const struct message_init *init, int64_t tid, int64_t at_ns,
                     uint64_t offset, struct intern *functions);
 
 /*
- * Take in lines that do not name their communicator: of the seat that the thread is making, or has made last.
- * Whether there is one; -1: no memory.
+ * Take messages that do not name their communicator. They belong to the one that the thread is creating, or
+ * that it created last. Return whether there is one; -1 if memory is out.
  */
 int start_take_bootstrap(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
                          int64_t total_ns);
 int start_take_timings(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
                        const struct timings *timings, struct intern *functions);
 
-/* What came of it. Its text lives as long as `functions`. */
+/* Fills `told` with the result. Its text lives as long as `functions`. */
 void start_tell(const struct member *member, const struct intern *functions, struct start_up *told);
 
-/* Who speaks in a log: processes, and what each calls its communicators. */
+/* A process that writes to a log. Each process knows its communicators by address. */
 
 struct source_process {
     int64_t host; /* number of its name in `hosts` */
     int64_t pid;
     int64_t latest_ns; /* of its lines that have a time; TIME_UNKNOWN */
-    int64_t root;      /* its first seat of a communicator that was not split off another; -1 */
-    int64_t newest;    /* its newest seat; -1 */
-    int64_t calls;     /* that it made so far */
+    int64_t root;      /* its first member of a communicator that was not split off another; -1 */
+    int64_t newest;    /* its newest member; -1 */
+    int64_t calls;     /* that it has made so far */
 };
 
-/* A rank of a communicator, by the address that its process has it at. */
+/* A member of a communicator: one rank, known by the communicator's address in its process. */
 struct member {
     int64_t source_process;
     uint64_t address;
-    uint64_t hash; /* of the communicator, the same on all its ranks */
+    uint64_t hash; /* hash of the communicator, the same on all ranks */
     int64_t rank;
     int64_t ranks;
-    int64_t nodes;   /* 0: not said */
-    uint64_t parent; /* address; 0: none */
+    int64_t nodes;   /* 0: not given */
+    uint64_t parent; /* address of the parent communicator; 0: none */
     uint64_t parent_hash;
     int64_t color;
-    int64_t children;              /* split off it so far */
+    int64_t children;              /* number of communicators split off it so far */
     int64_t calls[FUNCTION_COUNT]; /* so far */
     int is_complete;
-    int64_t before; /* the seat that its speaker got before it; -1 */
+    int64_t before; /* the member that its process had before this one; -1 */
     struct start start;
-    int is_watched; /* it has been told that calls on it are listed */
+    int is_watched; /* the sink already knows that the log lists its calls */
 };
 
 struct source_processes {
@@ -261,104 +286,112 @@ struct source_processes {
     struct source_process *items; /* owned */
     size_t count;
     size_t capacity;
-    struct member *member_list; /* owned; those of communicators that are no longer there stay */
+    struct member *member_list; /* owned; members of destroyed communicators stay */
     size_t seat_count;
     size_t member_capacity;
-    struct map by_process; /* host, pid -> speaker */
-    struct map by_pid;     /* pid -> the first speaker that has it */
-    struct map by_address; /* speaker, address -> the seat that has it now */
+    struct map by_process; /* host, pid -> process */
+    struct map by_pid;     /* pid -> the first process that has it */
+    struct map by_address; /* process, address -> the member that has it now */
 };
 
 void source_processes_init(struct source_processes *source_processes);
 void source_processes_release(struct source_processes *source_processes);
 
-/* The number of who speaks, which is new where it was not known; -1: no memory. */
+/* Returns the number of a process, which is added if it is new; -1 if memory is out. */
 int64_t source_processes_put(struct source_processes *source_processes, struct text host, int64_t pid);
 
 /*
- * Takes away from a name what another line left before it, where so the name of a known process of that
- * number remains. Whether it is the name of a known process.
+ * Removes from a host name the rest of another line before it, if that leaves the name of a known process
+ * with this pid. Returns whether the name is that of a known process.
  */
 int source_processes_settle(const struct source_processes *source_processes, struct text *host, int64_t pid);
 
-/* NULL: its making is not in the log. Valid until the next source_processes_begin. */
+/*
+ * Returns NULL if the log does not show the creation of the communicator. The pointer is valid until the next
+ * source_processes_begin().
+ */
 struct member *source_processes_member(const struct source_processes *source_processes,
                                        int64_t source_process, uint64_t address);
 
 /*
- * The seat that a line about the making of a communicator is of. `*seat` is NULL where it was split off one
- * that the log does not tell of. -1: no memory.
+ * Finds or adds the member that a message about the creation of a communicator is about. `*member` is NULL if
+ * its parent is not in the log. Returns -1 if memory is out.
  */
 int source_processes_begin(struct source_processes *source_processes, int64_t source_process,
                            const struct message_init *init, struct member **member);
 
-/* The seat that a speaker got before another, or its newest for NULL. NULL: there is none. */
+/*
+ * Returns the member that a process had before `member`, or the newest if `member` is NULL; NULL if there is
+ * none.
+ */
 struct member *source_processes_member_before(const struct source_processes *source_processes,
                                               int64_t source_process, const struct member *member);
 
-/* A communicator was split in which the speaker has that rank, and it got no part: counted where it matters.
+/*
+ * A communicator in which the process has this rank was split, and the process is in no part of it. If that
+ * fits the first communicator of the process, counts the split there: the hashes of later children depend on
+ * the number.
  */
 void source_processes_pass(struct source_processes *source_processes, int64_t source_process, int64_t rank);
 
 /* -------------------- warning.c -------------------- */
 
 /*
- * Warnings of a log, as events. What NCCL makes of one is said behind it on the same thread: "proxy.cc:698 ->
- * 3" is an internal error, and no such line a warning that changed nothing. What the thread does then says
- * whether it was one: so the last warning of each speaker is held until another comes, or what settles it, or
- * the end.
+ * Turns the warnings of a log into events. The meaning of a warning depends on what follows on its thread:
+ * the result code in a line such as "proxy.cc:698 -> 3" (an internal error) gives its kind if its own words
+ * do not; if the thread goes on without such a line, the warning changed nothing. The last warning of each
+ * process is therefore held until another one comes, a message settles it, or the log ends.
  */
 struct held_warning {
     int is_held;
-    int has_warned;   /* the speaker, so far: of anything */
-    int has_network;  /* likewise, has said which network it uses */
-    struct said said; /* its message is that of `message` */
+    int has_warned;   /* the process has printed some warning */
+    int has_network;  /* the process has printed which network it uses */
+    struct said said; /* its text is stored in `message` */
     struct buffer message;
-    int has_result; /* NCCL handed one up for it */
+    int has_result; /* NCCL returned a result code for it */
     enum warning_kind result;
-    int64_t calls; /* that its speaker had made by then */
+    int64_t calls; /* calls of the process before the warning */
 };
 
 struct warnings {
-    struct held_warning *items; /* owned, by number of the speaker */
+    struct held_warning *items; /* owned, indexed by process number */
     size_t count;
     size_t capacity;
 };
 
 void warnings_release(struct warnings *warnings);
 
-/* A line of level WARN. -1 on failure. */
+/* Takes a line of level WARN. Returns -1 on failure. */
 int warnings_take(struct warnings *warnings, const struct source_processes *source_processes,
                   const struct format_sink *sink, const struct said *said, struct error *error);
 
-/* A line of level INFO. 1: it is about a warning, or is one; 0: it is neither; -1 on failure. */
+/* Takes a line of level INFO. Returns 1 if it is a warning or about one, 0 if not, -1 on failure. */
 int warnings_take_info(struct warnings *warnings, const struct source_processes *source_processes,
                        const struct format_sink *sink, const struct said *said, struct error *error);
 
 /*
- * The speaker went on: a communicator of it is there, or at its end, or the thread `tid` made a call (-1:
- * whichever). What it warned of by itself before, and NCCL handed no result up for, is WARNING_GOT_OVER. -1
+ * The process went on: one of its communicators was created or destroyed, or the thread `tid` made a call
+ * (-1: any thread). A warning that it held and that got no result code becomes WARNING_GOT_OVER. Returns -1
  * on failure.
  */
 int warnings_settle(struct warnings *warnings, const struct source_processes *source_processes,
                     const struct format_sink *sink, int64_t source_process, int64_t tid, struct error *error);
 
-/* The log is over. -1 on failure. */
+/* The log ended. Returns -1 on failure. */
 int warnings_end(struct warnings *warnings, const struct source_processes *source_processes,
                  const struct format_sink *sink, struct error *error);
 
 /* -------------------- process.c -------------------- */
 
 /*
- * Calls on communicators that the log does not name: their Init lines are not in it, or are of NCCL
- * before 2.18 and tell no commId. Which ranks they are of is not known; how many each process made is
- * counted.
+ * Calls on communicators that the log does not name: their Init lines are missing, or come from NCCL before
+ * 2.18 and have no commId. Their ranks are unknown, so only the calls of each process are counted.
  */
 struct unnamed {
     int64_t source_process;
     int64_t ranks;   /* COUNT_UNKNOWN */
     int64_t device;  /* of the thread that called first; -1 */
-    int is_old;      /* its Init line tells no commId */
+    int is_old;      /* its Init line has no commId */
     uint64_t offset; /* of the first call */
     int64_t calls[FUNCTION_COUNT];
 };
@@ -367,25 +400,28 @@ struct unnamed_list {
     struct unnamed *items; /* owned */
     size_t count;
     size_t capacity;
-    struct map by_address; /* speaker, address -> of `items` */
+    struct map by_address; /* process, address -> index in `items` */
 };
 
 void unnamed_init(struct unnamed_list *list);
 void unnamed_release(struct unnamed_list *list);
 
-/* An Init line without commId. -1: no memory. */
+/* Takes an Init line without commId. Returns -1 if memory is out. */
 int unnamed_take_init(struct unnamed_list *list, const struct said *said, const struct message_init *init);
 
-/* A call. Whether NCCL before 2.18 made it; -1: no memory. */
+/* Takes a call. Returns whether NCCL before 2.18 made it; -1 if memory is out. */
 int unnamed_take_call(struct unnamed_list *list, const struct said *said, const struct message_call *call);
 
-/* Tells them, as losses: of each process, device, function and number of ranks so many. -1 on failure. */
+/*
+ * Reports the counted calls as losses, by process, device, function and number of ranks. Returns -1 on
+ * failure.
+ */
 int unnamed_tell(const struct unnamed_list *list, const struct source_processes *source_processes,
                  const struct format_sink *sink, struct error *error);
 
 /*
- * Lines that another process's line cut in two, where several write to one file: the rest stands by itself
- * further down. The newest few are held until it comes.
+ * Lines that a line of another process split in two, because several processes write to one file. The rest
+ * appears on its own further down. The newest few are held until it does.
  */
 enum { TORN_HELD = 32 };
 
@@ -393,7 +429,7 @@ struct torn_line {
     int64_t source_process;
     uint64_t offset;
     int64_t at_ns;
-    struct buffer text; /* of the message, as far as it came */
+    struct buffer text; /* of the message, as far as it was read */
 };
 
 struct partial_lines {
@@ -403,14 +439,20 @@ struct partial_lines {
 
 void torn_release(struct partial_lines *partial_lines);
 
-/* Holds a piece. -1: no memory. `*dropped` is the speaker whose piece made room; -1. */
+/*
+ * Holds the first part of a line. `*dropped` receives the process whose part was dropped to make room, or -1.
+ * Returns -1 if memory is out.
+ */
 int partial_lines_add(struct partial_lines *partial_lines, int64_t source_process, uint64_t offset,
                       int64_t at_ns, struct text text, int64_t *dropped);
 
-/* Puts `rest` behind the piece of a number; it goes on from there as one. -1: no memory. */
+/*
+ * Joins `rest` to the held part with this number, into `whole`. The held part is unchanged. Returns -1 if
+ * memory is out.
+ */
 int torn_join(struct partial_lines *partial_lines, size_t number, struct text rest, struct buffer *whole);
 
-/* Forgets one. */
+/* Drops a held part. */
 void torn_drop(struct partial_lines *partial_lines, size_t number);
 
 struct recent_call {
@@ -418,13 +460,13 @@ struct recent_call {
     int64_t thread;
     int64_t member;
     enum function function;
-    int64_t number; /* of its function on its communicator */
+    int64_t number; /* number of the call of its function on its communicator */
     uint64_t send_buffer;
     uint64_t receive_buffer;
-    unsigned told; /* bits: what has been told of it */
+    unsigned told; /* bits: what has been reported about it */
 };
 
-/* Memory that a call found registered, by what a line about its end will call it. */
+/* Memory that a call found registered. A line about the end of the registration has its handle. */
 struct registered_memory {
     int64_t member;
     uint64_t address;
@@ -432,8 +474,8 @@ struct registered_memory {
 
 struct registrations {
     struct recent_call *calls;        /* owned: a ring of REGISTRATION_CALLS */
-    size_t call_count;                /* so far */
-    struct map by_handle;             /* speaker, handle -> of `memory` */
+    size_t call_count;                /* all so far */
+    struct map by_handle;             /* process, handle -> index in `memory` */
     struct registered_memory *memory; /* owned */
     size_t memory_count;
     size_t memory_capacity;
@@ -442,12 +484,13 @@ struct registrations {
 void registrations_init(struct registrations *registrations);
 void registrations_release(struct registrations *registrations);
 
-/* A call that a line tells of. -1: no memory. */
+/* Takes a call. Returns -1 if memory is out. */
 int registrations_call(struct registrations *registrations, const struct recent_call *call);
 
 /*
- * What a line says, with the seat whose it is. 1; 0 where that has been told of the call already, or nobody
- * is found whose it is (*seat is NULL); -1: no memory. Calls are borrowed from the seat.
+ * Takes a message about registered memory and finds its member. Returns 1; 0 if this has been reported about
+ * the call already, or if no member fits (`*member` is then NULL); -1 if memory is out. The calls are
+ * borrowed from the member.
  */
 int registrations_take(struct registrations *registrations, const struct source_processes *source_processes,
                        int64_t source_process, int64_t thread, const struct message_registration *said,

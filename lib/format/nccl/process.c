@@ -1,3 +1,7 @@
+/*
+ * Bookkeeping of NCCL's debug log: processes and their communicators, start-up times, calls on unknown
+ * communicators, split lines, and registered memory.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -69,7 +73,10 @@ struct member *source_processes_member(const struct source_processes *source_pro
     return number ? &source_processes->member_list[*number] : NULL;
 }
 
-/* Whether a seat is what a line tells of: each is told of when it begins to be made and when it is there. */
+/*
+ * Whether a message is about this member: one is printed when its creation begins, and one when it is
+ * complete.
+ */
 static int is_of(const struct member *member, const struct message_init *init)
 {
     int is_same = member->parent == init->parent && member->rank == init->rank &&
@@ -78,7 +85,7 @@ static int is_of(const struct member *member, const struct message_init *init)
     return is_same && !member->is_complete;
 }
 
-/* The hash of a child; 0 where its parent is not known. */
+/* The hash of a child; 0 if its parent is unknown. */
 static uint64_t hash_of(struct source_processes *source_processes, int64_t source_process,
                         const struct message_init *init)
 {
@@ -86,7 +93,7 @@ static uint64_t hash_of(struct source_processes *source_processes, int64_t sourc
         init->id ? NULL : source_processes_member(source_processes, source_process, init->parent);
     if (init->id || !parent)
         return init->id;
-    /* Before 2.24 a line does not say the number: it is counted. */
+    /* Before NCCL 2.24 a message does not give the number, so the splits are counted. */
     parent->children = init->child == COUNT_UNKNOWN ? parent->children + 1 : init->child;
     return identity_of_child(parent->hash, (int32_t)parent->children, (int32_t)init->color);
 }
@@ -205,7 +212,7 @@ int unnamed_take_call(struct unnamed_list *list, const struct said *said, const 
     return unnamed->is_old;
 }
 
-/* lib/report/log_notes.c reads it. */
+/* lib/report/log_notes.c parses this text. */
 static void name(const struct unnamed *unnamed, enum function function, char *what, size_t bytes)
 {
     char ranks[48] = "", device[48] = "";
@@ -258,7 +265,7 @@ void torn_drop(struct partial_lines *partial_lines, size_t number)
     partial_lines->count--;
     for (size_t i = number; i < partial_lines->count; i++)
         partial_lines->lines[i] = partial_lines->lines[i + 1];
-    partial_lines->lines[partial_lines->count] = dropped; /* its memory serves the next */
+    partial_lines->lines[partial_lines->count] = dropped; /* its memory is reused */
 }
 
 int partial_lines_add(struct partial_lines *partial_lines, int64_t source_process, uint64_t offset,
@@ -288,11 +295,11 @@ int torn_join(struct partial_lines *partial_lines, size_t number, struct text re
 }
 
 /*
- * Whose a line about registered memory is. Lines of calls name no communicator: they stand behind the line of
- * their call, of grouped calls behind those of all, on the same thread, with one of its buffers.
+ * Finds the call of a message about registered memory. Such messages name no communicator. They follow the
+ * message of their call, or of all calls of a group, on the same thread, and have one of its buffers.
  */
 
-/* As many calls as are looked through for one: a group is mostly smaller. */
+/* Number of recent calls that are searched; groups are usually smaller. */
 enum { REGISTRATION_CALLS = 1024 };
 
 void registrations_init(struct registrations *registrations)
@@ -322,7 +329,7 @@ static int has_buffer(const struct recent_call *call, uint64_t address)
     return address && (call->send_buffer == address || call->receive_buffer == address);
 }
 
-/* The newest call of the thread that has the buffer, on a communicator in which the process has that rank. */
+/* The newest call of the thread with this buffer, on a communicator in which the process has this rank. */
 static struct recent_call *find_call(struct registrations *registrations,
                                      const struct source_processes *source_processes, int64_t source_process,
                                      int64_t thread, const struct message_registration *said)
@@ -345,7 +352,7 @@ static struct map_key handle_key(int64_t source_process, uint64_t handle)
     return (struct map_key){{(uint64_t)source_process, handle}};
 }
 
-/* Handles come again when what had them has ended: the newest counts. */
+/* Handles are reused after their registration ends: the newest counts. */
 static int remember_handle(struct registrations *registrations, int64_t source_process,
                            const struct message_registration *said, int64_t member)
 {
@@ -364,7 +371,7 @@ static int remember_handle(struct registrations *registrations, int64_t source_p
     return 0;
 }
 
-/* Bit of what is told of a call. */
+/* The bit of recent_call.told for a message. */
 static unsigned told_bit(const struct message_registration *said)
 {
     return 1U << ((unsigned)said->way * 2 + (said->kind == REGISTRATION_FAILED));
@@ -427,10 +434,10 @@ int registrations_take(struct registrations *registrations, const struct source_
     return 1;
 }
 
-/* So many communicators a process makes at once at the most: one for each GPU, and some to spare. */
+/* Limit on the communicators that a process creates at once: one per GPU, with some margin. */
 enum { MADE_AT_ONCE = 64 };
 
-/* Names of functions are words of a source; what is longer is none. */
+/* Limit on the length of a function name; longer text is no name. */
 enum { NAME_MOST = 64 };
 
 static int name_function(struct start *start, struct text name, struct intern *functions)
@@ -468,7 +475,7 @@ int start_take_bootstrap(const struct source_processes *source_processes, int64_
     return 0;
 }
 
-/* What is told to the microsecond is not told again by hundredths of a second. */
+/* The bootstrap time known to the microsecond is not replaced by one in hundredths of a second. */
 static void take_parts(struct start_up *start, const struct timings *timings)
 {
     start->total_ns = timings->total_ns;

@@ -1,3 +1,7 @@
+/*
+ * Warnings of NCCL's debug log: finds the kind of a warning from its words, and holds each warning until the
+ * next messages show what came of it.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -27,19 +31,22 @@ static int64_t status_of_request(struct text message)
     return number != COUNT_UNKNOWN ? number : text_leading_number(text_after(message, " err: "));
 }
 
-/* A warning that holds all three is of that kind; the first of the table that fits. NULL: nothing more. */
+/*
+ * A warning that contains all three texts has that kind; the first row that fits counts. NULL: no further
+ * text.
+ */
 struct words {
-    const char *first; /* NULL: what is an echo (echo.h) */
+    const char *first; /* NULL: the words of an echo (echo_is_in) */
     const char *second;
     const char *third;
     enum warning_kind kind;
 };
 
 static const struct words table[] = {
-    /* NCCL's RAS serves its users, and no operation waits for it. */
+    /* NCCL's RAS serves its users; no operation waits for it. */
     {"RAS ", NULL, NULL, WARNING_OTHER},
     {"NCCL version mismatch with remote peer", NULL, NULL, WARNING_OTHER},
-    /* The process exits, in which memory is freed behind the driver's back. */
+    /* The process is exiting, and memory is freed after the driver shut down. */
     {"driver shutting down", NULL, NULL, WARNING_OTHER},
     /* Transfers and requests. */
     {"Got completion", "with status=", NULL, WARNING_COMPLETION},
@@ -51,8 +58,10 @@ static const struct words table[] = {
     {"ucx_isend: unable to send", NULL, NULL, WARNING_REQUEST},
     {"ucx_irecv: unable to post", NULL, NULL, WARNING_REQUEST},
     {"flush: unable to read data", NULL, NULL, WARNING_REQUEST},
-    /* Cards. Of other events of one a queue's or a connection's are what becomes of a transfer, and the rest
-     * is no failure; the words are ibv_event_type_str's. */
+    /*
+     * Cards. Of the other events, those of a queue or connection follow from a transfer, and the rest are no
+     * failures. The words are those of ibv_event_type_str().
+     */
     {"NET/IB", "async", "local catastrophic error", WARNING_CARD_FATAL},
     {"NET/IB", "async", "port error", WARNING_CARD},
     {"NET/IB", "async", "link down", WARNING_CARD},
@@ -70,20 +79,20 @@ static const struct words table[] = {
     {"NET/OFI", "Couldn't enable endpoint", NULL, WARNING_NO_CARD},
     {"NET/OFI", "Error accessing device", NULL, WARNING_NO_CARD},
     {"NET/IB", "incompatible", "evice", WARNING_MISMATCH},
-    /* All ranks print it of the ranks that differ. */
+    /* All ranks print it about the ranks that differ. */
     {"Detected mixed local ", NULL, NULL, WARNING_ABORTED},
-    /* Who receives less than a peer sends says nothing of which of the two is wrong. */
+    /* If a rank receives less than its peer sends, the message does not show which of the two is wrong. */
     {"NET/", "message truncated", NULL, WARNING_ABORTED},
     /* Peers that cannot be reached, or no longer. */
     {"onnect to ", "failed", NULL, WARNING_CLOSED},
     {"onnect to ", "exceeded", NULL, WARNING_CLOSED},
     {"Connect: exceeded ", NULL, NULL, WARNING_CLOSED},
     {NULL, NULL, NULL, WARNING_CLOSED},
-    /* A service thread says what came of what another thread asked it for. */
+    /* A service thread reports the result of a request from another thread. */
     {"[Proxy Service", "Failed to execute operation", NULL, WARNING_ABORTED},
     {"[Service thread] Error encountered", NULL, NULL, WARNING_ABORTED},
     {" in abort state", NULL, NULL, WARNING_ABORTED},
-    /* The rank's own. */
+    /* Failures of the rank itself. */
     {"out of memory", NULL, NULL, WARNING_MEMORY},
     {"Failed to malloc", NULL, NULL, WARNING_MEMORY},
     {"Failed to CUDA ", "alloc", NULL, WARNING_MEMORY},
@@ -123,7 +132,7 @@ static int fits(struct text message, const struct words *words)
            (!words->third || text_holds(message, words->third));
 }
 
-/* NULL: no words of it are known. */
+/* NULL: the words are unknown. */
 static const struct words *words_of(struct text message)
 {
     for (size_t i = 0; i < WORDS; i++)
@@ -185,7 +194,7 @@ static int is_place(struct text word)
                COUNT_UNKNOWN;
 }
 
-/* ncclResult_t (nccl.c). */
+/* The values of ncclResult_t in NCCL's nccl.h. */
 enum {
     RESULT_CUDA = 1,
     RESULT_SYSTEM = 2,
@@ -210,8 +219,10 @@ int warning_read_result(struct text message, enum warning_kind *kind)
     return 1;
 }
 
-/* Sockets, the bootstrap and the proxy hand up an internal error, mostly without a warning, once the
- * communicator is aborted. */
+/*
+ * Sockets, the bootstrap and the proxy return an internal error, usually without a warning, after the
+ * communicator was aborted.
+ */
 enum warning_kind warning_of_result_alone(struct text message, enum warning_kind kind)
 {
     static const char *const places[] = {"misc/socket.", "bootstrap.", "proxy."};
@@ -233,8 +244,10 @@ int warning_read_fewer_cards(struct text message, int64_t *rank)
            text_number(message, "Rank", rank) == 0;
 }
 
-/* "Mismatched NCCL version detected : rank 1 version 22203 rank 0 version 22005": which two differ. 0: it is
- * no such line. */
+/*
+ * "Mismatched NCCL version detected : rank 1 version 22203 rank 0 version 22005": the two ranks that differ.
+ * Returns 0 for any other message.
+ */
 static int warning_read_versions(struct text message, int64_t *one, int64_t *other)
 {
     struct text first = text_after(text_after(message, "Mismatched NCCL version detected"), " rank ");
@@ -255,12 +268,12 @@ struct text warning_own_address(struct text message)
     if (!colon)
         return none;
     struct text word = text_word((struct text){colon + 1, behind.length - (size_t)(colon + 1 - behind.data)});
-    /* Where a card meets the others itself, its port stands there, and no bracket behind it. */
+    /* If a card connects to the others itself, the message has its port there, and no bracket after it. */
     return word.data + word.length < behind.data + behind.length && word.data[word.length] == '<' ? word
                                                                                                   : none;
 }
 
-/* Up to the end of the first line, as far as warnings are worth keeping. */
+/* A warning is kept up to the end of its first line, with these limits. */
 enum { WARNING_BYTES = 512, NAME_BYTES = 32, PEER_BYTES = 256 };
 
 void warnings_release(struct warnings *warnings)
@@ -303,7 +316,10 @@ static int emit(const struct source_processes *source_processes, const struct fo
     return sink->event(sink->context, &event, error);
 }
 
-/* All ranks log which two of them differ: each of the two names the other, and the rest only say so. */
+/*
+ * All ranks log which two of them differ. For each of the two, the other is the peer; the other ranks only
+ * repeat it.
+ */
 static void judge_versions(const struct source_processes *source_processes, const struct said *said,
                            struct warning_words *words)
 {
@@ -321,7 +337,7 @@ static void judge_versions(const struct source_processes *source_processes, cons
         words->kind = WARNING_ABORTED;
 }
 
-/* What is held, by the result that was handed up where its own words do not say what it is about. */
+/* Releases the held warning. If its own words do not give a kind, the result that NCCL returned does. */
 static void let_go(struct held_warning *held, const struct source_processes *source_processes,
                    struct warning_words *words)
 {
@@ -362,7 +378,9 @@ int warnings_take(struct warnings *warnings, const struct source_processes *sour
     return 0;
 }
 
-/* A result that NCCL hands up: of the warning before it; where the log has none, it is one itself. */
+/*
+ * Takes a result that NCCL returned. It belongs to the warning before it; without one it is a warning itself.
+ */
 static int take_result(struct warnings *warnings, const struct source_processes *source_processes,
                        const struct format_sink *sink, const struct said *said, enum warning_kind kind,
                        struct error *error)
@@ -386,7 +404,7 @@ static int take_result(struct warnings *warnings, const struct source_processes 
                : 1;
 }
 
-/* Whether it is said of the rank that the speaker has in what it is making. */
+/* Whether the message is about the process's own rank in the communicator that it is creating. */
 static int is_of_itself(const struct source_processes *source_processes, const struct said *said,
                         int64_t rank)
 {
@@ -395,7 +413,7 @@ static int is_of_itself(const struct source_processes *source_processes, const s
     return member && member->rank == rank;
 }
 
-/* Each communicator says it again: the first is kept. */
+/* Every communicator prints it; the first is kept. */
 static int take_network(struct warnings *warnings, const struct source_processes *source_processes,
                         const struct format_sink *sink, const struct said *said, struct error *error)
 {
@@ -410,7 +428,7 @@ static int take_network(struct warnings *warnings, const struct source_processes
                 error);
 }
 
-/* Of what it called or did itself; what it warns of of cards and peers stays true. */
+/* About what the process itself called or did. Warnings about cards and peers stay true. */
 static int is_of_rank(enum warning_kind kind)
 {
     return kind == WARNING_CUDA || kind == WARNING_MEMORY || kind == WARNING_INTERNAL ||
@@ -437,7 +455,9 @@ int warnings_settle(struct warnings *warnings, const struct source_processes *so
     return tell_got_over(held, source_processes, sink, error);
 }
 
-/* The thread connected what it was about to, whatever NCCL handed up before: it took another way. */
+/*
+ * The thread connected its communicator in spite of a result that NCCL returned before: it took another path.
+ */
 static int take_connected(struct warnings *warnings, const struct source_processes *source_processes,
                           const struct format_sink *sink, const struct said *said, struct error *error)
 {

@@ -1,3 +1,7 @@
+/*
+ * The members of the communicators in a RAS dump: their placement, their counts and the errors on them, and
+ * the operations that follow from the counts.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -8,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what only some ranks launched, so many of each function are handed over: hosts run no farther ahead. */
+/*
+ * Limit on the operations handed over per function that only some ranks launched; hosts do not get further
+ * ahead.
+ */
 enum { AHEAD_MOST = 1024 };
 
-/* Twice what a call takes as a row: what is told of ranks has room beside. */
+/* Twice the size of a stored call, to leave room for what is stored about ranks. */
 enum { CALL_BYTES = 128 };
 
 static const enum function functions[RAS_COUNTS] = {
@@ -42,7 +49,7 @@ void ras_members_release(struct ras_members *member_list)
     free(member_list->kept);
 }
 
-/* What RAS calls a host is its address; "unknown" where it knows none. */
+/* RAS identifies a host by its address; "unknown" if it has none. */
 int ras_members_host(struct ras_members *member_list, const char *text, size_t length, int64_t *number)
 {
     static const char unknown[] = "unknown";
@@ -79,8 +86,8 @@ int ras_members_put(struct ras_members *member_list, const struct ras_member *me
 }
 
 /*
- * NCCL's result of a rank: that of its threads, or else of its initialization. An initialization that is not
- * over has an internal error for its state until it is (ncclCommInitRankDev()).
+ * NCCL's result on a rank: that of its threads, else that of its initialization. Until an initialization has
+ * finished, its state is an internal error (ncclCommInitRankDev()).
  */
 static int64_t error_of(struct json *json, const struct value *status)
 {
@@ -130,8 +137,11 @@ void ras_members_sort(struct ras_members *member_list)
     array_sort(member_list->items, member_list->count, sizeof *member_list->items, by_place);
 }
 
-/* Ranks whose process is not known, of several communicators, are the same by their number where one of these
- * is larger than all others, and may hold all; else there is no telling, and they are others. */
+/*
+ * Ranks with an unknown process may appear in several communicators. If one communicator is larger than all
+ * others, it may contain all ranks, and equal rank numbers are the same rank. Otherwise that cannot be
+ * determined, and they are different ranks.
+ */
 static void find_world(struct ras_members *member_list)
 {
     uint64_t largest = 0;
@@ -148,8 +158,10 @@ static void find_world(struct ras_members *member_list)
     }
 }
 
-/* Tells a process that has neither host nor number from others, in all dumps alike: below 0, which no time
- * is. */
+/*
+ * A number that identifies a process without host and PID, the same in all dumps. It is used as a start time;
+ * it is negative, which no real start time is.
+ */
 static int64_t number_unknown(const struct ras_members *member_list, const struct ras_member *member)
 {
     uint64_t rank = (uint64_t)member->rank;
@@ -170,7 +182,7 @@ static struct origin origin_of(const struct ras_members *member_list, const stru
                            .offset = member->offset};
 }
 
-/* All that it launched there; COUNT_UNKNOWN where that is not said, or too many to be. */
+/* The number of all operations that it launched there; COUNT_UNKNOWN if not given or impossibly large. */
 static int64_t launched(const struct ras_member *member)
 {
     int64_t sum = 0;
@@ -215,8 +227,8 @@ static int emit_missing(const struct ras_members *member_list, const struct ras_
 }
 
 /*
- * What NCCL reports of a rank. A remote error is another rank's; and where a communicator is aborted, what
- * its threads wait in ends as an internal error.
+ * Reports the error on a rank. A remote error belongs to another rank. In an aborted communicator, waiting
+ * threads end with an internal error.
  */
 static int emit_error(const struct ras_members *member_list, const struct ras_member *member,
                       const struct format_sink *sink, struct error *error)
@@ -238,7 +250,7 @@ static int emit_error(const struct ras_members *member_list, const struct ras_me
                         errors[member->error].text, sink, error);
 }
 
-/* Of a rank that a text counts and does not list the process is not known, and has no facts. */
+/* The process of a rank that a report counts but does not list is unknown and has no facts. */
 static int emit_facts(const struct ras_members *member_list, const struct ras_member *member,
                       const struct format_sink *sink, struct error *error)
 {
@@ -263,10 +275,10 @@ static int emit_member(const struct ras_members *member_list, const struct ras_m
                : 0;
 }
 
-/* Calls that are handed over. */
+/* State while calls are handed over. */
 struct handing {
-    int64_t ordinal;    /* of the next */
-    int64_t ahead_most; /* so many of each function that only some ranks launched */
+    int64_t ordinal;    /* of the next call */
+    int64_t ahead_most; /* limit per function on the calls that only some ranks launched */
 };
 
 static int emit_call(const struct ras_members *member_list, const struct ras_member *member,
@@ -282,7 +294,7 @@ static int emit_call(const struct ras_members *member_list, const struct ras_mem
     return sink->event(sink->context, &event, error);
 }
 
-/* The seats of one communicator, `count` from the first on. */
+/* Counts the members of the communicator that begins at `first`. */
 static size_t count_members(const struct ras_members *member_list, size_t first)
 {
     size_t past = first;
@@ -292,7 +304,7 @@ static size_t count_members(const struct ras_members *member_list, size_t first)
     return past - first;
 }
 
-/* How often all that say it launched a function. */
+/* How often every member with a known count launched a function. */
 static int64_t common_count(const struct ras_member *first, size_t members, int function)
 {
     int64_t least = INT64_MAX;
@@ -302,7 +314,7 @@ static int64_t common_count(const struct ras_member *first, size_t members, int 
     return least == INT64_MAX ? 0 : least;
 }
 
-/* The last that is common, or all that are not. */
+/* Hands over the last common call, or all that are not common. */
 static int emit_calls(const struct ras_members *member_list, const struct ras_member *member, int function,
                       int64_t common, int is_common, struct handing *handing, const struct format_sink *sink,
                       struct error *error)
@@ -334,7 +346,7 @@ static int emit_communicator(const struct ras_members *member_list, size_t first
     return 0;
 }
 
-/* How many calls only some ranks launched, of each function no more than so many by a rank. */
+/* How many calls only some ranks launched, with at most `ahead_most` per function and rank. */
 static int64_t count_ahead(const struct ras_members *member_list, int64_t ahead_most)
 {
     int64_t sum = 0;
@@ -352,8 +364,8 @@ static int64_t count_ahead(const struct ras_members *member_list, int64_t ahead_
 }
 
 /*
- * A count says in a few bytes that there are many calls. As many of each rank are handed over as the file
- * accounts for together, the same of all: who is behind shows in the first.
+ * A count takes a few bytes but may stand for many calls. The number handed over is limited by the size of
+ * the file, and is the same for all ranks: the first calls already show which ranks are behind.
  */
 static int64_t find_ahead_most(const struct ras_members *member_list)
 {
@@ -364,7 +376,7 @@ static int64_t find_ahead_most(const struct ras_members *member_list)
     return most;
 }
 
-/* Of those that answered, whether none launched anything, as RAS has it. */
+/* Whether, by RAS's counts, none of the members that answered launched anything. */
 static int launched_nothing(const struct ras_member *first, size_t members)
 {
     size_t answered = 0;

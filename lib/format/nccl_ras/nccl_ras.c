@@ -1,3 +1,7 @@
+/*
+ * The format "nccl_ras": reports of NCCL's RAS subsystem (`ncclras`) as JSON or text. Finds the reports in a
+ * file and reads the JSON ones; report.c reads the text.
+ */
 #include "format/nccl_ras/nccl_ras.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -9,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What is looked at, and in which order it stands in a communicator. */
+/* The values that are read, in the order in which a communicator has them. */
 enum { PATH_HASH, PATH_SIZE, PATH_RANK, PATH_MISSING, PATH_TIME };
 static const char *const paths[] = {
     [PATH_HASH] = "communicators[].hash",
@@ -22,7 +26,7 @@ static const char *const paths[] = {
 
 enum { NS_PER_S = 1000000000 };
 
-/* A dump begins in so many lines of a file, which are no longer than so much. */
+/* A dump begins within the first LINES_BEFORE lines of a file, in at most BEGIN_BYTES. */
 enum { LINES_BEFORE = 16, BEGIN_BYTES = 4096 };
 
 static const char first_key[] = "\"nccl_version\"";
@@ -30,7 +34,7 @@ static const char first_key[] = "\"nccl_version\"";
 struct ras_file {
     const struct format_sink *sink;
     struct json json;
-    struct buffer mended; /* an object with the comma that NCCL left out */
+    struct buffer mended; /* an object with the missing comma added */
     struct ras_members member_list;
 };
 
@@ -59,8 +63,10 @@ static int take_size(struct ras_file *file, const struct tokens_value *value, st
     return failed ? note(file, "unreadable value", 1, value, error) : 0;
 }
 
-/* NCCL 2.28.7 to 2.28.9 write no comma before "status" of a rank that did not answer. Where it is missing;
- * NULL: it is there. */
+/*
+ * NCCL 2.28.7 to 2.28.9 omit the comma before "status" of a rank that did not answer. Returns where it is
+ * missing; NULL if it is there.
+ */
 static const char *missing_comma(struct raw_json object)
 {
     static const char key[] = "\"status\"";
@@ -80,7 +86,7 @@ static enum json_status parse_mended(struct ras_file *file, struct raw_json obje
     return json_parse(&file->json, file->mended.data, file->mended.length);
 }
 
-/* 1 where the object can be read, 0 where it was noted that it cannot; -1 to stop. */
+/* Returns 1 if the object can be read, 0 if it was noted as unreadable, -1 to stop. */
 static int parse(struct ras_file *file, const struct tokens_value *value, struct error *error)
 {
     enum json_status status = json_parse(&file->json, value->value.text, value->value.length);
@@ -113,7 +119,10 @@ static int take_rank(struct ras_file *file, const struct tokens_value *value, st
     return is_object < 1 ? is_object : add_member(file, value, WARNING_OTHER, error);
 }
 
-/* A rank that RAS heard nothing of: how far it came is not known. Its process may answer, and have left. */
+/*
+ * A rank without a report: its progress is unknown. Its process may have answered, and the rank may have
+ * left.
+ */
 static int take_missing(struct ras_file *file, const struct tokens_value *value, struct error *error)
 {
     int is_object = parse(file, value, error);
@@ -127,7 +136,7 @@ static int take_missing(struct ras_file *file, const struct tokens_value *value,
     return note(file, "rank not yet or no longer in its communicator", 0, value, error);
 }
 
-/* "2025-12-19 13:06:53", of the clock on the wall there; TIME_UNKNOWN where it is none. */
+/* "2025-12-19 13:06:53" in local time; TIME_UNKNOWN for anything else. */
 static int64_t moment_of(struct raw_json text)
 {
     static const char layout[] = "0000-00-00 00:00:00";
@@ -190,8 +199,10 @@ static enum dump dump_at(const char *at, const char *end)
                : DUMP_NONE;
 }
 
-/* Where in the first lines a dump begins: who asks RAS through its socket gets "OK" before it, and scripts
- * print the time. NULL: it does not. */
+/*
+ * Finds where a dump begins in the first lines: RAS's socket answers "OK" before it, and scripts print the
+ * time. NULL if there is none.
+ */
 static const char *find_dump(const char *bytes, size_t length, enum dump *dump)
 {
     const char *at = bytes, *end = bytes + length;
@@ -205,7 +216,7 @@ static const char *find_dump(const char *bytes, size_t length, enum dump *dump)
     return NULL;
 }
 
-/* Passes over what stands before the dump. */
+/* Skips the lines before the dump. */
 static int skip_to_dump(struct input *input, enum dump *dump, struct error *error)
 {
     const char *bytes;
@@ -229,7 +240,7 @@ static int take_damage(struct ras_file *file, const struct tokens_value *value, 
     return note(file, reason, 1, value, error);
 }
 
-/* Dumps may be written one after the other into one file. */
+/* A file may contain several dumps, one after the other. */
 static int begins_another(struct ras_file *file, struct tokens *tokens, struct input *input)
 {
     enum dump dump = DUMP_NONE;

@@ -1,3 +1,7 @@
+/*
+ * Reads the text report of `ncclras` line by line: the summary, processes that are gone, ranks that did not
+ * answer, operation counts, and errors.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
@@ -8,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Communicators of one size, nodes and state are a group, which the summary has a row for. */
+/* Communicators with the same size, nodes and state form a group, which is one row of the summary. */
 enum { GROUPS_MOST = 1 << 16 };
 
-/* Of ranks that are only counted, so many are handed over: a few bytes tell of any number. */
+/* Limit on the ranks handed over that are only counted, as a few bytes may count any number. */
 enum { COUNTED_MOST = 1 << 17 };
 
 enum section {
@@ -19,51 +23,52 @@ enum section {
     SECTION_DEAD,       /* processes that RAS considers dead */
     SECTION_SILENT,     /* processes that did not answer */
     SECTION_INCOMPLETE, /* ranks of a communicator that did not answer */
-    SECTION_COUNTS,     /* how many operations of a function the ranks of a communicator launched */
-    SECTION_ERROR,      /* what NCCL reports of ranks of a communicator */
-    SECTION_STATUS      /* states of ranks: not modelled */
+    SECTION_COUNTS,     /* how many operations of a function each rank of a communicator launched */
+    SECTION_ERROR,      /* NCCL errors on ranks of communicators */
+    SECTION_STATUS      /* states of ranks; not read */
 };
 
 /* A row of the summary. */
 struct group {
-    int64_t size;   /* 0: not said */
-    int is_aborted; /* ranks of it are */
+    int64_t size;   /* 0: not given */
+    int is_aborted; /* its ranks are aborted */
 };
 
 struct report {
     const struct format_sink *sink;
     struct ras_members *member_list;
-    struct map places;    /* (communicator, rank): index of its seat */
-    struct map processes; /* (host, pid) of those dead or silent: index of the seat that stands for one */
-    int64_t gone;         /* how many those are, whether or not they are listed */
-    size_t listed_gone;   /* the last of these seats, and one: 0: none */
-    struct map functions; /* communicator: a bit for each function whose counts differ */
-    struct map silent;    /* communicator: how many of its ranks did not answer, as far as they are listed */
+    struct map places; /* (communicator, rank) -> index of its member */
+    struct map
+        processes; /* (host, pid) of dead and silent processes -> index of the member that represents each */
+    int64_t gone;  /* number of dead and silent processes, listed or not */
+    size_t listed_gone;   /* 1 + index of the last member that represents one; 0: none */
+    struct map functions; /* communicator -> a bit for each function with different counts */
+    struct map silent;    /* communicator -> number of its listed ranks that did not answer */
     struct group *groups; /* owned */
     size_t group_count;
     size_t group_capacity;
-    int is_aborted; /* the group of the communicator being read */
+    int is_aborted; /* the group of the communicator being read is aborted */
     enum section section;
     int in_summary;
     int is_begun;
-    int has_warnings; /* the last part of a report was reached */
+    int has_warnings; /* the last section of a report was reached */
 
-    /* Of the errors being read. */
+    /* Of the error section being read. */
     int is_initialization;
     int64_t result; /* of the ranks that follow */
 
-    /* Of the counts being read. */
+    /* Of the counts section being read. */
     int function;
-    int64_t listed; /* ranks of all groups */
+    int64_t listed; /* ranks listed in all groups */
     struct {
         int64_t ranks;  /* that launched up to `value` */
-        int64_t listed; /* of those */
+        int64_t listed; /* number of those that are listed */
         int64_t value;
     } group;
-    int64_t rest_groups; /* of ranks that were not listed */
+    int64_t rest_groups; /* groups with ranks that are not listed */
     int64_t rest_ranks;
     int64_t rest_value;
-    int64_t counted; /* ranks handed over in all that no line lists */
+    int64_t counted; /* total of ranks handed over that no line lists */
 };
 
 static int note(const struct report *report, const char *reason, int damage, const struct input_line *line,
@@ -79,7 +84,7 @@ static int leading_number(struct text text, int64_t *value)
     return number_int64(word.data, word.length, value) || *value < 0 ? -1 : 0;
 }
 
-/* "GPU 0 (NVML 3) managed by process 41 on node 10.0.0.1": all of it unknown where it is "[process ...". */
+/* "GPU 0 (NVML 3) managed by process 41 on node 10.0.0.1"; all unknown for "[process ...". */
 static int take_process(struct ras_members *member_list, struct text text, struct ras_member *member)
 {
     struct text process = text_after(text, " managed by process ");
@@ -93,7 +98,7 @@ static int take_process(struct ras_members *member_list, struct text text, struc
     return ras_members_host(member_list, host.data, host.length, &member->host);
 }
 
-/* The seat of a rank of the communicator being read, a new one where it has none; NULL: no memory. */
+/* The member for a rank of the communicator being read; it is added if it is new. NULL if memory is out. */
 static struct ras_member *find_communicator_member(struct report *report, int64_t rank, uint64_t offset)
 {
     struct ras_members *member_list = report->member_list;
@@ -107,7 +112,7 @@ static struct ras_member *find_communicator_member(struct report *report, int64_
     return &member_list->items[*index];
 }
 
-/* Of a process that is listed, the rank is known now: the seat that stands for it alone stands no more. */
+/* The rank of a listed process is now known, so the member that represented the process alone is removed. */
 static enum warning_kind silence_of(struct report *report, const struct ras_member *member)
 {
     struct map_key key = {{(uint64_t)member->host, (uint64_t)member->pid}};
@@ -155,8 +160,7 @@ static int take_error(const struct report *report, struct ras_member *member)
     return 0;
 }
 
-/* "  Rank 7 has launched up to operation 60 -- GPU ...": the number is that of its group where it has none.
- */
+/* "  Rank 7 has launched up to operation 60 -- GPU ...". Without a number, that of its group is used. */
 static int take_rank(struct report *report, struct text text, const struct input_line *line,
                      struct error *error)
 {
@@ -181,7 +185,7 @@ static int take_rank(struct report *report, struct text text, const struct input
     return 0;
 }
 
-/* Ranks that were only counted are those that are not listed anywhere, where they are of one group. */
+/* If only one group has ranks that are not listed, these are all ranks of the communicator without a line. */
 static int give_rest(struct report *report, const struct input_line *line, struct error *error)
 {
     struct ras_members *member_list = report->member_list;
@@ -223,7 +227,8 @@ static int end_counts(struct report *report, const struct input_line *line, stru
     return give_rest(report, line, error);
 }
 
-/* "  Communicator ranks have different AllReduce operation counts"; up to 2.25 "... collective operation
+/*
+ * "  Communicator ranks have different AllReduce operation counts"; up to NCCL 2.25 "... collective operation
  * ...".
  */
 static int begin_counts(struct report *report, struct text text, const struct input_line *line,
@@ -245,7 +250,7 @@ static int begin_counts(struct report *report, struct text text, const struct in
     return 0;
 }
 
-/* "  30 ranks have launched up to operation 640": those that are listed follow. */
+/* "  30 ranks have launched up to operation 640"; the listed ones follow. */
 static int begin_group(struct report *report, struct text text, const struct input_line *line,
                        struct error *error)
 {
@@ -261,7 +266,7 @@ static int begin_group(struct report *report, struct text text, const struct inp
     return 0;
 }
 
-/* "#0-1 (78db921d1c117b4a) MISMATCH": of group 0 the second. */
+/* "#0-1 (78db921d1c117b4a) MISMATCH": the second communicator of group 0. */
 static int begin_communicator(struct report *report, struct text text, const struct input_line *line,
                               struct error *error)
 {
@@ -288,7 +293,7 @@ static int begin_communicator(struct report *report, struct text text, const str
     return 0;
 }
 
-/* A row of the summary: group, communicators, nodes, ranks by node, ranks by communicator, ranks, ... */
+/* A row of the summary: group, communicators, nodes, ranks per node, ranks per communicator, ranks, ... */
 static int take_group(struct report *report, struct text text, struct error *error)
 {
     int64_t numbers[5] = {0};
@@ -312,7 +317,7 @@ static int take_group(struct report *report, struct text text, struct error *err
     return 0;
 }
 
-/* "  Process 41 on node 10.0.0.1 managing GPU 0": a seat in no communicator stands for it. */
+/* "  Process 41 on node 10.0.0.1 managing GPU 0". A member without a communicator represents the process. */
 static int take_gone(struct report *report, struct text text, const struct input_line *line,
                      struct error *error)
 {
@@ -351,7 +356,7 @@ static int take_gone_line(struct report *report, struct text text, const struct 
     return take_gone(report, text, line, error);
 }
 
-/* "  The missing ranks: 3, 21": where one process is gone, it is its. */
+/* "  The missing ranks: 3, 21". If only one process is gone, they belong to it. */
 static int take_missing_ranks(struct report *report, struct text text, const struct input_line *line,
                               struct error *error)
 {
@@ -384,8 +389,10 @@ static int is_count_line(struct text text)
            text_holds(text, " ranks have not launched any ");
 }
 
-/* "  Asynchronous errors on 2 ranks", and "  2 ranks reported internal error" before those that it lists. A
- * rank whose initialization is not over has an internal error there, too. */
+/*
+ * "  Asynchronous errors on 2 ranks", and "  2 ranks reported internal error" before the ranks that it lists.
+ * A rank whose initialization has not finished is listed with an internal error, too.
+ */
 static int take_error_line(struct report *report, struct text text, const struct input_line *line,
                            struct error *error)
 {
@@ -423,8 +430,10 @@ static int take_detail(struct report *report, struct text text, const struct inp
                : 0;
 }
 
-/* Functions whose counts are the same everywhere are not told: as if nobody had launched any. Where none is
- * told, nothing is known. */
+/*
+ * Functions with the same count on all ranks are not reported; their counts become 0. Of a communicator
+ * without any reported function nothing is known.
+ */
 static void close_counts(struct report *report)
 {
     struct ras_members *member_list = report->member_list;
@@ -509,7 +518,7 @@ int ras_report_read(struct ras_members *member_list, struct input *input, const 
 {
     struct report report = {.sink = sink, .member_list = member_list};
     struct input_line line, last = {.text = ""};
-    /* Where the file could not be read to its end, that is the error. */
+    /* If the file could not be read to its end, that is the error. */
     struct error second = ERROR_INIT;
     int status = 0, got = 0;
     forget(&report);

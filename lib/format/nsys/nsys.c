@@ -1,3 +1,7 @@
+/*
+ * The format "nsys": SQLite exports of Nsight Systems. Connects the calls and kernels that profile.c reads,
+ * and makes events from them.
+ */
 #include "format/nsys/nsys.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -35,7 +39,7 @@ static int by_launch(const void *a, const void *b)
     return order ? order : compare(left->device.begin_ns, right->device.begin_ns);
 }
 
-/* Calls first to past - 1 have not got a kernel yet. */
+/* The calls from `first` to before `past` have no kernel yet. */
 struct waiting {
     size_t first;
     size_t past;
@@ -63,7 +67,7 @@ static int holds_launch(const struct nsys_call *call, int64_t launched_ns)
     return call->api.begin_ns <= launched_ns && call->api.end_ns >= launched_ns;
 }
 
-/* One launch: 1 when the kernel is of no call. */
+/* Connects one launch. Returns 1 if the kernel belongs to no call. */
 static int take_launch(struct nsys_profile *profile, struct waiting *waiting, size_t kernel)
 {
     const struct nsys_kernel *of = &profile->kernels[kernel];
@@ -73,7 +77,7 @@ static int take_launch(struct nsys_profile *profile, struct waiting *waiting, si
     size_t first = waiting->first, past = waiting->past;
     if (past > first && holds_launch(&profile->calls[past - 1], of->launch.begin_ns))
         first = past - 1;
-    /* A call may launch several. */
+    /* A call may launch several kernels. */
     if (past == first && past > 0 && profile->calls[past - 1].thread == of->thread &&
         profile->calls[past - 1].first_kernel >= 0 &&
         holds_launch(&profile->calls[past - 1], of->launch.begin_ns))
@@ -111,8 +115,8 @@ void nsys_link(struct nsys_profile *profile, int64_t *loose)
 
 struct emission {
     const struct nsys_profile *profile;
-    struct map member_of; /* (process, communicator) -> seat */
-    struct map counted;   /* (process, communicator, function) -> how many calls so far */
+    struct map member_of; /* (process, communicator) -> member */
+    struct map counted;   /* (process, communicator, function) -> number of calls so far */
     int64_t ordinal;
 };
 
@@ -167,7 +171,7 @@ static int emit_member(const struct nsys_profile *profile, const struct nsys_mem
                : 0;
 }
 
-/* A process may make its communicators anew under a hash that it had: the last one counts. */
+/* A process may create a communicator again with a hash that it used before; the last one counts. */
 static int emit_members(struct emission *emission, struct error *error)
 {
     const struct nsys_profile *profile = emission->profile;
@@ -189,7 +193,10 @@ static int emit_members(struct emission *emission, struct error *error)
     return 0;
 }
 
-/* NCCL numbers a communicator's collectives so: from its making on all of them are there. -1: no memory. */
+/*
+ * Counts a call like NCCL numbers the collectives of a communicator, which works if the export has all calls
+ * since its creation. Returns -1 if memory is out.
+ */
 static int count_call(struct emission *emission, const struct nsys_call *call, int64_t *number)
 {
     struct map_key key = {
@@ -250,7 +257,10 @@ static int emit_call(struct emission *emission, const struct nsys_call *call, st
     return hand_over(profile, &event, error);
 }
 
-/* Hands over who is where, and all calls as operations; they have to be linked. -1 to stop, or no memory. */
+/*
+ * Hands over the placement of the ranks, and all calls as operations; requires nsys_link(). Returns -1 if the
+ * sink stopped it or memory is out.
+ */
 static int nsys_emit(const struct nsys_profile *profile, struct error *error)
 {
     struct emission emission = {.profile = profile};
@@ -273,7 +283,7 @@ static int note_some(const struct nsys_profile *profile, int64_t count, const ch
     return failed;
 }
 
-/* What can be read before damage is handed over all the same. */
+/* What was read before the damage is handed over. */
 static int nsys_read(const struct foreign_tables *tables, const struct format_sink *sink, char *dialect,
                      size_t dialect_bytes, struct error *error)
 {
@@ -296,7 +306,7 @@ static int nsys_read(const struct foreign_tables *tables, const struct format_si
 
 enum { SURE = 90 };
 
-/* SQLite's own beginning, and tables that no other program has: they are made before the rest. */
+/* SQLite's magic bytes, and tables that only nsys exports have; they are created first. */
 static int nsys_sniff(const char *bytes, size_t length, const char *path)
 {
     static const char begin[] = "SQLite format 3";

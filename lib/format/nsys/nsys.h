@@ -11,12 +11,12 @@ struct format_sink;
 /* -------------------- profile.c -------------------- */
 
 /*
- * What NCCL says of a call beside its name: a payload of NVTX, in the layout that NCCL registered for it and
- * the export lists (NVTX_PAYLOAD_SCHEMA_ENTRIES). In front of the values stand 32 bytes: domain, layout and
- * sizes. Names of values: NVIDIA/nccl, src/include/nvtx_payload_schemas.h.
+ * What NCCL attaches to a call besides its name: an NVTX payload. NCCL registers its layout, and the export
+ * lists it (NVTX_PAYLOAD_SCHEMA_ENTRIES). 32 bytes precede the values: domain, layout and sizes. The names of
+ * the values are those of NVIDIA/nccl, src/include/nvtx_payload_schemas.h.
  */
 enum nsys_field {
-    NSYS_COMMUNICATOR = 0, /* hash; from NCCL 2.25 on */
+    NSYS_COMMUNICATOR = 0, /* hash; since NCCL 2.25 */
     NSYS_BYTES,
     NSYS_ROOT,
     NSYS_PEER,
@@ -28,14 +28,14 @@ enum nsys_field {
 
 struct nsys_payload {
     int is_there[NSYS_FIELDS];
-    int64_t value[NSYS_FIELDS]; /* bits of a hash */
+    int64_t value[NSYS_FIELDS]; /* a hash is stored by its bits */
 };
 
 struct nsys_layout {
     int64_t domain;
     int64_t schema;
     enum nsys_field field;
-    size_t offset; /* in the values */
+    size_t offset; /* from the first value */
 };
 
 struct nsys_layouts {
@@ -44,7 +44,7 @@ struct nsys_layouts {
     size_t capacity;
 };
 
-/* Takes what a payload says. What is too short for its layout says nothing. */
+/* Reads the values of a payload. One that is too short for its layout is ignored. */
 void nsys_payload_take(const struct nsys_layouts *layouts, const struct foreign_value *blob,
                        struct nsys_payload *payload);
 
@@ -52,11 +52,11 @@ struct nsys_call {
     int64_t thread; /* nsys' globalTid: host, process and thread */
     struct interval_ns api;
     enum function function;
-    uint64_t communicator_hash; /* 0: not said */
+    uint64_t communicator_hash; /* 0: not given */
     int64_t bytes;
     int64_t root;
     int64_t peer;
-    int64_t first_kernel; /* that does its work; -1 */
+    int64_t first_kernel; /* of its kernels; -1 */
     int64_t last_kernel;
     uint64_t row;
 };
@@ -74,10 +74,10 @@ struct nsys_kernel {
     int64_t correlation;
     struct interval_ns device;
     struct interval_ns launch; /* TIME_UNKNOWN */
-    int64_t thread;            /* that launched it; -1 */
-    int64_t number;            /* of its device; -1 */
+    int64_t thread;            /* thread that launched it; -1 */
+    int64_t number;            /* device number; -1 */
     int64_t stream;
-    enum algorithm algorithm; /* on symmetric memory alone */
+    enum algorithm algorithm; /* only of kernels on symmetric memory */
     int is_symmetric;
     int has_graph;
 };
@@ -86,8 +86,8 @@ struct nsys_profile {
     const struct format_sink *sink;
     const struct foreign_tables *tables;
     struct nsys_layouts layouts;
-    struct intern texts; /* names that hold NCCL's, and UUIDs */
-    struct map text_of;  /* nsys' number of a text -> number in texts */
+    struct intern texts; /* names that contain NCCL names, and UUIDs */
+    struct map text_of;  /* nsys' number of a text -> number in `texts` */
     struct nsys_call *calls;
     size_t call_count;
     size_t call_capacity;
@@ -98,32 +98,35 @@ struct nsys_profile {
     size_t seat_count;
     size_t member_capacity;
     struct map kernel_of; /* (process, correlation) -> kernel */
-    struct map uuid_of;   /* (process, device) -> number in texts */
+    struct map uuid_of;   /* (process, device) -> number in `texts` */
     struct buffer host;
-    int64_t epoch_ns; /* when the recording began; 0: not said */
-    int is_full;      /* something was passed over since there was too much */
+    int64_t epoch_ns; /* when the recording began; 0: unknown */
+    int is_full;      /* something was skipped because a limit was reached */
 };
 
 void nsys_profile_init(struct nsys_profile *profile, const struct foreign_tables *tables,
                        const struct format_sink *sink);
 void nsys_profile_release(struct nsys_profile *profile);
 
-/* Reads all tables. -1 with an error: memory is out, a table cannot be read on, or the sink stopped it. */
+/*
+ * Reads all tables. Returns -1 with an error if memory is out, a table cannot be read, or the sink stopped
+ * it.
+ */
 int nsys_profile_read(struct nsys_profile *profile, struct error *error);
 
-/* nsys' number of a process, of one of its threads. */
+/* Returns nsys' process ID from the ID of one of its threads. */
 int64_t nsys_process_of(int64_t thread);
 
-/* The operating system's. */
+/* Returns the operating system's PID from nsys' process ID. */
 int64_t nsys_pid_of(int64_t process);
 
 /* -------------------- nsys.c -------------------- */
 
 /*
- * Which kernel does which call's work. A call launches its kernel itself, or, in a group, the group's end
- * does for all calls of it on that thread: those since the launch before. Where calls of several
- * communicators wait for a launch, nothing tells whose kernel it is, and they get none. Puts calls in order,
- * by process and time. *loose counts kernels of no call.
+ * Finds the kernels of each call. A call launches its own kernel. Within a group, the end of the group
+ * launches it for all calls of the group on that thread, which are those since the previous launch. If calls
+ * of several communicators wait for one launch, the trace does not show whose kernel it is, and these calls
+ * get none. Sorts the calls by process and time. `*loose` receives the number of kernels without a call.
  */
 void nsys_link(struct nsys_profile *profile, int64_t *loose);
 

@@ -1,3 +1,7 @@
+/*
+ * Reads the tables of an nsys export: NCCL's calls with their payloads, its kernels with their launches, and
+ * the members of its communicators.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "format/nsys/nsys.h"
@@ -6,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More layouts than any program registers. */
+/* Limit on the payload layouts, above the number that any program registers. */
 enum { LAYOUTS_MOST = 1 << 16 };
 
 enum { HEAD_BYTES = 32, SCHEMA_AT = 8 };
@@ -39,7 +43,9 @@ static int find_field(const struct foreign_value *name, enum nsys_field *field)
     return 0;
 }
 
-/* Reads the export's list; one that is not there leaves it empty. -1 with an error where it cannot be read.
+/*
+ * Reads the export's list of layouts; without one, `layouts` stays empty. Returns -1 with an error if it
+ * cannot be read.
  */
 static int nsys_layouts_read(struct nsys_layouts *layouts, const struct foreign_tables *tables,
                              struct error *error)
@@ -88,12 +94,13 @@ void nsys_payload_take(const struct nsys_layouts *layouts, const struct foreign_
 }
 
 /*
- * What of an export is of NCCL: its calls (NVTX ranges), its kernels with their launches, and who is in its
- * communicators. Times are nanoseconds since the recording began. Memory: a record for each of these; all
- * else is passed over row by row. Tables and columns: NVIDIA's schema reference for Nsight Systems 2026.4.
+ * What is read of an export: NCCL's calls (NVTX ranges), its kernels with their launches, and the members of
+ * its communicators. Times are nanoseconds since the recording began. Memory holds one record for each of
+ * these; all other rows are skipped one by one. Tables and columns: NVIDIA's schema reference for Nsight
+ * Systems 2026.4.
  */
 
-/* So many of each: more is told, and passed over. */
+/* Limit on the records of each kind; a note is made if there are more. */
 enum { NSYS_MOST = 1 << 24 };
 
 enum { PID_SHIFT = 24, PID_MASK = 0xffffff };
@@ -141,7 +148,7 @@ static int64_t integer_or(const struct foreign_value *value, int64_t otherwise)
     return is_known(value) ? value->integer : otherwise;
 }
 
-/* Beyond this no recording lasts, and no sum of two fits. */
+/* Times beyond this are refused: no recording is so long, and sums of two would overflow. */
 static int64_t moment_of(const struct foreign_value *value)
 {
     return is_known(value) && value->integer >= 0 && value->integer < INT64_MAX / 4 ? value->integer
@@ -159,7 +166,7 @@ static int next_row(const struct nsys_profile *profile, struct foreign_value *ro
     return profile->tables->next(profile->tables->context, row, error);
 }
 
-/* A profile of Python holds millions of texts: only those of NCCL are kept. */
+/* A profile of Python has millions of texts: only NCCL's are kept. */
 static int read_texts(struct nsys_profile *profile, struct error *error)
 {
     static const char *const columns[] = {"id", "value"};
@@ -268,7 +275,7 @@ static int add_call(struct nsys_profile *profile, const struct nsys_call *call)
 
 enum { RANGE_BEGIN, RANGE_END, RANGE_TEXT, RANGE_TEXT_NUMBER, RANGE_THREAD, RANGE_BLOB, RANGE_COLUMNS };
 
-/* A call of NCCL's API; others that it makes ranges of move nothing ("ncclGroupEnd"). */
+/* Takes a call of NCCL's API. Its other ranges ("ncclGroupEnd") move no data. */
 static int take_range(struct nsys_profile *profile, const struct foreign_value *row, const char *name,
                       uint64_t at)
 {
@@ -293,7 +300,7 @@ static int take_range(struct nsys_profile *profile, const struct foreign_value *
     return add_call(profile, &call);
 }
 
-/* Marks of lit-gpt's and the like: what a call was for, as JSON. */
+/* Marks by lit-gpt and similar programs: what a call is for, as JSON. */
 static int is_description(const struct foreign_value *text)
 {
     return text->kind == FOREIGN_TEXT && text->bytes[0] == '{' && strstr(text->bytes, "\"source_line\"");
@@ -386,7 +393,7 @@ static int read_kernels(struct nsys_profile *profile, struct error *error)
     return more;
 }
 
-/* Launches of NCCL's kernels, of all that the program called of CUDA. */
+/* Reads the launches of NCCL's kernels among all CUDA calls of the program. */
 static int read_launches(struct nsys_profile *profile, struct error *error)
 {
     static const char *const columns[] = {"start", "end", "globalTid", "correlationId"};

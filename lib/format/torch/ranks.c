@@ -1,3 +1,7 @@
+/*
+ * The progress of ranks in torch's watchdog messages: collects what is printed about each rank, and at the
+ * end of the file finds the groups of works and the sizes of groups.
+ */
 #include "base/base.h"
 #include "format/internal.h"
 #include "format/torch/torch.h"
@@ -45,13 +49,13 @@ static struct map_key key_of(int64_t one, int64_t other)
     return (struct map_key){{(uint64_t)one, (uint64_t)other}};
 }
 
-/* Whose line it is, among the ranks of a file. */
+/* The rank that printed a line, among the ranks of the file. */
 static int64_t whose(const struct watchdog_line *said)
 {
     return said->global_rank == COUNT_UNKNOWN ? said->rank : said->global_rank;
 }
 
-/* The rank of a group; added where it is not there. NULL: no memory. */
+/* Finds or adds a rank of a group. NULL if memory is out. */
 static struct torch_member *torch_ranks_member(struct torch_ranks *ranks, int64_t group, int64_t rank)
 {
     int added;
@@ -103,7 +107,7 @@ static int note_size(struct torch_ranks *ranks, int64_t group, int64_t size)
     return 0;
 }
 
-/* torch's own name of the group of all ranks. */
+/* torch's name of the group of all ranks. */
 static const char OF_ALL[] = "0";
 
 static int name_group_of_all(struct torch_ranks *ranks, int64_t *group)
@@ -119,7 +123,7 @@ int torch_ranks_list_all(struct torch_ranks *ranks, int64_t group, int64_t size)
     return group < 0 && name_group_of_all(ranks, &group) ? -1 : note_size(ranks, group, size);
 }
 
-/* A line that names no group: another one of its rank about the same work does. */
+/* Keeps a work from a line without a group. Another line of the same rank about the work has the group. */
 static int keep_work(struct torch_ranks *ranks, const struct watchdog_line *said, uint64_t offset)
 {
     struct torch_work work = {.rank = said->rank,
@@ -214,7 +218,7 @@ int torch_ranks_remark(struct torch_ranks *ranks, const struct torch_remark *rem
     return 0;
 }
 
-/* The only group in which others failed at the same work; -1: there is none, or several. */
+/* The only group in which other ranks failed at the same work; -1 if there is none, or several. */
 static int64_t group_of_work(const struct map *groups, const struct torch_work *work)
 {
     const int64_t *group = map_get(groups, key_of(work->number, work->operation));
@@ -222,7 +226,7 @@ static int64_t group_of_work(const struct map *groups, const struct torch_work *
     return group ? *group : by_number ? *by_number : -1;
 }
 
-/* By number and operation of the works that failed in groups, the group; -1: several. */
+/* Maps number and operation of the works that failed in groups to the group; -1 if several. */
 static int list_groups(const struct torch_ranks *ranks, struct map *groups)
 {
     for (size_t i = 0; i < ranks->seat_count; i++) {
@@ -239,8 +243,9 @@ static int list_groups(const struct torch_ranks *ranks, struct map *groups)
 }
 
 /*
- * Of works without a group whether all may be of one, that of all ranks: each rank waits in one, and all in
- * the same. Before torch 2.4 a rank in brackets is one of any group: else nobody knows which.
+ * Whether all works without a group may belong to the group of all ranks: each rank waits in one, and all in
+ * the same. Before torch 2.4 the rank in brackets is that in any group; if it differs from the global rank,
+ * the group is another one.
  */
 static int are_of_one_group(const struct torch_ranks *ranks)
 {
@@ -257,7 +262,7 @@ static int are_of_one_group(const struct torch_ranks *ranks)
     return 1;
 }
 
-/* A text of a name that a group gets which has none. */
+/* Makes a name for a group without one. */
 static int name_group(struct torch_ranks *ranks, const struct torch_work *work, int is_one, int64_t *group)
 {
     char name[96];
@@ -273,7 +278,7 @@ static int place_work(struct torch_ranks *ranks, struct torch_work *work, int64_
     struct torch_member *member = torch_ranks_member(ranks, group, work->rank);
     if (!member)
         return -1;
-    /* A rank that says how far it came says more. */
+    /* A record with the progress of the rank has more information. */
     if (member->failed != COUNT_UNKNOWN)
         return 0;
     member->failed = work->number;
@@ -307,7 +312,7 @@ static int place_works(struct torch_ranks *ranks, const struct map *groups)
     return 0;
 }
 
-/* How many ranks a work has by what goes in and comes out of one; 0: that does not tell. */
+/* The number of ranks of a work, from its input and output elements; 0 if they do not show it. */
 static int64_t size_by_elements(const struct torch_ranks *ranks, const struct torch_member *member)
 {
     const char *operation = member->operation < 0 ? "" : intern_text(&ranks->texts, member->operation);
@@ -320,7 +325,7 @@ static int64_t size_by_elements(const struct torch_ranks *ranks, const struct to
     return least > 0 && most > least && most % least == 0 && most / least > member->rank ? most / least : 0;
 }
 
-/* A status may stand before the line of the work that it is of. */
+/* A status may be printed before the line about its work. */
 static void fill_works(struct torch_ranks *ranks)
 {
     for (size_t i = 0; i < ranks->seat_count; i++) {
@@ -346,7 +351,7 @@ int torch_ranks_may_be_of_all(const struct torch_remark *remark)
     return remark->global_rank == COUNT_UNKNOWN || remark->rank == remark->global_rank;
 }
 
-/* Ranks of all that a report names are there, whatever else is known of them. */
+/* The ranks that a report names exist, even if nothing else is known of them. */
 static int count_accused(struct torch_ranks *ranks)
 {
     int64_t group;
@@ -361,7 +366,7 @@ static int count_accused(struct torch_ranks *ranks)
     return 0;
 }
 
-/* Ranks that only remarks are of. */
+/* Adds the ranks that appear only in remarks. */
 static int member_others(struct torch_ranks *ranks)
 {
     struct map seated;
@@ -391,7 +396,7 @@ static int member_others(struct torch_ranks *ranks)
     return failed ? -1 : 0;
 }
 
-/* Of a task that is several ranks nobody knows which one ended. */
+/* If tasks are several ranks, a remark about a task does not show which rank ended. */
 static void forget_tasks(struct torch_ranks *ranks)
 {
     size_t kept = 0;

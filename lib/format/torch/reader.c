@@ -1,3 +1,7 @@
+/*
+ * Reads torch's messages line by line: joins broken records, and recognizes errors, desync reports,
+ * tracebacks and the messages of launchers about ended processes.
+ */
 #include "base/base.h"
 #include "format/internal.h"
 #include "format/torch/torch.h"
@@ -7,7 +11,7 @@
 
 enum { RANK_DIGITS_MOST = 7 };
 
-/* The number behind a mark and blanks; COUNT_UNKNOWN. */
+/* The number after a mark and spaces; COUNT_UNKNOWN. */
 static int64_t number_after(struct text line, const char *mark)
 {
     struct text behind = text_after(line, mark);
@@ -20,7 +24,7 @@ static int64_t number_after(struct text line, const char *mark)
     return digits && digits <= RANK_DIGITS_MOST ? number : COUNT_UNKNOWN;
 }
 
-/* By a signal that no other rank's fault sends. */
+/* Ended by a signal that is not sent because another rank failed. */
 static int is_ended(struct text line)
 {
     static const char *const marks[] = {"Segmentation fault", "Bus error", "Out Of Memory",
@@ -28,14 +32,14 @@ static int is_ended(struct text line)
     return text_holds_any(line, marks);
 }
 
-/* Who ends a job kills what is left of it. */
+/* A launcher that ends a job kills the remaining processes. */
 static int is_killed(struct text line)
 {
     static const char *const marks[] = {": Killed", "(Killed)", NULL};
     return text_holds_any(line, marks);
 }
 
-/* That a task ended for itself, or that the step is ended: what is killed behind it is killed for that. */
+/* A task ended by itself, or the launcher ended the step: later kills follow from that. */
 static int ends_step(struct text line)
 {
     static const char *const marks[] = {
@@ -52,8 +56,10 @@ static int is_ended_by_code(struct text line)
     return signal == 4 || signal == 7 || signal == 9 || signal == 11;
 }
 
-/* The number behind a mark, where the line says that a process ended, and not that it was killed behind
- * another. */
+/*
+ * The number after a mark, if the line reports that a process ended and was not killed because of another
+ * one.
+ */
 static int64_t ended_behind(const struct launcher_state *state, struct text line, const char *mark)
 {
     int is_first = is_ended(line) || (is_killed(line) && !state->is_step_ended);
@@ -71,8 +77,10 @@ static int64_t ended_task(struct launcher_state *state, struct text line)
     return task;
 }
 
-/* Whether a line shows that torchrun, or the like, started the ranks of a host: a task may be several of
- * them. */
+/*
+ * Whether a line shows that torchrun, or a similar launcher, started the ranks of a host: a task may then be
+ * several ranks.
+ */
 static int launcher_starts_several(struct text line)
 {
     static const char *const marks[] = {"(local_rank: ",
@@ -87,8 +95,10 @@ static int launcher_starts_several(struct text line)
     return text_begins(line, "[default") || text_holds_any(line, marks);
 }
 
-/* The global rank that a line says has ended; COUNT_UNKNOWN. Of a task (`is_task`) the number is that of its
- * rank only where no task starts several ranks. */
+/*
+ * The global rank that ended by this line; COUNT_UNKNOWN. For a task (`is_task`) it is the task's number,
+ * which is the rank only if no task starts several ranks.
+ */
 static int64_t launcher_ended_rank(struct launcher_state *state, struct text line, int *is_task)
 {
     int64_t rank = ended_task(state, line);
@@ -106,7 +116,7 @@ static int64_t launcher_ended_rank(struct launcher_state *state, struct text lin
     return rank;
 }
 
-/* A record has at most so many bytes, and is broken into so many lines. */
+/* Limits on the bytes of a record, and on the lines that it is broken into. */
 enum { RECORD_BYTES_MOST = 4096, LINES_MOST = 16 };
 
 /* No terminal is narrower. */
@@ -122,7 +132,7 @@ static void wrapped_record_release(struct wrapped_record *record)
     buffer_release(&record->text);
 }
 
-/* Begins anew with a line. -1: no memory. */
+/* Starts a record with this line. Returns -1 if memory is out. */
 static int wrapped_record_begin(struct wrapped_record *record, struct text line, uint64_t offset)
 {
     int64_t prefix = watchdog_prefix(line);
@@ -134,7 +144,7 @@ static int wrapped_record_begin(struct wrapped_record *record, struct text line,
     return buffer_append(&record->text, line.data, line.length);
 }
 
-/* A line that follows a record without what the launcher put before both. */
+/* Removes the launcher's prefix from a continuation line. */
 static struct text wrapped_record_strip(const struct wrapped_record *record, struct text line)
 {
     size_t prefix = record->prefix;
@@ -148,14 +158,14 @@ static int is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Where lines are broken at a width, a number that ends there may go on in the next. */
+/* If lines are broken at a fixed width, a number at the end of a line may continue on the next. */
 static int may_break_number(const struct wrapped_record *record, struct text rest)
 {
     return record->last_line == record->width && is_digit(record->text.data[record->text.length - 1]) &&
            is_digit(rest.data[0]);
 }
 
-/* Adds a line to the record that is held, where it is its continuation: 1; 0: it is none; -1: no memory. */
+/* Adds a line if it continues the held record. Returns 1; 0 if it does not; -1 if memory is out. */
 static int wrapped_record_add(struct wrapped_record *record, struct text line)
 {
     struct text rest = wrapped_record_strip(record, line);
@@ -172,13 +182,13 @@ static int wrapped_record_add(struct wrapped_record *record, struct text line)
     return buffer_append(&record->text, rest.data, rest.length) ? -1 : 1;
 }
 
-/* Lines behind an error that tell what it was due to: NCCL's name of it, "Last error:", and that. */
+/* How many lines after an error give its cause: NCCL's name of the error, "Last error:", and its text. */
 enum { LINES_OF_FAILURE = 4 };
 
-/* Of an error so much is kept. */
+/* Limit on the stored text of an error. */
 enum { FAILURE_BYTES_MOST = 400 };
 
-/* Of a list of ranks that is quoted. */
+/* Limit on a list of ranks that is quoted. */
 enum { LIST_BYTES_MOST = 40 };
 
 static const struct torch_source_process nobody = {COUNT_UNKNOWN, COUNT_UNKNOWN, -1};
@@ -221,7 +231,7 @@ static int add_remark(struct torch_reader *reader, struct torch_remark remark, s
            torch_ranks_remark(&reader->ranks, &remark);
 }
 
-/* What an error was due to is known: whether it is the rank's own. */
+/* The cause of an error is known: decides whether it is the rank's own. */
 static int end_failure(struct torch_reader *reader)
 {
     struct torch_failure *failure = &reader->failure;
@@ -239,7 +249,7 @@ static int end_failure(struct torch_reader *reader)
         reader, remark_of(&failure->of, is_echo ? TORCH_LOST_PEER : TORCH_FAILED, failure->offset), text);
 }
 
-/* As much of a text as is kept. */
+/* The part of a text that is stored. */
 static struct text beginning_of(struct text text)
 {
     return (struct text){text.data, text.length < FAILURE_BYTES_MOST ? text.length : FAILURE_BYTES_MOST};
@@ -262,7 +272,7 @@ static int begins_failure_line(struct text line)
     return text_begins(line, "nccl") || text_begins(line, "Last error:") || text_begins(line, "CUDA");
 }
 
-/* 1: the line is not of an error. */
+/* Returns 1 if the line does not belong to an error. */
 static int take_failure_line(struct torch_reader *reader, struct text line)
 {
     struct torch_failure *failure = &reader->failure;
@@ -280,7 +290,7 @@ static int take_failure_line(struct torch_reader *reader, struct text line)
     return failure->lines_left || !end_failure(reader) ? 0 : -1;
 }
 
-/* Ranks that did not finish what they joined are behind only where others joined more. */
+/* Ranks that did not finish a collective are behind only if other ranks joined a later one. */
 static int end_report(struct torch_reader *reader)
 {
     struct torch_report *report = &reader->report;
@@ -291,7 +301,7 @@ static int end_report(struct torch_reader *reader)
             report->unfinished.accused = rank;
             failed = torch_ranks_remark(&reader->ranks, &report->unfinished);
         }
-    /* It lists all ranks of the group, where it lists them without a gap. */
+    /* A list without a gap contains all ranks of the group. */
     if (!failed && report->is_snapshot && report->listed > 1 && report->listed == report->greatest + 1)
         failed = torch_ranks_list_all(&reader->ranks, reader->source_process.group, report->listed);
     struct buffer line = report->line;
@@ -329,8 +339,8 @@ static int take_record(struct torch_reader *reader)
 }
 
 /*
- * What a line says of each rank that it lists: a long list is left out, as it would be kept with each of its
- * ranks.
+ * The text to store with each listed rank. A long list of ranks is left out, as it would be stored once per
+ * rank.
  */
 static struct text words_of(const struct desync_line *said)
 {
@@ -378,7 +388,7 @@ static void list_ranks(struct torch_report *report, const struct desync_line *sa
     }
 }
 
-/* 1: the line is of no desync report. */
+/* Returns 1 if the line does not belong to a desync report. */
 static int take_report_line(struct torch_reader *reader, struct text line, uint64_t offset)
 {
     struct torch_report *report = &reader->report;
@@ -405,7 +415,7 @@ static int take_report_line(struct torch_reader *reader, struct text line, uint6
     }
 }
 
-/* "[rank1]: Traceback ..." and what follows: the rank, and the text behind. */
+/* "[rank1]: Traceback ..." and the lines after it: the rank, and the text after the prefix. */
 static int64_t prefixed_rank(struct text line, struct text *behind)
 {
     struct text mark = text_after(line, "[rank");
@@ -433,7 +443,7 @@ static int is_exception(struct text text)
            (text_holds(name, "Error") || text_holds(name, "Exception"));
 }
 
-/* 1: the line is of no traceback. */
+/* Returns 1 if the line does not belong to a traceback. */
 static int take_traceback(struct torch_reader *reader, struct text line, uint64_t offset)
 {
     struct text text;
@@ -454,7 +464,7 @@ static int take_traceback(struct torch_reader *reader, struct text line, uint64_
     return add_remark(reader, remark_of(&of, TORCH_RAISED, offset), beginning_of(text));
 }
 
-/* 1: no launcher says in the line that a rank ended. */
+/* Returns 1 if no launcher reports in this line that a rank ended. */
 static int take_end(struct torch_reader *reader, struct text line, uint64_t offset)
 {
     int is_task;
@@ -468,7 +478,7 @@ static int take_end(struct torch_reader *reader, struct text line, uint64_t offs
                       beginning_of(line));
 }
 
-/* What came before is done with: a record begins, or a line that is of nothing. */
+/* Finishes what came before: a record begins, or an unrelated line. */
 static int finish(struct torch_reader *reader)
 {
     return end_failure(reader) || end_report(reader) ? -1 : 0;

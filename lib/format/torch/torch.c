@@ -1,3 +1,7 @@
+/*
+ * The format "torch": messages of PyTorch's watchdog about stuck process groups. Detects such logs, and makes
+ * events from what reader.c and ranks.c collect.
+ */
 #include "format/torch/torch.h"
 #include "base/base.h"
 #include "format/format.h"
@@ -13,7 +17,10 @@ static const char *text_of(const struct torch_ranks *ranks, int64_t number)
     return number < 0 ? NULL : intern_text(&ranks->texts, number);
 }
 
-/* Nothing tells processes of one file apart but their ranks: a number that no process began at does. */
+/*
+ * Processes in one file differ only by rank, so a start time made from the global rank identifies them; no
+ * real process has it.
+ */
 static struct origin origin_of_process(int64_t global_rank, uint64_t offset)
 {
     return (struct origin){.pid = COUNT_UNKNOWN,
@@ -35,7 +42,7 @@ static struct origin origin_of(const struct torch_ranks *ranks, const struct tor
     return origin;
 }
 
-/* The number of the work that a rank waits in; COUNT_UNKNOWN: it waits in none. */
+/* The number of the work in which a rank waits; COUNT_UNKNOWN if it waits in none. */
 static int64_t waits_in(const struct torch_member *member)
 {
     if (member->failed != COUNT_UNKNOWN)
@@ -70,8 +77,8 @@ static enum function function_of(const struct torch_ranks *ranks, const struct t
 }
 
 /*
- * Elements that all ranks of a collective pass alike, as NCCL counts them, else COUNT_UNKNOWN: rows of an
- * AlltoAll differ, and of Gather and Scatter what the root passes.
+ * The element count, as NCCL counts it, if it must be the same on all ranks; else COUNT_UNKNOWN: rows of an
+ * AlltoAll may differ, and in Gather and Scatter the root's count differs.
  */
 static int64_t common_elements(enum function function, const struct torch_member *member)
 {
@@ -132,8 +139,10 @@ static int emit_status(const struct torch_ranks *ranks, const struct torch_membe
     return sink->event(sink->context, &event, error);
 }
 
-/* Of a rank whose work failed since another was gone it is not known what it would have called; one of which
- * no work is told says nothing of any. */
+/*
+ * If the work of a rank failed because another rank was gone, its next call is unknown. A rank without works
+ * has no call.
+ */
 static int emit_work(const struct torch_ranks *ranks, const struct torch_member *member, int64_t *ordinal,
                      const struct format_sink *sink, struct error *error)
 {
@@ -144,7 +153,7 @@ static int emit_work(const struct torch_ranks *ranks, const struct torch_member 
            (number != COUNT_UNKNOWN && emit_call(ranks, member, number, (*ordinal)++, sink, error));
 }
 
-/* That of whose line it is, where the line itself does not tell it. */
+/* The global rank that printed the line, if the line itself does not give it. */
 static int64_t global_rank_of(const struct torch_ranks *ranks, const struct torch_remark *remark)
 {
     const int64_t *at = map_get(
@@ -182,7 +191,7 @@ static enum warning_kind kind_of_failure(const char *said)
     return text_holds(text, "internal error") ? WARNING_INTERNAL : WARNING_FAILED;
 }
 
-/* What a rank says that waits, or whom a line accuses who cannot be told, is no evidence. */
+/* Not evidence: what a waiting rank reports, and an accused rank that cannot be identified. */
 static enum warning_kind kind_of(const struct torch_ranks *ranks, const struct torch_remark *remark,
                                  int64_t accused)
 {
@@ -214,7 +223,7 @@ static int emit_remark(const struct torch_ranks *ranks, const struct torch_remar
     event.warning = (struct warning){.kind = kind_of(ranks, remark, accused),
                                      .at_ns = TIME_UNKNOWN,
                                      .gpu = COUNT_UNKNOWN,
-                                     /* No call follows what a watchdog says at its end. */
+                                     /* A watchdog prints its messages at the end: no call follows. */
                                      .calls = INT32_MAX,
                                      .status = accused,
                                      .text = text_of(ranks, remark->text)};
@@ -222,9 +231,9 @@ static int emit_remark(const struct torch_ranks *ranks, const struct torch_remar
 }
 
 /*
- * Hands over what was taken in and settled: each rank of a group with its status, the work that it waits in
- * as a call that did not end, and what lines say beside as warnings. What a rank waits in where it says only
- * what completed last is the next one.
+ * Hands over what was collected: each rank of a group with its status, the work in which it waits as a call
+ * without an end, and other reports as warnings. If a rank gives only the last completed work, it waits in
+ * the next one.
  */
 static int torch_emit(const struct torch_ranks *ranks, const struct format_sink *sink, struct error *error)
 {
@@ -282,8 +291,10 @@ static int torch_read(struct input *input, const struct format_sink *sink, char 
     return status;
 }
 
-/* Less than a line of NCCL's: where both are, its format has the more to say. A line of the process groups
- * that is no record may come before those that are. */
+/*
+ * Less than an NCCL log: if a file has lines of both, the format nccl reads more of it. LIKELY is for lines
+ * about process groups that are no records; records may follow.
+ */
 enum { SURE = 50, LIKELY = 40 };
 
 static int torch_sniff(const char *bytes, size_t length, const char *path)

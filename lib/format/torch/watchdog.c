@@ -1,3 +1,4 @@
+/* Parses single lines: records of torch's watchdog and its monitor, and lines of desync reports. */
 #include "format/internal.h"
 #include "format/torch/torch.h"
 #include "input/input.h"
@@ -5,10 +6,10 @@
 
 #include <string.h>
 
-/* What is in each line of the watchdog's. */
+/* Text in every line of the watchdog. */
 static const char SOURCE[] = "ProcessGroupNCCL.cpp:";
 
-/* With a sign, too. */
+/* Accepts a sign. */
 static int64_t leading_number(struct text text)
 {
     int is_negative = text_begins(text, "-");
@@ -23,8 +24,10 @@ static int64_t number_after(struct text text, const char *mark)
     return behind.data ? leading_number(behind) : COUNT_UNKNOWN;
 }
 
-/* "[rank3]:", srun's "3: ", mpirun's "[1,3]<stderr>:". That of torchrun, "[default3]:", counts on each host
- * anew. */
+/*
+ * "[rank3]:", srun's "3: ", mpirun's "[1,3]<stderr>:". Not torchrun's "[default3]:", which counts from 0 on
+ * each host.
+ */
 static int64_t rank_before(struct text before)
 {
     int64_t rank = number_after(before, "[rank");
@@ -51,7 +54,10 @@ int64_t watchdog_prefix(struct text line)
     return severity.data ? (int64_t)(before.length - severity.length - strlen("[E")) : 0;
 }
 
-/* "0(default_pg) Rank 0]", "0 (default_pg) Rank 0]" or "1 Rank 0]": the name, and what it is for. */
+/*
+ * "0(default_pg) Rank 0]", "0 (default_pg) Rank 0]" or "1 Rank 0]": the name and the description of the
+ * group.
+ */
 static void read_group(struct text group, struct watchdog_line *said)
 {
     const char *end = memchr(group.data, ']', group.length);
@@ -63,7 +69,7 @@ static void read_group(struct text group, struct watchdog_line *said)
     said->rank = number_after(within, "Rank ");
 }
 
-/* Numbers count from 1; torch prints -1 where there was none yet. */
+/* Works are numbered from 1; torch prints -1 before the first. */
 static int64_t work_number(struct text line, const char *mark)
 {
     struct text behind = text_after(line, mark);
@@ -81,7 +87,7 @@ static int64_t first_number(struct text line, const char *const *marks)
     return number;
 }
 
-/* Elements of "[2, 1024]", as torch 2.0 prints instead of their number. */
+/* Elements of a shape "[2, 1024]", which torch 2.0 prints instead of their number. */
 static int64_t elements_of_shape(struct text shape)
 {
     int64_t count = 1, size;
@@ -114,7 +120,9 @@ static void read_work(struct text line, struct watchdog_line *said)
         said->elements = elements_of_shape(text_after(work, "TensorShape=["));
 }
 
-/* Of torch 2.3 the completed number can be anything: no work completes before it was enqueued. */
+/*
+ * In torch 2.3 the number of the last completed work may be invalid: no work completes before it is enqueued.
+ */
 static void doubt(struct watchdog_line *said)
 {
     if (said->completed != COUNT_UNKNOWN && said->enqueued != COUNT_UNKNOWN &&
@@ -124,7 +132,7 @@ static void doubt(struct watchdog_line *said)
         said->completed = said->failed - 1;
 }
 
-/* That a watchdog ended for a timeout is no error of its own. */
+/* The end of a watchdog after a timeout is not an error of its own. */
 static struct text failure_in(struct text line)
 {
     struct text failure = text_after(line, "raised the following async exception: ");
@@ -150,9 +158,9 @@ struct text watchdog_sentence(struct text line)
     return (struct text){line.data, rest.data ? line.length - rest.length - 2 : line.length};
 }
 
-/* What a line says once it has begun to, and where that ends. */
 int watchdog_is_cut(struct text line)
 {
+    /* The words with which a part of a record begins, and those at its end. */
     static const struct {
         const char *begin;
         const char *end;
@@ -229,7 +237,7 @@ static int64_t desync_number_after(struct text line, const char *mark)
     return behind.data ? desync_next_rank(&behind) : COUNT_UNKNOWN;
 }
 
-/* What stands in the brackets that end where `behind` begins; nothing where anything but ranks does. */
+/* The text in the brackets that end at `behind`; empty if it has anything but ranks. */
 static struct text ranks_before(struct text line, struct text behind, const char *mark)
 {
     size_t end = (size_t)(behind.data - line.data) - strlen(mark), begin = end;
