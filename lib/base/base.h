@@ -501,11 +501,13 @@ struct align_visit {
     int64_t leave_ns;
 };
 
+/* One meeting: consecutive visits. */
 struct align_meeting {
     size_t first; /* index in visits */
     size_t count;
 };
 
+/* The input of align_solve. The arrays are borrowed. */
 struct align_problem {
     const struct align_visit *visits;
     const struct align_meeting *meetings;
@@ -522,6 +524,7 @@ enum align_state {
                            matched wrongly */
 };
 
+/* The result for one clock. */
 struct align_clock {
     enum align_state state;
     int64_t offset_ns; /* to be added to scale x (local - origin) + origin */

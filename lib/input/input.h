@@ -16,6 +16,7 @@ struct values_chunk;
 /* The default bound of unpack_ratio: more than any real trace expands by. */
 #define INPUT_RATIO_MOST 500
 
+/* Limits of reading, and a way to stop it. */
 struct input_limits {
     uint64_t unpacked_bytes; /* maximum number of bytes unpacked from a compressed file; 0: no limit */
     uint64_t unpack_ratio;   /* maximum number of unpacked bytes per byte read (checked beyond 16 MiB); 0: no
@@ -109,6 +110,7 @@ int input_whole(struct input *input, size_t bytes_most, struct buffer *bytes, st
 
 /* -------------------- walk.c -------------------- */
 
+/* The first position that is not JSON white space; `end` if there is none. */
 const char *raw_json_skip_space(const char *text, const char *end);
 
 /* Text borrowed from the input. A string value includes its quotes, a key does not. */
@@ -125,6 +127,7 @@ struct raw_json_cursor {
     int is_begun;
 };
 
+/* Starts an iteration over the values of a container. */
 void raw_json_enter(struct raw_json_cursor *cursor, struct raw_json container);
 
 /*
@@ -170,6 +173,7 @@ int raw_json_unescape(struct raw_json content, struct buffer *buffer);
  */
 enum { TOKENS_VALUE_BYTES = 1 << 20, TOKENS_PATHS = 8, TOKENS_LEVELS = 8 };
 
+/* What tokens_next found. */
 enum tokens_kind {
     TOKENS_VALUE,
     TOKENS_DAMAGE,   /* invalid JSON; value.text is its beginning */
@@ -332,6 +336,7 @@ enum value_kind {
     VALUE_DICTIONARY /* with keys of any kind */
 };
 
+/* A value. `kind` selects the member of the union. */
 struct value {
     enum value_kind kind;
     uint32_t length; /* in bytes, of a text or decimal */

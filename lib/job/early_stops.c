@@ -9,14 +9,6 @@
 
 #include <stdlib.h>
 
-/*
- * AllReduce by a tree: NCCL splits the threads of such a kernel into those that reduce up the tree and those
- * that broadcast down, and records the kernel's stop when the former are done. So the kernel of a leaf stops
- * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
- * runTreeSplit). The stop of the root is the end of the operation. Therefore, if clocks are aligned, all
- * members end with the last one, or when the next operation of their stream begins, whichever comes first.
- */
-
 int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
 {
     if (next_ns != TIME_UNKNOWN && next_ns < end)
@@ -28,6 +20,14 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
         job->drafts.free_ns[at] = end;
     return 1;
 }
+
+/*
+ * AllReduce by a tree: NCCL splits the threads of such a kernel into those that reduce up the tree and those
+ * that broadcast down, and records the kernel's stop when the former are done. So the kernel of a leaf stops
+ * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
+ * runTreeSplit). The stop of the root is the end of the operation. Therefore, if clocks are aligned, all
+ * members end with the last one, or when the next operation of their stream begins, whichever comes first.
+ */
 
 /* The end of the last member in common time; TIME_UNKNOWN if some member's end is unknown. */
 static int64_t last_end(const struct job *job, const struct job_instance *instance)

@@ -61,7 +61,7 @@ struct screening {
     int64_t total;
     int32_t *last_step; /* owned: [rank], last step with an operation; -1: none */
     size_t rank_count;
-    double *stands_out; /* owned: [step], distance from the baseline in units of the usual spread; 0 if there
+    double *stands_out; /* owned: [step], distance from the median in units of the usual spread; 0 if there
                            are no durations */
     int is_told;        /* there are durations */
 };
@@ -235,7 +235,8 @@ int job_find_stages(struct job *job);
 
 /*
  * The transfer time of an instance: the shortest time of a member, without its wait for the last arrival.
- * TIME_UNKNOWN if that is not known for all of several members.
+ * TIME_UNKNOWN unless the durations of all members (at least two, if there should be) are known; with
+ * is_synced, of any member.
  */
 int64_t arrival_transfer_ns(const struct job *job, const struct job_instance *instance);
 

@@ -23,6 +23,7 @@ struct store;
  * Ranks do not share a clock; clock_alignment.c estimates the offsets.
  */
 
+/* How the end of an operation is known. */
 enum end_kind {
     ENDS_UNKNOWN = 0,
     ENDS_BY_KERNEL, /* when its kernel stopped */
@@ -32,6 +33,7 @@ enum end_kind {
     ENDS_BY_SENDER  /* of a receive: at least when its sender arrived, by aligned clocks (early_stops.c) */
 };
 
+/* One operation: a collective, send or receive of one rank. */
 struct job_operation {
     int64_t bytes;
     int64_t enqueued_ns; /* when the host launched it; TIME_UNKNOWN */
@@ -85,6 +87,7 @@ struct job_hold {
     int64_t until_ns;
 };
 
+/* One collective, or one send with its receive, with the operations of all its ranks. */
 struct job_instance {
     int64_t sequence; /* number per communicator and function; of a pair, its ordinal between the two ranks */
     int64_t transfer_ns; /* shortest duration of a member; of a pair, the time on the wire; TIME_UNKNOWN */
@@ -153,6 +156,7 @@ struct job_warning {
     int64_t pid; /* COUNT_UNKNOWN */
 };
 
+/* A rank of the job. Its records come from at most one process. */
 struct job_rank {
     int64_t id;
     int64_t process_id;        /* -1: it has no records */
@@ -252,6 +256,7 @@ struct job_screened {
     int32_t left_first; /* the first of these steps */
 };
 
+/* All data of one run. The functions that load it initialize it; release it with job_release. */
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
@@ -551,7 +556,7 @@ struct loader {
 };
 
 /*
- * Prepares loading the ranks, communicators and members of a run whose names are loaded. Release it even
+ * Prepares to load the rest of a run whose names (ranks, communicators, members) are loaded. Release it even
  * after an error.
  */
 int loader_init(struct loader *loader, struct job *job, struct error *error);

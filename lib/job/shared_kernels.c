@@ -187,8 +187,8 @@ int job_correct_shared_kernels(struct job *job, int *mended, struct error *error
 enum { DRIFT_PART = 50 };
 
 /*
- * The GPU's clock may advance in steps, and up to NCCL 2.26 a launch may be recorded about 100 us after it
- * happened.
+ * The GPU's clock may advance in steps, and a launch may be recorded after it happened; up to NCCL 2.26 by
+ * about 100 us.
  */
 enum { DOUBT_NS = 150000 };
 

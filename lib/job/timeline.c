@@ -347,7 +347,7 @@ static int for_ranks(struct job *job, parallel_piece piece)
     return parallel_for(job->rank_count, 1, job_threads(job), piece, job);
 }
 
-/* Order of issue and streams are not needed after this. */
+/* The call times of operations and the streams are not needed after this. */
 static int map_and_chain(struct job *job)
 {
     int failed = for_ranks(job, map_ranks) || job_forget_astray_kernels(job);

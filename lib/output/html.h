@@ -30,6 +30,7 @@ struct html_scale {
     double most;
 };
 
+/* The scale that covers these values. Values must be finite or NAN (unknown). */
 struct html_scale html_scale_of(const double *values, size_t count);
 unsigned char html_scale_byte(const struct html_scale *scale, double value);
 

@@ -287,6 +287,7 @@ struct heat_scale {
 
 extern const struct heat_scale heat_share_of_step; /* unit: a baseline step */
 
+/* A row of a map: one rank, or several merged ones. */
 struct heat_row {
     const char *process; /* borrowed: name of the rank, or of the first of several */
     const char *last;    /* borrowed: name of the last of several ranks; else NULL */
@@ -300,6 +301,7 @@ struct heat_row {
     size_t more;   /* number of other findings about the row */
 };
 
+/* One map: the values of one kind in one run. */
 struct heat_map {
     const char *title; /* what the values are */
     const struct heat_scale *scale;
@@ -422,6 +424,7 @@ struct html_lane_bar {
     int is_endless;     /* its end is unknown; end_ns equals begin_ns */
 };
 
+/* The lane of one rank. */
 struct html_lane {
     const char *name;
     int is_accused;
