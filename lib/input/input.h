@@ -298,8 +298,7 @@ struct walk {
     char **losses; /* owned; one sentence for each place that could not be searched */
     size_t loss_count;
     size_t loss_capacity;
-    struct map
-        seen; /* (device, inode) of every file and directory found -> index of the start that led to it */
+    struct map seen; /* (device, inode) of each file and directory -> start that led to it */
 };
 
 void walk_init(struct walk *walk);

@@ -246,9 +246,8 @@ static void put_times(struct job *job, const struct job_instance *instance, int6
 static const double MOST_UNSURE = 0.1;
 
 struct pace {
-    int64_t steps; /* of all ranks */
-    int64_t
-        unsure; /* called before the previous step had ended, or with operations in several communicators */
+    int64_t steps;  /* of all ranks */
+    int64_t unsure; /* called before the previous step ended, or in several communicators */
 };
 
 static void pace_rank(const struct job *job, const struct job_rank *rank, struct pace *pace)

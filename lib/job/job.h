@@ -36,15 +36,14 @@ enum end_kind {
 /* One operation: a collective, send or receive of one rank. */
 struct job_operation {
     int64_t bytes;
-    int64_t enqueued_ns; /* when the host launched it; TIME_UNKNOWN */
+    int64_t enqueued_ns; /* when the host handed it to the GPU; TIME_UNKNOWN */
     int64_t start_ns;    /* on the device; TIME_UNKNOWN */
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
     int64_t own_ns; /* gap time: start minus the end of the previous operation on the stream; TIME_UNKNOWN */
 
     int32_t communicator;
     int32_t instance;
-    int32_t previous; /* previous operation on the same stream; if that is a group, its operation that ends
-                         last */
+    int32_t previous; /* on the same stream; of a group, the operation that freed the stream last */
     int32_t group;    /* first operation of its group call, whose operations run at the same time */
 
     signed rank : 24;
@@ -58,9 +57,8 @@ struct job_operation {
     unsigned is_tree : 1; /* tree algorithm: its kernel may stop before the operation ends (early_stops.c) */
     unsigned may_be_tree : 1; /* an AllReduce whose algorithm is not recorded */
     unsigned incomplete : 1;  /* a kernel channel has a start but no stop */
-    unsigned
-        inferred : 1; /* its start is assumed to be the end of the previous operation, or its enqueueing */
-    signed root : 24; /* rank in the communicator; -1: none */
+    unsigned inferred : 1;    /* assumed start: the end of the previous operation, or its enqueueing */
+    signed root : 24;         /* rank in the communicator; -1: none */
     unsigned datatype : 6;
     unsigned all_taken : 1; /* its GPU took network data on each of its channels, at known times */
     unsigned by_call : 1; /* its times are the earliest that the calls of its members allow (device_time.c) */
@@ -151,12 +149,11 @@ struct job_warning {
     int64_t count;
     int64_t first_ns; /* on the clock of the log, as last_ns; TIME_UNKNOWN */
     int64_t last_ns;
-    int64_t
-        calls; /* number of calls of its process until the last one; COUNT_UNKNOWN: its file lists no calls */
-    int64_t pid; /* COUNT_UNKNOWN */
+    int64_t calls; /* of its process until the last warning; COUNT_UNKNOWN: no calls recorded */
+    int64_t pid;   /* COUNT_UNKNOWN */
 };
 
-/* A rank of the job. Its records come from at most one process. */
+/* A rank of the job: its operations, its clock, and how its file stops. */
 struct job_rank {
     int64_t id;
     int64_t process_id;        /* -1: it has no records */
@@ -285,8 +282,7 @@ struct job {
     struct job_progress *progress;
     size_t progress_count;
     size_t progress_capacity;
-    struct job_start
-        *starts; /* owned: how ranks joined communicators, from a log (load_coverage.c); NULL: unknown */
+    struct job_start *starts; /* owned: how ranks joined communicators, from a log; NULL: unknown */
     size_t start_count;
     size_t start_capacity;
     struct job_warning *warnings; /* owned; sorted by rank; NULL: none */
@@ -297,10 +293,8 @@ struct job {
                                          loaded from a store */
     int32_t *read_order;              /* index in operation_ids of each operation */
     struct job_drafts drafts;         /* only while loading */
-    int64_t
-        *initial_sync_ns; /* of each operation with a symmetric kernel; 0: unknown; NULL: there are none */
-    int32_t
-        *sources; /* place in the program that called each operation: number in job.tags; -1: unknown; NULL */
+    int64_t *initial_sync_ns;         /* of symmetric kernels, per operation; 0: unknown; NULL: none */
+    int32_t *sources;     /* calling place of each operation: number in job.tags; -1: unknown; NULL */
     int32_t *described;   /* the same, from descriptions of calls, which not all ranks record; NULL: none */
     int64_t *gpu_busy_ns; /* of each operation: how long its GPU computed since the end of the previous one;
                              NULL: unknown */
@@ -320,8 +314,7 @@ struct job {
     /* Coverage of this run, which limits the confidence of findings. */
     int64_t damaged_lines;
     int64_t lost_events;
-    int64_t
-        overwritten; /* lost operations among lost_events; some may be counted in missing_sequence as well */
+    int64_t overwritten;      /* operations among lost_events; may count in missing_sequence as well */
     int64_t bare_calls;       /* calls that moved data but have no operation */
     int64_t missing_sequence; /* operations missing between others of their sequence */
     int64_t left_out; /* those among them that Inspector recorded on no rank, as its size filter does */
@@ -534,8 +527,7 @@ struct loader {
     int member_known;
     struct id_runs instance_ids; /* owned; id -> index of the instance */
     int has_traffic;             /* there are proxy operations, so `channels` is needed */
-    int32_t
-        *places; /* owned: index of each operation, in the order of reading; NULL until loader_list_places */
+    int32_t *places;   /* owned: index of each operation as it was read; NULL until loader_list_places */
     uint8_t *channels; /* owned: for each operation, in the order of reading, how many channels of its kernel
                           are not known to have received; CHANNELS_MANY: that many or more */
     size_t channel_capacity;

@@ -15,9 +15,8 @@
  * by the first operation of the call.
  */
 struct approaches {
-    int64_t *took_ns; /* owned; TIME_UNKNOWN */
-    struct sort_entry
-        *calls; /* owned: first operations; the key is the number of the call on its communicator and rank */
+    int64_t *took_ns;         /* owned; TIME_UNKNOWN */
+    struct sort_entry *calls; /* owned: first operations; key: number of the call on communicator and rank */
     size_t count;
 };
 
