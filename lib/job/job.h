@@ -70,9 +70,8 @@ struct job_operation {
  * the recording host's clock until job_map_rank converts them to the device timeline.
  */
 struct job_drafts {
-    int64_t *issued_ns; /* when it was called; TIME_UNKNOWN */
-    int64_t *free_ns;   /* when its stream became free: end_ns, or later if channels without a stop took data
-                           later */
+    int64_t *issued_ns;    /* when it was called; TIME_UNKNOWN */
+    int64_t *free_ns;      /* when its stream became free: end_ns, or later if open channels took data */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     int32_t *streams;      /* index in stream_ids */
@@ -174,22 +173,18 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
-    int64_t seen_until_ns; /* last sign of its recorder, on the host's clock, from records that are not
-                              operations; 0: unknown */
+    int64_t seen_until_ns; /* last other record of its recorder, on the host's clock; 0: unknown */
     int tells_progress;    /* it reports its progress on some communicator */
     int told_late; /* its recorder reports an unfinished operation only after it was pending for a second */
     int may_lack_file;   /* it is in fewer communicators than another rank, and some communicator has a free
                             place for it, or some rank left no records */
-    int32_t tail_step;   /* from this step on, others completed operations with it that it has no record of;
-                            INT32_MAX: none */
+    int32_t tail_step;   /* from this step on its records are incomplete; INT32_MAX: nowhere */
     const char *address; /* network address of its host; in job.tags; NULL: unknown */
     int is_part; /* its process has more ranks with operations than any communicator has of that process, so
                     some of these ranks cannot be told apart */
 };
 
-/*
- * How long the network steps of one operation waited on one link (traffic from sender to receiver), in total.
- */
+/* How long the network steps of one operation waited on one link (traffic from sender to receiver). */
 struct job_traffic {
     int32_t sender; /* job ranks */
     int32_t receiver;
@@ -198,8 +193,7 @@ struct job_traffic {
     uint8_t by_receiver;     /* recorded on the receiving side */
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
-    int64_t busy_ns; /* time during which at least one step waited for the network; overlapping waits count
-                        once */
+    int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
 /* Indexes from `first` up to but not including `end`. */
@@ -214,10 +208,7 @@ struct job_span {
     int32_t end;
 };
 
-/*
- * Why recorded kernel times belong to other operations, as bits (shared_kernels.c; the readers of formats
- * count such kernels).
- */
+/* Why recorded kernel times belong to other operations, as bits (shared_kernels.c, readers of formats). */
 enum astray {
     ASTRAY_AFTER_SELF_SEND = 1, /* NCCL's host does not count what a rank sends to itself */
     ASTRAY_AFTER_BROADCAST = 2, /* NCCL's host does not count Broadcasts */
@@ -229,14 +220,11 @@ struct job_watch {
     int is_watched;
     int has_counts;       /* some report gives the progress of ranks: not all counts are 0 */
     int has_moved;        /* some rank launched something between the last two reports that give progress */
-    int64_t stood_for_ns; /* time between those reports, if no rank launched anything; 0: only one report, or
-                             times unknown */
+    int64_t stood_for_ns; /* time between those reports, if nothing was launched; else 0, as for a single
+                             report */
 };
 
-/*
- * Consecutive steps, from `first` up to but not including `end`, of a run that is too large to be loaded
- * completely (step_selection.c).
- */
+/* Steps from `first` up to but not including `end`, of a run too large to load (step_selection.c). */
 struct job_excerpt {
     int32_t first;
     int32_t end;
@@ -266,8 +254,7 @@ struct job {
     int64_t step_base;            /* the number that the program uses for step 0 */
     struct job_excerpt *excerpts; /* owned; NULL: the run is loaded completely */
     size_t excerpt_count;
-    int32_t *step_numbers;  /* owned: number in the run of each step of the job, -1 for a break; NULL: the
-                               numbers are the same */
+    int32_t *step_numbers;  /* owned: [step] number in the run, -1 for a break; NULL: the same number */
     int32_t run_step_count; /* of a run that is loaded in excerpts */
     int is_later_round;     /* this is a later round: other steps, including the first and the last ones, are
                                analyzed in the first round */
@@ -289,15 +276,13 @@ struct job {
     size_t warning_count;
     size_t warning_capacity;
     struct job_operation *operations; /* sorted by rank, then in the order of issue */
-    struct id_runs operation_ids;     /* rows in the store, in the order of reading; empty if the job was not
-                                         loaded from a store */
-    int32_t *read_order;              /* index in operation_ids of each operation */
-    struct job_drafts drafts;         /* only while loading */
-    int64_t *initial_sync_ns;         /* of symmetric kernels, per operation; 0: unknown; NULL: none */
-    int32_t *sources;     /* calling place of each operation: number in job.tags; -1: unknown; NULL */
+    struct id_runs operation_ids; /* rows in the store, as they were read; empty if not loaded from a store */
+    int32_t *read_order;          /* index in operation_ids of each operation */
+    struct job_drafts drafts;     /* only while loading */
+    int64_t *initial_sync_ns;     /* of symmetric kernels, per operation; 0: unknown; NULL: none */
+    int32_t *sources;             /* calling place of each operation: number in job.tags; -1: unknown; NULL */
     int32_t *described;   /* the same, from descriptions of calls, which not all ranks record; NULL: none */
-    int64_t *gpu_busy_ns; /* of each operation: how long its GPU computed since the end of the previous one;
-                             NULL: unknown */
+    int64_t *gpu_busy_ns; /* GPU compute time since the end of the previous operation; NULL: unknown */
     size_t operation_count;
     struct job_hold *holds; /* sorted by operation */
     size_t hold_count;
@@ -324,19 +309,15 @@ struct job {
     int finished_only;       /* its recorders list only completed operations */
     int calls_only;          /* its recorders list only calls; whether any of them completed is unknown */
     struct job_watch watch;  /* what NCCL's RAS reported about it */
-    int dumped_running; /* all dumps about the results of its calls were written while it was still making
-                           calls */
-    unsigned astray_kernels; /* bits of enum astray: kernels with times of other operations were left without
-                                times */
+    int dumped_running;      /* all dumps of call results were written while it was still making calls */
+    unsigned astray_kernels; /* bits of enum astray: the affected kernels have no times */
     int64_t kernels_before; /* operations whose kernel began before they were enqueued; these have no times */
-    int is_windows;       /* its recorders were active only for a part of the run, so the end of records means
-                             nothing */
-    uint8_t lacks_files;  /* some rank has no records, or may lack a file */
-    uint8_t most_cut;     /* enum cut: how most files stop */
-    int blind_to_pairs;   /* its recorder does not record point-to-point operations */
-    int in_stages;        /* its ranks form several pipeline stages (step_index.c) */
-    int64_t bounded_ends; /* cases in which more operations than allowed would have to be examined
-                             (early_stops.c) */
+    int is_windows;         /* recorded only for a part of the run: ends of records mean nothing */
+    uint8_t lacks_files;    /* some rank has no records, or may lack a file */
+    uint8_t most_cut;       /* enum cut: how most files stop */
+    int blind_to_pairs;     /* its recorder does not record point-to-point operations */
+    int in_stages;          /* its ranks form several pipeline stages (step_index.c) */
+    int64_t bounded_ends;   /* cases that need more operations to be examined (early_stops.c) */
     int64_t timed_operations; /* operations with a start on the device */
     int calls_are_no_measure; /* recorded durations do not tell when operations ran (device_time.c) */
     int has_durations;        /* some operation has a duration on the device */
@@ -374,10 +355,7 @@ static inline struct job_operation *job_member(const struct job *job, const stru
     return &job->operations[job_member_at(job, instance, member)];
 }
 
-/*
- * The communicator that first did the work of an operation's communicator: itself, or the one that it
- * replaced.
- */
+/* The communicator that first did the work of an operation's communicator: itself, or the replaced one. */
 static inline int32_t job_first_communicator(const struct job *job, const struct job_operation *operation)
 {
     int32_t succeeds = job->communicators[operation->communicator].succeeds;
@@ -407,19 +385,13 @@ size_t job_recorded_ranks(const struct job *job);
 /* The number per communicator and function; of a pair, its ordinal between the two ranks. */
 int64_t job_sequence(const struct job *job, const struct job_operation *operation);
 
-/*
- * For each operation, when the next operation of its stream started; TIME_UNKNOWN. Freed by the caller; NULL
- * when out of memory.
- */
+/* When the next operation of each one's stream started; TIME_UNKNOWN. Caller frees; NULL: out of memory. */
 int64_t *job_next_starts(const struct job *job);
 
 /* Releases everything that loading allocated. */
 void job_release(struct job *job);
 
-/*
- * Converts a time on an operation's device timeline to the run's common time; TIME_UNKNOWN if its clock is
- * not aligned.
- */
+/* Converts a device time of an operation to the run's common time; TIME_UNKNOWN: clock not aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
 /*
@@ -431,10 +403,7 @@ int64_t job_common_host_time(const struct job_rank *rank, int64_t host_ns);
 
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 
-/*
- * The duration of an operation on the device, by its rank's clock; 0 if it ended before it began;
- * TIME_UNKNOWN.
- */
+/* The duration of an operation on the device; 0 if it ended before it began; TIME_UNKNOWN. */
 int64_t job_duration(const struct job_operation *operation);
 
 /*
@@ -455,10 +424,7 @@ struct step_round {
     size_t count;
 };
 
-/*
- * A limit of the rounds for steps that stand out, since each round reads the records of all steps from the
- * store.
- */
+/* A limit, since each round for steps that stand out reads the records of all steps from the store. */
 enum { MOST_ROUNDS = 16 };
 
 /*
@@ -547,10 +513,7 @@ struct loader {
     int tells_states; /* all recorders report the state of calls, so job->calls is filled */
 };
 
-/*
- * Prepares to load the rest of a run whose names (ranks, communicators, members) are loaded. Release it even
- * after an error.
- */
+/* Prepares to load the rest of a run whose names are loaded. Release it even after an error. */
 int loader_init(struct loader *loader, struct job *job, struct error *error);
 void loader_release(struct loader *loader);
 
@@ -562,10 +525,7 @@ int64_t loader_member(struct loader *loader, int64_t id);
 /* The ids of the runs in the store, ascending. The caller frees *ids. */
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
 
-/*
- * Counts the runs in which only one of several ranks has records. If there are several, they may be parts of
- * one job.
- */
+/* Counts runs where only one of several ranks has records: they may be parts of one job. */
 int job_count_pieces(struct store *store, int64_t *count, struct error *error);
 
 /* -------------------- load_traffic.c -------------------- */
@@ -625,8 +585,7 @@ struct job_start {
     int32_t function;     /* the function that the program called: number in job.tags; -1: unknown */
     struct start_up told; /* its pointer is NULL */
     int64_t waited_ns;    /* time spent waiting for others; TIME_UNKNOWN */
-    int64_t late_ns; /* how much later than the first rank it joined; TIME_UNKNOWN if that is not known for
-                        all ranks */
+    int64_t late_ns;      /* how much later than the first it joined; TIME_UNKNOWN: not known for all */
     unsigned is_told : 1; /* it is known who joined last: the waits differ by more than their resolution */
     unsigned is_last : 1; /* in that case: no rank joined later by more than the resolution */
 };
@@ -641,15 +600,9 @@ struct job_record {
     int64_t wall_ns;     /* since 1970, UTC; TIME_UNKNOWN */
 };
 
-/*
- * Looks up the record of an operation. The job must have been loaded from a store. Release the record even
- * after an error.
- */
+/* Looks up the record of an operation of a job from a store. Release the record even after an error. */
 int job_find_record(const struct job *job, size_t operation, struct job_record *record, struct error *error);
-/*
- * The same for a warning, by its id in struct job_warning. The clock of a log is not a wall clock, since it
- * has no time zone.
- */
+/* The same for a warning, by its id. The clock of a log is not a wall clock, since it has no time zone. */
 int job_find_warning(const struct job *job, int64_t warning, struct job_record *record, struct error *error);
 void job_record_release(struct job_record *record);
 
@@ -690,15 +643,10 @@ int extents_lack(const struct extents *extents, int32_t rank, int32_t communicat
  */
 int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count);
 
-/*
- * Converts a step of the run to the number in the job; -1: it is not loaded. The numbers are equal if the run
- * is loaded completely.
- */
+/* Converts a step of the run to the job's number, which is the same in a complete job; -1: not loaded. */
 int32_t job_loaded_step(const struct job *job, int64_t run_step);
 
-/*
- * Converts a step of the job to the number in the run; a break becomes the first step that is left out there.
- */
+/* Converts a step of the job to the run's number; a break becomes the first step left out there. */
 int32_t job_run_step(const struct job *job, int32_t step);
 
 /* Whether a step of the job is a break. */
@@ -729,8 +677,7 @@ enum { JOB_OPERATION_BYTES = 208 };
  * then the row with one step before and one after it, so that operations across its boundaries are complete.
  */
 struct step_rows {
-    int32_t *ends; /* owned: for each row the step of the run after its last one, ascending; the last covers
-                      the whole run */
+    int32_t *ends; /* owned: [row] the step of the run after its last one, ascending */
     size_t count;
     int32_t first_step; /* of the job: first recorded step */
 };
